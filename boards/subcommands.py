@@ -14,7 +14,13 @@ from rich.table import Table
 
 from ..hdl.fabric.errors import InvalidValue
 from ..hdl.support.output_file import check_output, whole_file
-from ..sim.command.words import INTERRUPTED, network_arguments, network_from, warmup_option
+from ..sim.command.words import (
+    INTERRUPTED,
+    engine_option,
+    network_arguments,
+    network_from,
+    warmup_option,
+)
 from .protocol import BAUD
 
 if TYPE_CHECKING:
@@ -233,7 +239,7 @@ def _measure(
 @network_arguments
 @_like
 @_instrument_options
-@click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled.")
+@engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def simulate(
     network: str,

@@ -27,7 +27,8 @@ from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.engines.verilator import VerilatorMissing, _verilator
 from multicube.sim.measure.activity import Activity, Energy, TypeActivity
-from multicube.sim.run.activity import ActivityEngine, observed
+from multicube.sim.run.activity import ActivityWatch
+from multicube.sim.run.observers import Observed
 from multicube.sim.run.rerun import Record, rerun
 
 Counts = dict[tuple[str, ...], tuple[int, int, int]]
@@ -42,15 +43,17 @@ def placed(network: Network, load: float = 0.4) -> OnBench:
     return with_twin(bench_for(network, sources, bins=16))
 
 
-def run(place: OnBench, begin: int, cycles: int) -> ActivityEngine:
-    engine = observed(CompiledEngine(place.bench), place)
+def run(place: OnBench, begin: int, cycles: int) -> ActivityWatch:
+    watch = ActivityWatch()
+    watch.place = place
+    engine = Observed(CompiledEngine(place.bench), [watch])
     engine.set("send", 1)
     engine.step(begin)
     engine.set("measure", 1)
     engine.step(cycles)
     engine.set("measure", 0)
     engine.close()
-    return engine
+    return watch
 
 
 def read_saif(text: str) -> tuple[Counts, int]:
@@ -81,8 +84,8 @@ def read_saif(text: str) -> tuple[Counts, int]:
     return counts, int(next(part[1] for part in tree if part[0] == "DURATION"))
 
 
-def saif_of(engine: ActivityEngine, folder: Path) -> tuple[Counts, int]:
-    engine.save(folder / "own.saif")
+def saif_of(watch: ActivityWatch, folder: Path) -> tuple[Counts, int]:
+    watch.save(folder / "own.saif")
     return read_saif((folder / "own.saif").read_text())
 
 

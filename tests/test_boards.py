@@ -425,7 +425,7 @@ def test_simulated_board_is_served_until_interrupted(tmp_path: Path) -> None:
             line.close()
         finally:
             process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=300) == 0
 
 
 def test_run_notices_another_network(call: Call, lean_torus: Bench) -> None:

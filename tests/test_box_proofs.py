@@ -14,7 +14,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from claims import Claims, FickleArbiter, any_bits, needs_yosys
 from conveyance import WITNESS, convey
 from long_runs import long
-from multicube.hdl.boxes import InputQueuedSwitch, OutputQueuedSwitch, packet_switches
+from multicube.hdl.boxes import InputQueuedSwitch, OutputQueuedSwitch
 from multicube.hdl.boxes.pipelined import PipelinedSwitch
 from multicube.hdl.boxes.pipelined_flits import PipelinedFlitSwitch
 from multicube.hdl.boxes.unbuffered import UnbufferedSwitch
@@ -23,6 +23,7 @@ from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.interchange_box import InterchangeBox
 from multicube.hdl.primitives.multiplexer import CodedMultiplexer, select_code
 from multicube.hdl.primitives.request_queue import RequestQueue
+from multicube.hdl.switch import held
 from proof_table import proves
 
 __all__ = ["any_bits"]
@@ -181,7 +182,7 @@ def test_pipelined_switch_is_lossless_and_in_time(tmp_path: Path, routing: str) 
 def test_proofs_find_an_arbiter_that_does_not_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packet_switches, "RoundRobin", FickleArbiter)
+    monkeypatch.setattr(held, "RoundRobin", FickleArbiter)
     assert not packet_switch(InputQueuedSwitch, depth=2, drain=9).hold(tmp_path)
 
 

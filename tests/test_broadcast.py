@@ -24,6 +24,7 @@ from multicube.hdl.boxes import (
 from multicube.hdl.boxes.broadcast import CopyTracker
 from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
 from multicube.hdl.links.packet import Packet
+from multicube.hdl.switch import crossing
 from multicube.sim.engines.compiled import CompiledEngine
 from proof_table import proves
 from refusals import refusals
@@ -226,13 +227,13 @@ def test_interchange_box_broadcasts(
 ) -> None:
     """A broadcast that is copied to both outputs at once is carried by a broadcast state."""
     boxes: list[Any] = []
-    original = packet_switches.InterchangeBox
+    original = crossing.InterchangeBox
 
     def recording(*arguments: Any) -> Any:
         boxes.append(original(*arguments))
         return boxes[-1]
 
-    monkeypatch.setattr(packet_switches, "InterchangeBox", recording)
+    monkeypatch.setattr(crossing, "InterchangeBox", recording)
     wires = Wires(2, "xor", broadcast=True)
     dut = InputQueuedSwitch(wires.layout, radix=2, depth=2, routing="xor")
     trace = transport(

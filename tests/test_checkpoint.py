@@ -14,8 +14,8 @@ import pytest
 from long_runs import long
 from multicube.hdl import build
 from multicube.sim import Run, pattern, simulate
-from multicube.sim.engines import checkpoint as checkpoints
 from multicube.sim.engines.compiled import CompiledEngine, State
+from multicube.sim.run import checkpoint as checkpoints
 from multicube.sim.run.record import identity, recorded
 from started import started
 
@@ -34,12 +34,12 @@ class _Killed(Exception):
 def each_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint after every part of a run, and parts of few cycles."""
     monkeypatch.setattr(checkpoints, "_PART_SECONDS", 1e-9)
-    original = checkpoints.CheckpointEngine.__init__
+    original = checkpoints.Checkpoint.__init__
 
     def begin(self: Any, *arguments: Any, **options: Any) -> None:
         original(self, *arguments, **options, seconds=0)
 
-    monkeypatch.setattr(checkpoints.CheckpointEngine, "__init__", begin)
+    monkeypatch.setattr(checkpoints.Checkpoint, "__init__", begin)
     monkeypatch.setattr(checkpoints, "max", lambda *numbers: 67, raising=False)
 
 
@@ -140,8 +140,8 @@ def test_killed_command_continues(
     command = [sys.executable, "-m", "multicube", "sim", *words.split(), "--warmup=100", "--json"]
     whole = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout
     script = (
-        "import sys; from multicube.sim.engines import checkpoint as c; "
-        "c._PART_SECONDS = 0.1; c.CheckpointEngine.__init__.__kwdefaults__['seconds'] = 0.5; "
+        "import sys; from multicube.sim.run import checkpoint as c; "
+        "c._PART_SECONDS = 0.1; c.Checkpoint.__init__.__kwdefaults__['seconds'] = 0.5; "
         "from multicube.sim.command import main; main(sys.argv[1:])"
     )
     command[1:3] = ["-c", script]

@@ -212,7 +212,7 @@ def test_packets_take_their_path(words: str) -> None:
         if network.recovers:
             back = map(str, network.path(*reversed(pair)))
             assert crossed == Counter(dict.fromkeys(path, flits)) + Counter(back), pair
-        elif network.punctual:
+        elif network.path_is_fixed:
             assert crossed == dict.fromkeys(path, flits), pair
         elif legs_of(network):
             assert set(crossed.values()) == {flits}, pair

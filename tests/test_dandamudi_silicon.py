@@ -6,7 +6,7 @@ import pytest
 from multicube.hdl.networks import build
 from multicube.hdl.networks.graph import GraphNetwork
 from multicube.sim.papers import Options, find_item
-from multicube.sim.papers.dandamudi_equal_cost import (
+from multicube.sim.papers.dandamudi.equal_cost import (
     Cost,
     cost_of,
     cube_of,
@@ -15,7 +15,7 @@ from multicube.sim.papers.dandamudi_equal_cost import (
     message_flits,
     speeds_of,
 )
-from multicube.sim.papers.dandamudi_silicon import Ratio, best_notes, best_of
+from multicube.sim.papers.dandamudi.equal_silicon import Ratio, best_notes, best_of
 from multicube.sim.theory.hierarchical import TwoLevel
 
 NARROW, WIDE = Cost(32, 200, 0), Cost(96, 360, 0)

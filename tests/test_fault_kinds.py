@@ -23,7 +23,8 @@ from multicube.hdl.networks import build
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.run.state_faults import with_state_faults
+from multicube.sim.run.observers import Observed
+from multicube.sim.run.state_faults import StateFaults
 from multicube.sim.workload.fault_cells import LinkFault
 from multicube.sim.workload.injection import Injection, StateBits, parse_fault
 from multicube.sim.workload.random_faults import injections, network_links, state_of
@@ -184,7 +185,7 @@ def counted(*faults: Injection, cycles: int = 100, on: type = CompiledEngine) ->
     fabric = Fabric({"value": Out(40)})
     fabric.place(Cell("counter", CellType(Counters)))
     fabric.link(Pin("counter", ("value",)), Pin(None, ("value",)))
-    with with_state_faults(on(fabric), faults) as engine:
+    with Observed(on(fabric), [StateFaults(faults)] if faults else []) as engine:
         seen = []
         for _ in range(cycles):
             # Faults of a cycle are written when it is stepped.
@@ -220,7 +221,7 @@ def test_flip_of_a_row_of_a_memory(name: str, on: type) -> None:
     fabric.place(Cell("counter", CellType(Counters)))
     fabric.link(Pin("counter", ("value",)), Pin(None, ("value",)))
     fault = parse_fault(f"state:counter.{name}[1]:flip=39:from=12")
-    with with_state_faults(on(fabric), [fault]) as engine:
+    with Observed(on(fabric), [StateFaults([fault])]) as engine:
         engine.step(13)
         depth = len(engine.memory("counter", name))
         last = 12 - (12 - 1) % depth
@@ -280,7 +281,7 @@ def test_state_that_does_not_exist_is_named() -> None:
         said = []
         for on in (CompiledEngine, AmaranthEngine):
             with pytest.raises(ValueError, match=re.escape(message)) as raised:
-                with_state_faults(on(fabric), [parse_fault(f"state:{place}:flip=1")])
+                Observed(on(fabric), [StateFaults([parse_fault(f"state:{place}:flip=1")])])
             said.append(str(raised.value))
         assert said[0] == said[1]
 

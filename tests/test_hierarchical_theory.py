@@ -15,7 +15,7 @@ from multicube.hdl.graphs.families.torus import Torus
 from multicube.hdl.graphs.graph import Graph
 from multicube.sim.measure.path_loads import LocalTraffic, converging_loads
 from multicube.sim.papers import Options, find_item
-from multicube.sim.papers.dandamudi_static import graph_of
+from multicube.sim.papers.dandamudi.two_levels import graph_of
 from multicube.sim.theory.hierarchical import Hypercube, Rates, TwoLevel
 
 ALPHAS = (0.0, 0.3, 0.8, 1.0)

@@ -27,9 +27,9 @@ from multicube.sim import (
     simulate,
     sweep,
 )
-from multicube.sim.engines.checkpoint import CheckpointEngine
 from multicube.sim.engines.compiled import CompiledEngine, State
 from multicube.sim.report.notebook import result_html
+from multicube.sim.run.checkpoint import Checkpoint
 from multicube.sim.run.record import identity
 from multicube.sim.run.resume import FinishedPoints
 from multicube.sim.run.run import Run
@@ -123,7 +123,7 @@ def test_a_checkpoint_does_not_go_on_with_another_file(
     Path(name).write_text(contents[0])
     built = build(network)
     with pytest.MonkeyPatch.context() as patch:  # a checkpoint after each part
-        patch.setitem(CheckpointEngine.__init__.__kwdefaults__, "seconds", 0)
+        patch.setitem(Checkpoint.__init__.__kwdefaults__, "seconds", 0)
         first = call(*words)
     assert first.status == 0
     assert Path("c.npz").exists()
@@ -329,7 +329,7 @@ def test_sweeps_at_once_keep_all_points() -> None:
 
 def test_a_large_checkpoint_of_another_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     """A quarter of a gigabyte in a quarter of a megabyte: other arrays, and another run's."""
-    monkeypatch.setitem(CheckpointEngine.__init__.__kwdefaults__, "seconds", 0)
+    monkeypatch.setitem(Checkpoint.__init__.__kwdefaults__, "seconds", 0)
     options = {"engine": "compiled", "checkpoint": "c.npz", **SHORT}
     simulate("cube", ports=2, **options)
     with np.load("c.npz") as parts:

@@ -23,6 +23,7 @@ from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent,
 from multicube.hdl.networks.multistage.extra_stage import Controls
 from multicube.hdl.networks.multistage.extra_stage_cells import AvoidedLines
 from multicube.hdl.primitives.round_robin import RoundRobin
+from multicube.hdl.switch import held
 from multicube.hdl.terminals.partition import PartitionInterface
 from proof_table import proves
 
@@ -65,7 +66,7 @@ class OpenTracker(Open, CopyTracker):
 
 @pytest.fixture(autouse=True)
 def opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packet_switches, "RoundRobin", OpenArbiter)
+    monkeypatch.setattr(held, "RoundRobin", OpenArbiter)
     monkeypatch.setattr(packet_switches, "CopyTracker", OpenTracker)
 
 

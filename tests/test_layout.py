@@ -26,7 +26,7 @@ from multicube.sim.layout.placements import (
     stages,
     wrapped_stages,
 )
-from multicube.sim.papers.siegel_layout import ENTRIES, crossings
+from multicube.sim.papers.siegel.wire_layouts import ENTRIES, crossings
 
 Pairs = Iterable[tuple[int, int]]
 
@@ -79,7 +79,7 @@ def graph_pairs(graph: Graph) -> Counter[tuple[int, int]]:
 
 
 def test_doctests() -> None:
-    for module in ("layout.left_edge", "layout.placements", "papers.siegel_layout"):
+    for module in ("layout.left_edge", "layout.placements", "papers.siegel.wire_layouts"):
         found = doctest.testmod(import_module(f"multicube.sim.{module}"))
         assert found.attempted
         assert not found.failed

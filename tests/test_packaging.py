@@ -58,7 +58,8 @@ def test_one_version_everywhere() -> None:
     assert citation["version"] == version
     assert citation["license"] == PROJECT["project"]["license"]
     headings = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert headings[:2] == ["Unreleased", version]
+    released = [heading for heading in headings if heading != "Unreleased"]
+    assert released[0] == f"{version} - {citation['date-released']}"
 
 
 def _run(*command: str | os.PathLike[str], folder: Path) -> str:

@@ -15,9 +15,9 @@ from multicube.hdl.boxes import (
     BoxState,
     InputQueuedSwitch,
     OutputQueuedSwitch,
-    packet_switches,
 )
 from multicube.hdl.links.packet import Packet
+from multicube.hdl.switch import crossing
 
 SWITCHES = [OutputQueuedSwitch, InputQueuedSwitch]
 DEPTHS = [1, 2, 3, 4, 8, 32]
@@ -301,13 +301,13 @@ def test_input_queued_switch_sets_its_box(
 ) -> None:
     """The states of the 2 x 2 box that one-to-one traffic needs are all met."""
     boxes: list[Any] = []
-    original = packet_switches.InterchangeBox
+    original = crossing.InterchangeBox
 
     def recording(*arguments: Any) -> Any:
         boxes.append(original(*arguments))
         return boxes[-1]
 
-    monkeypatch.setattr(packet_switches, "InterchangeBox", recording)
+    monkeypatch.setattr(crossing, "InterchangeBox", recording)
     wires = Wires(2, "xor")
     dut = InputQueuedSwitch(wires.layout, radix=2, depth=2, routing="xor")
     trace = transport(

@@ -15,7 +15,7 @@ from multicube.hdl.bench.geometric import bit_probabilities, geometric_length
 from multicube.hdl.networks import AxiStreamNetwork
 from multicube.hdl.networks.flits import geometric_mean, parse_lengths
 from multicube.sim import simulate as run
-from multicube.sim.papers.dandamudi_rtl import Point, clocked, measured
+from multicube.sim.papers.dandamudi.delays_on_rtl import Point, clocked, measured
 from multicube.sim.papers.item import Options
 from multicube.sim.theory.hierarchical import Rates, TwoLevel
 from multicube.sim.workload.trace import Trace, TracePacket

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 from long_runs import long
+from matplotlib.figure import Figure
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.sim.papers import ITEMS, Options, find_item
-from multicube.sim.papers.dcsh_figures import _crossing
-from multicube.sim.papers.item import Column, Item, PaperResult
-from multicube.sim.papers.siegel_reliability import (
+from multicube.sim.papers.dcsh.fig2_3 import _crossing
+from multicube.sim.papers.item import Column, Item, Row, columns_of
+from multicube.sim.papers.siegel.reliability import (
     connected,
     probability_of_a_pair,
     probability_of_all,
@@ -166,12 +167,22 @@ def test_bad_input(words: list[str], message: str, call: Call, tmp_path: Path) -
 def test_no_file_if_the_run_fails(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(options: Options) -> PaperResult:
+    def fails(options: Options) -> list[Row]:
         raise InvalidValue("no such luck")
 
-    monkeypatch.setitem(ITEMS, "x-fig1", Item("x-fig1", "x", "x", fails))
+    item = Item("x-fig1", "x", "x", "n", fails, lambda rows: Figure())
+    monkeypatch.setitem(ITEMS, item.id, item)
     assert call("x-fig1") == (2, "", "multicube: no such luck\n")
     assert not list(tmp_path.iterdir())
+
+
+def test_columns_as_text() -> None:
+    assert columns_of("ports = N : , | load | a = p = 1 | deviation : +.2%") == (
+        Column("ports", "N", ","),
+        Column("load"),
+        Column("a", "p = 1"),
+        Column("deviation", format="+.2%"),
+    )
 
 
 def test_column_for_the_eye() -> None:

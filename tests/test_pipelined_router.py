@@ -24,9 +24,9 @@ from multicube.hdl.primitives.places import Places
 from multicube.hdl.routers.output_owners import OutputOwners
 from multicube.hdl.routers.pipelined_router import PipelinedRouter
 from multicube.hdl.routers.route_stage import RouteStage
-from multicube.hdl.routers.shape import InputChannel, OutputChannel, RouterShape
 from multicube.hdl.routers.split_queue import SplitQueue
 from multicube.hdl.routers.traversal import Traversal
+from multicube.hdl.switch.shape import InputChannel, OutputChannel, RouterShape
 from multicube.sim.run.simulation import simulate
 from multicube.sim.workload.trace import Trace, TracePacket
 from proof_table import proves

@@ -351,7 +351,7 @@ REJECTED = [
     (
         lambda: run_programs(plain(2), [script()], engine="steam"),
         ValueError,
-        "Engine must be one of auto, compiled, amaranth, not 'steam'",
+        "Engine must be one of auto, compiled, amaranth, verilator, not 'steam'",
     ),
 ]
 

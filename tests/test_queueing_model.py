@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 
 import pytest
 from long_runs import long
-from multicube.sim.papers.dandamudi_rtl import Point, clocked, measured
+from multicube.sim.papers.dandamudi.delays_on_rtl import Point, clocked, measured
 from multicube.sim.papers.item import Options
 from multicube.sim.theory.hierarchical import Hypercube, Rates, TwoLevel
 

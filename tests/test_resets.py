@@ -38,11 +38,12 @@ from multicube.hdl.networks.graph import GraphNetwork
 from multicube.sim import Run, pattern
 from multicube.sim.engines import ResetEngine
 from multicube.sim.engines.amaranth import AmaranthEngine
-from multicube.sim.engines.checkpoint import CheckpointEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.engines.verilator import VerilatorEngine
 from multicube.sim.measure.access_history import access_histories
 from multicube.sim.measure.serial_order import is_serializable
+from multicube.sim.run.checkpoint import Checkpoint
+from multicube.sim.run.observers import Observed
 from multicube.sim.run.rerouting import write_tables
 from multicube.sim.workload.random_faults import network_links
 from random_modules import flat
@@ -175,7 +176,9 @@ def test_a_checkpoint_knows_of_resets(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
 
     def run(resets: int, seconds: float) -> list[int]:
-        with CheckpointEngine(CompiledEngine(bench), path, about="it", seconds=seconds) as engine:
+        with Observed(
+            CompiledEngine(bench), [Checkpoint(path, about="it", seconds=seconds)]
+        ) as engine:
             start(engine)
             engine.step(30)
             for _ in range(resets):

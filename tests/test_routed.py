@@ -23,8 +23,8 @@ from multicube.hdl.graphs.routing.relation import Relation, RoutedGraph
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import GraphNetwork
 from multicube.hdl.networks.routed import RoutedNetwork
-from multicube.hdl.routers.shape import SWITCHINGS
 from multicube.hdl.routers.worm_router import WormRouter
+from multicube.hdl.switch.shape import SWITCHINGS
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from refusals import refusals
 

@@ -21,9 +21,11 @@ from multicube.hdl.routers.dcsh_router import DCSHRouter
 from multicube.hdl.routers.detour import DetourEnd, LeastDelayDetour, RandomDetour
 from multicube.hdl.routers.packet_router import PacketRouter
 from multicube.hdl.routers.route_table import RouteTable
-from multicube.hdl.routers.selection import Selector
-from multicube.hdl.routers.shape import InputChannel, OutputChannel, RouterShape
 from multicube.hdl.routers.worm_router import WormRouter
+from multicube.hdl.switch import crossing
+from multicube.hdl.switch.selection import Selector
+from multicube.hdl.switch.shape import InputChannel, OutputChannel, RouterShape
+from multicube.hdl.switch.shared_wires import Wires
 from proof_table import proves
 
 __all__ = ["any_bits"]
@@ -60,11 +62,9 @@ def routed(claims: Claims, dut: Any) -> list[Value]:
     return goals
 
 
-def worm_router(
-    drain: int, *, depth: int, kind: type[WormRouter] = WormRouter, **others: Any
-) -> Claims:
+def worm_router(drain: int, *, depth: int, longest: int = LONGEST, **others: Any) -> Claims:
     claims = Claims()
-    claims.m.submodules.dut = dut = kind(FLITS, SHAPE, depth=depth, **others)
+    claims.m.submodules.dut = dut = WormRouter(FLITS, SHAPE, depth=depth, **others)
     opens: Value = Const(1)
     if dut.guarded_outputs:
         opens = claims.free(len(dut.guarded_outputs), "opens")
@@ -77,7 +77,7 @@ def worm_router(
         goals=goals,
         capacity=depth,
         drain=drain,
-        longest=LONGEST,
+        longest=longest,
         counted=opens.all(),
     )
     return claims
@@ -110,20 +110,21 @@ def test_proofs_find_that_a_worm_takes_time(tmp_path: Path) -> None:
     assert not worm_router(10, depth=1).hold(tmp_path)
 
 
-class FirstChannelFirst(WormRouter):
+def first_channel_first(m: Module, link: int, channels: Any, *, refill: bool) -> Wires:
     """The upper channel of a link gets the wires only when the lower one has nothing to send."""
-
-    def _turns(self, m: Module, link: int, channels: Any) -> list[Value]:
-        if len(channels) == 1:
-            return [Const(1)]
-        first = Signal(name=f"first_{link}")
-        m.d.comb += first.eq(channels[0][0] & channels[0][1])
-        return [first, channels[1][0] & channels[1][1] & ~first]
+    if len(channels) == 1:
+        return Wires([Const(1)], [Const(1)])
+    first = Signal(name=f"first_{link}")
+    m.d.comb += first.eq(channels[0][0] & channels[0][1])
+    return Wires([first, channels[1][0] & channels[1][1] & ~first], [])
 
 
 @pytest.mark.long
-def test_proofs_find_a_channel_that_waits_for_ever(tmp_path: Path) -> None:
-    assert not worm_router(11, depth=1, kind=FirstChannelFirst).hold(tmp_path)
+def test_proofs_find_a_channel_that_waits_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crossing, "shared_wires", first_channel_first)
+    assert not worm_router(11, depth=1).hold(tmp_path)
 
 
 def packet_router(depth: int, drain: int, waits: int | None = None) -> Claims:

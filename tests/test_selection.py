@@ -21,8 +21,8 @@ from multicube.hdl.graphs.graph import Graph, Link, ListedGraph, Turn
 from multicube.hdl.graphs.routing.algorithms import relation_for
 from multicube.hdl.networks import GraphNetwork
 from multicube.hdl.networks.route_tables import weight_bits, weights_of
-from multicube.hdl.routers.selection import SELECTIONS, Selector
-from multicube.hdl.routers.shape import InputChannel, RouterShape
+from multicube.hdl.switch.selection import SELECTIONS, Selector
+from multicube.hdl.switch.shape import InputChannel, RouterShape
 from multicube.sim import simulate as run
 from refusals import refusals
 

@@ -11,7 +11,7 @@ from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.networks import CombiningNetwork
 from multicube.hdl.operations.memory import find_operation
 from multicube.sim.papers import Options, find_item
-from multicube.sim.papers.siegel_shared_memory import PATTERNS, placed, run_steps
+from multicube.sim.papers.siegel.shared_memory_step import PATTERNS, placed, run_steps
 from multicube.sim.workload import hashing
 from multicube.sim.workload.hashing import PRIME, PolynomialHash, random_hash
 

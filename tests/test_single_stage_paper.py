@@ -6,7 +6,7 @@ import pytest
 from multicube.hdl.graphs.families.routing_ring import routing_ring
 from multicube.hdl.graphs.families.single_stage import Lambda, LoopSwitching
 from multicube.sim.papers import Options, find_item
-from multicube.sim.papers.siegel_single_stage import loop_resultant, ring_steps
+from multicube.sim.papers.siegel.fig14 import loop_resultant, ring_steps
 
 
 def rows(name: str) -> list[dict[str, Any]]:

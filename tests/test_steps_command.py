@@ -14,10 +14,10 @@ from multicube.hdl.graphs.schedules.communication_steps import Transfer, check_d
 from multicube.hdl.graphs.schedules.permutation_steps import StepRouter
 from multicube.sim.command.steps import steps
 from multicube.sim.measure.hardest_permutation import candidates, hardest_permutation
-from multicube.sim.papers import ginosar_prediction, ginosar_steps
-from multicube.sim.papers.ginosar_networks import nine_graphs
-from multicube.sim.papers.ginosar_prediction import correlation, network_of
-from multicube.sim.papers.ginosar_steps import measured_rows
+from multicube.sim.papers.ginosar import measured_steps, rank_correlation
+from multicube.sim.papers.ginosar.measured_steps import measured_rows
+from multicube.sim.papers.ginosar.nine_networks import nine_graphs
+from multicube.sim.papers.ginosar.rank_correlation import correlation, network_of
 from multicube.sim.papers.item import Options
 from multicube.sim.run.workers import Job
 from scipy.stats import spearmanr
@@ -121,7 +121,7 @@ def test_an_interrupted_item_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) 
             raise KeyboardInterrupt
 
     def rows(most: int) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-        monkeypatch.setattr(ginosar_steps, "finished", lambda jobs, _: finished(jobs, most))
+        monkeypatch.setattr(measured_steps, "finished", lambda jobs, _: finished(jobs, most))
         return measured_rows(some_row, Options())
 
     whole, notes = rows(27)
@@ -137,4 +137,4 @@ def test_an_interrupted_item_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_doctest() -> None:
-    assert doctest.testmod(ginosar_prediction).failed == 0
+    assert doctest.testmod(rank_correlation).failed == 0

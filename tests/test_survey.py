@@ -18,7 +18,7 @@ from multicube.hdl.graphs.routing.relation import Relation, check_relation
 from multicube.hdl.networks import PacketNetwork
 from multicube.sim.measure.path_shares import path_shares
 from multicube.sim.measure.worst_permutation import heavy_permutations
-from multicube.sim.papers.stanfill_survey import ENTRIES, Entry, costs, relation_of
+from multicube.sim.papers.stanfill.survey_of_networks import ENTRIES, Entry, costs, relation_of
 from multicube.sim.run.single_faults import QuietPaths, delivered_in_turn, pins_of
 from multicube.sim.workload.faults import cut
 

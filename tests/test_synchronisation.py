@@ -213,7 +213,10 @@ def test_example(
         (["--processors", "6"], "Ports must be a power of the radix 2, not 6"),
         (["--processors", "many"], "Invalid value for '--processors'"),
         (["--text", "/nowhere"], "[Errno 2] No such file or directory: '/nowhere'"),
-        (["--engine", "steam"], "Engine must be one of auto, compiled, amaranth, not 'steam'"),
+        (
+            ["--engine", "steam"],
+            "Engine must be one of auto, compiled, amaranth, verilator, not 'steam'",
+        ),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

@@ -3,7 +3,7 @@
 import pytest
 from long_runs import long
 from multicube.sim.papers.item import Options
-from multicube.sim.papers.siegel_bandwidth import measure_unbuffered
+from multicube.sim.papers.siegel.fig9 import measure_unbuffered
 from multicube.sim.theory.multistage_cube import crossbar_throughput
 
 

@@ -15,9 +15,9 @@ from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import TorusNetwork
 from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.hdl.primitives.arbiters import ARBITERS
-from multicube.hdl.routers.shape import Switching
 from multicube.hdl.routers.torus_logic import TorusLogic
 from multicube.hdl.routers.worm_router import WormRouter
+from multicube.hdl.switch.shape import Switching
 
 
 class Placed(wiring.Component):
@@ -32,7 +32,7 @@ class Placed(wiring.Component):
         m = Module()
         m.submodules.router = self.router
         m.d.comb += self.router.address.eq(self.address)
-        if self.router.arbiter == "random":
+        if self.router.grant.arbiter == "random":
             m.d.comb += self.router.seed.eq(99)
         for outer, inner in zip((*self.i, *self.o), (*self.router.i, *self.router.o)):
             wiring.connect(m, wiring.flipped(outer), inner)

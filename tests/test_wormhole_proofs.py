@@ -9,10 +9,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from claims import Claims, FickleArbiter, needs_yosys
 from long_runs import long
-from multicube.hdl.boxes import wormhole
 from multicube.hdl.boxes.rejecting_wormhole import RejectingWormholeSwitch
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from multicube.hdl.links.packet import Packet
+from multicube.hdl.switch import held
 from multicube.hdl.terminals.retry import RetryInterface, RetryReceiver
 from proof_table import proves
 
@@ -171,7 +171,7 @@ def test_flit_switch_keeps_packets_whole_and_in_order_and_is_fair(
 def test_proofs_find_an_output_that_changes_its_mind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr(wormhole, "RoundRobin", FickleArbiter)
+    monkeypatch.setattr(held, "RoundRobin", FickleArbiter)
     assert not flit_switch(kind).hold(tmp_path)
 
 

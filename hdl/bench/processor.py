@@ -278,7 +278,7 @@ class Processor(wiring.Component):
         self._judge(m, busy, read)
         return m
 
-    def _generate(self, m: Module, luck: Value, valid: Value) -> ArrivalQueue:
+    def _generate(self, m: Module, arrival_draw: Value, valid: Value) -> ArrivalQueue:
         """Generate requests into a queue."""
         m.submodules.queue = queue = ArrivalQueue(self.time, depth=self.depth)
         arrival = queue.i[0]
@@ -287,7 +287,7 @@ class Processor(wiring.Component):
             generate.eq(
                 self.open
                 & valid
-                & (luck < self.load)
+                & (arrival_draw < self.load)
                 & ((self.quota == 0) | (self.generated != self.quota))
             ),
             arrival.valid.eq(generate),
@@ -324,13 +324,13 @@ class Processor(wiring.Component):
         m: Module,
         what: data.View,
         favoured: Signal,
-        luck: Value,
+        word: Value,
         choice: Value,
         table: Value | None,
     ) -> None:
         """Choose word, operation and operand of a request."""
-        whim, draw = luck[:BIAS_BITS], luck[BIAS_BITS:-LOAD_BITS]
-        hot = whim < self.bias
+        bias_draw, draw = word[:BIAS_BITS], word[BIAS_BITS:-LOAD_BITS]
+        hot = bias_draw < self.bias
         anywhere = uniform_code(draw, self.code) if table is None else table
         module = Mux(hot, self.favourite, anywhere)
         row = Signal(self.link.address - self.link.part_bits)
@@ -355,7 +355,7 @@ class Processor(wiring.Component):
             what.address.eq(address),
             what.operation.eq(operation),
             # From both, so that the operand does not depend on the operation or the word alone.
-            what.operand.eq(choice ^ luck.rotate_left(LOAD_BITS)),
+            what.operand.eq(choice ^ word.rotate_left(LOAD_BITS)),
             favoured.eq(hot),
         ]
 

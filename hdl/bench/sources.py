@@ -323,9 +323,9 @@ class BernoulliSource(wiring.Component):
         m = Module()
         m.submodules.random = random = Xoroshiro128()
         m.d.comb += random.seed.eq(self.seed)
-        luck = random.value[-LOAD_BITS:]
+        arrival_draw = random.value[-LOAD_BITS:]
         draw = random.value[BIAS_BITS:-LOAD_BITS]
-        whim = random.value[:BIAS_BITS]
+        bias_draw = random.value[:BIAS_BITS]
 
         sender = _attach_sender(m, self)
         m.submodules.queue = queue = ArrivalQueue(
@@ -344,13 +344,13 @@ class BernoulliSource(wiring.Component):
         if self.bursts:
             ready &= add_bursts(m, self)
         if self.closed:
-            generate = self.open & ready & (luck < self.resume) & willing & arrival.ready
+            generate = self.open & ready & (arrival_draw < self.resume) & willing & arrival.ready
         else:
-            generate = self.open & ready & (luck < self.load) & willing
+            generate = self.open & ready & (arrival_draw < self.load) & willing
         m.d.comb += [
             arrival.valid.eq(generate),
             arrival.payload.birth.eq(self.now + 1),
-            arrival.payload.destination.eq(Mux(whim < self.bias, near, anywhere)),
+            arrival.payload.destination.eq(Mux(bias_draw < self.bias, near, anywhere)),
         ]
         m.d.sync += [
             self.generated.eq(self.generated + generate),
@@ -372,11 +372,11 @@ class BernoulliSource(wiring.Component):
             return
         m.submodules.shape = shape = Xoroshiro128()
         m.d.comb += shape.seed.eq(self.seed.rotate_left(64))
-        draw, luck, mask = shape.value[:24], shape.value[24:][:BIAS_BITS], shape.value[42:]
+        draw, spread_draw, mask = shape.value[:24], shape.value[24:][:BIAS_BITS], shape.value[42:]
         if uniform:
             m.d.comb += order.length.eq(low + (_times(draw, high - low + 1) >> 24))
         if self.packet.broadcast:
-            m.d.comb += order.mask.eq(Mux(luck < self.spread, mask, 0))
+            m.d.comb += order.mask.eq(Mux(spread_draw < self.spread, mask, 0))
 
 
 def uniform_code(draw: Value, code: AddressCode) -> Value:

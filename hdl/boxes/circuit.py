@@ -54,7 +54,7 @@ def reject(
 
 
 class CircuitBox(wiring.Component):
-    """A k x k box that assigns each of its outputs to one input for as long as that requests it.
+    """A k x k box that assigns each of its outputs to one input while that input requests it.
 
     There are no buffers, only a register per output that says which input owns it. A request that
     finds its output free, or being released, owns it in the next cycle and is passed on only then;

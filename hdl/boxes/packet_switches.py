@@ -12,7 +12,7 @@ free lane of the bundle that it wants, so packets of a flow may overtake each ot
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -20,10 +20,10 @@ from ..fabric.checks import MOST_RADIX, check_integer, check_radix
 from ..graphs.tags import Routing, check_routing
 from ..links.packet import Packet, check_tag
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.interchange_box import InterchangeBox
 from ..primitives.lane_queue import LaneQueue
-from ..primitives.round_robin import RoundRobin
 from ..primitives.routing_tags import check_outputs, forwarded, output_port, requested_outputs
+from ..switch.entry import InputQueue
+from ..switch.held import Head, hold
 from .broadcast import CopyTracker
 
 __all__ = ["InputQueuedSwitch", "OutputQueuedSwitch", "PacketSwitch"]
@@ -228,63 +228,27 @@ class InputQueuedSwitch(PacketSwitch):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         ports = range(self.outputs)
-        inputs = len(self.i)
-        m.submodules.box = box = InterchangeBox(inputs, self.packet, len(self.o))
-        arbiters = [RoundRobin(inputs) for _ in self.o]
-        taken = [port.ready & port.valid for port in self.o]
-        requests = [arbiter.request for arbiter in arbiters]
-        if self.dilation_out > 1:
-            requests = [Signal(inputs, name=f"request_{j}") for j in ports]
+        entry = InputQueue(self.depth, self.refill)
+        queues, heads = [], []
+        served = [Signal(self.outputs, name=f"served_{i}") for i in range(len(self.i))]
         for i, source in enumerate(self.i):
-            queue = ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
-            m.submodules[f"queue_{i}"] = queue
-            wiring.connect(m, wiring.flipped(source), queue.i[0])
-            head = queue.o
-            m.d.comb += box.i[i].eq(forwarded(head.payload, self.digit_bits))
+            queue = entry.place(m, f"{i}", self.packet, source, flits=False)
+            m.d.comb += queue.i[0].payload.eq(source.payload)
+            first = queue.o
+            word = forwarded(first.payload, self.digit_bits)
             if self.packet.broadcast:
-                served = [(arbiter.grant == i) & flag for arbiter, flag in zip(arbiters, taken)]
-                if self.dilation_out > 1:
-                    flags = [arbiter.granted[i] & flag for arbiter, flag in zip(arbiters, taken)]
-                    served = [Cat(self._bundle(flags, j)).any() for j in ports]
-                wanted = self._copies(m, i, head, Cat(served))
+                aims = [first.valid & bit for bit in self._copies(m, i, first, served[i])]
             else:
                 target = Signal(self.digit_bits, name=f"target_{i}")
-                m.d.comb += target.eq(self._target(head.payload, i))
-                wanted = [target == j for j in ports]
-                for number, (arbiter, flag) in enumerate(zip(arbiters, taken)):
-                    wants = wanted[number // self.dilation_out]
-                    mine = arbiter.grant == i if self.dilation_out == 1 else arbiter.granted[i]
-                    with m.If(wants & mine):
-                        m.d.comb += head.ready.eq(flag)
-            for wants, request in zip(wanted, requests):
-                m.d.comb += request[i].eq(head.valid & wants)
-        for number, (arbiter, output) in enumerate(zip(arbiters, self.o)):
-            m.submodules[f"arbiter_{number}"] = arbiter
-            m.d.comb += [
-                output.valid.eq(arbiter.request.any()),
-                output.payload.eq(box.o[number]),
-                arbiter.taken.eq(output.ready),
-            ]
-        if self.dilation_out > 1:
-            for j in ports:
-                self._share(m, requests[j], self._bundle(arbiters, j), self._bundle(self.o, j))
-        box.set(m, [arbiter.grant for arbiter in arbiters], ~0)
+                m.d.comb += target.eq(self._target(first.payload, i))
+                aims = [target == j for j in ports]
+            by_output = dict(enumerate(aims))
+            heads.append(Head(word, first.valid, first.valid, by_output, self.packet.broadcast))
+            queues.append(queue)
+        hold(m, platform, heads, self.o, worms=False, lanes=self.dilation_out)
+        for queue, head, taken in zip(queues, heads, served):
+            if self.packet.broadcast:
+                m.d.comb += taken.eq(Cat(head.served[j] for j in ports))
+            else:
+                m.d.comb += queue.o.ready.eq(head.leaves)
         return m
-
-    def _share(
-        self,
-        m: Module,
-        request: Signal,
-        arbiters: Sequence[RoundRobin],
-        lanes: Sequence[stream.Interface],
-    ) -> None:
-        """Let each lane of a bundle choose among the packets that no other lane shows."""
-        kept = [Signal(len(request), name=f"kept_{lane}") for lane in range(len(lanes))]
-        for lane, (arbiter, output) in enumerate(zip(arbiters, lanes)):
-            others = [kept[x] for x in range(len(lanes)) if x != lane]
-            others += [earlier.granted for earlier in arbiters[:lane]]
-            free = request
-            for other in others:
-                free = free & ~other
-            m.d.comb += arbiter.request.eq(free)
-            m.d.sync += kept[lane].eq(Mux(output.ready, 0, arbiter.granted))

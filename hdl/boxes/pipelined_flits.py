@@ -11,8 +11,9 @@ from ..links.packet import Packet
 from ..primitives.places import Places
 from ..primitives.routing_tags import forwarded, output_port
 from ..routers.pipelined_router import PipelinedRouter
-from ..routers.shape import InputChannel, OutputChannel, RouterShape
-from .wormhole import check_flits, inside_packet
+from ..switch.entry import inside_packet
+from ..switch.shape import InputChannel, OutputChannel, RouterShape
+from .wormhole import check_flits
 
 __all__ = ["PipelinedFlitSwitch"]
 
@@ -101,8 +102,8 @@ class PipelinedFlitSwitch(wiring.Component):
             self.packet, shape, depth=self.depth, pipeline=self.pipeline
         )
         for i, (source, entry) in enumerate(zip(self.i, router.i)):
-            inside = inside_packet(m, f"{i}", source)
             taken = source.valid & source.ready
+            inside = inside_packet(m, f"{i}", taken, source.payload.last)
             places = Places(m, f"free_{i}", router.places, router.freed[i], taken)
             wanted = output_port(router.tag[i], self.outputs, self.routing, i)
             m.d.comb += [

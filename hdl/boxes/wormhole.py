@@ -17,20 +17,21 @@ from typing import Any, Literal
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import check_integer, check_radix
+from ..fabric.checks import check_radix
 from ..fabric.errors import InvalidValue
 from ..graphs.tags import Routing, check_routing
 from ..links.packet import Packet, check_tag
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.interchange_box import InterchangeBox
-from ..primitives.output_buffer import OutputBuffer
-from ..primitives.round_robin import RoundRobin
 from ..primitives.routing_tags import check_outputs, forwarded, output_port, requested_outputs
+from ..switch.entry import InputQueue, inside_packet
+from ..switch.held import Head, hold
+from ..switch.route import DigitRoute
+from ..switch.shape import RouterShape
+from ..switch.switch import Exit, Switch
 from .broadcast import ReplicatingQueue
 
-__all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits", "inside_packet"]
+__all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits"]
 
 
 def check_flits(packet: Packet, radix: int, routing: Routing, outputs: int | None = None) -> int:
@@ -51,19 +52,13 @@ def check_flits(packet: Packet, radix: int, routing: Routing, outputs: int | Non
     return (outputs - 1).bit_length()
 
 
-def inside_packet(m: Module, name: str, flits: stream.Interface) -> Signal:
+def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
     """1 between a header and its tail: the current or next flit of the stream is not a header."""
-    following = Signal(name=f"following_{name}")
-    with m.If(flits.valid & flits.ready):
-        m.d.sync += following.eq(~flits.payload.last)
-    return following
+    return inside_packet(m, name, flits.valid & flits.ready, flits.payload.last)
 
 
-class _FlitSwitch(wiring.Component):
-    """Parameters, checks, ports and output side shared by the flit switches."""
-
-    output_depth: int = 0
-    store: bool = False
+class _FlitSwitch(Switch):
+    """Parameters and checks shared by the flit switches, and several queues at each input."""
 
     def __init__(
         self,
@@ -71,82 +66,39 @@ class _FlitSwitch(wiring.Component):
         *,
         radix: int,
         outputs: int | None,
-        depth: int,
         routing: Routing,
-        refill: bool,
+        entry: InputQueue,
+        output_depth: int = 0,
     ) -> None:
         self.digit_bits = check_flits(packet, radix, routing, outputs)
-        self.packet = packet
         self.radix = radix
         self.outputs = radix if outputs is None else outputs
-        self.depth = depth
+        self.depth, self.refill = entry.depth, entry.refill
         self.routing = routing
-        self.refill = refill
-        ports = stream.Signature(packet)
-        super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(self.outputs)})
+        super().__init__(
+            packet,
+            RouterShape.box(radix, self.outputs),
+            route=DigitRoute(self.outputs, routing),
+            entry=entry,
+            exit=Exit(output_depth),
+        )
 
-    def _target(self, m: Module, i: int, flits: stream.Interface, following: Value) -> Signal:
-        """The output for the current flit of input i: the one that its header requested."""
-        wanted = output_port(flits.payload.tag, self.outputs, self.routing, i)
-        kept = Signal(self.digit_bits, name=f"kept_{i}")
-        target = Signal(self.digit_bits, name=f"target_{i}")
-        with m.If(~following):
-            m.d.sync += kept.eq(wanted)
-        m.d.comb += target.eq(Mux(following, kept, wanted))
-        return target
-
-    def _forward(self, m: Module, heads: list[stream.Interface]) -> None:
-        """Send the flits at the heads of the input queues to the outputs, through one box."""
-        m.submodules.box = box = InterchangeBox(self.radix, self.packet, self.outputs)
-        arbiters = [RoundRobin(self.radix) for _ in self.o]
-        outputs = [self._output(m, j) for j in range(self.outputs)]
-        for i, head in enumerate(heads):
-            following = inside_packet(m, f"head_{i}", head)
-            target = self._target(m, i, head, following)
-            m.d.comb += box.i[i].eq(forwarded(head.payload, self.digit_bits))
-            for j, (arbiter, output) in enumerate(zip(arbiters, outputs)):
-                m.d.comb += arbiter.request[i].eq((head.valid | following) & (target == j))
-                with m.If((target == j) & (arbiter.grant == i)):
-                    m.d.comb += [output.valid.eq(head.valid), head.ready.eq(output.ready)]
-        for j, (arbiter, output) in enumerate(zip(arbiters, outputs)):
-            m.submodules[f"arbiter_{j}"] = arbiter
-            m.d.comb += output.payload.eq(box.o[j])
-            self._release(m, arbiter, output)
-        box.set(m, [arbiter.grant for arbiter in arbiters], ~0)
-
-    def _merge_all(self, m: Module, rows: list[list[stream.Interface]]) -> None:
+    def _merge_all(self, m: Module, platform: object, rows: list[list[stream.Interface]]) -> None:
         """Connect each output to the queues of all inputs for it: `rows` has a list per input."""
-        for j in range(self.outputs):
-            self._merge(m, j, [row[j] for row in rows], self._output(m, j))
-
-    def _merge(
-        self, m: Module, j: int, heads: list[stream.Interface], output: wiring.PureInterface
-    ) -> None:
-        """Send the packets in the queues of an output to it, one after the other."""
-        m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(self.radix)
-        for i, head in enumerate(heads):
-            following = inside_packet(m, f"queue_{i}_{j}", head)
-            m.d.comb += arbiter.request[i].eq(head.valid | following)
-        with m.Switch(arbiter.grant):
-            for i, head in enumerate(heads):
-                with m.Case(i):
-                    m.d.comb += [
-                        output.valid.eq(head.valid),
-                        output.payload.eq(head.payload),
-                        head.ready.eq(output.ready),
-                    ]
-        self._release(m, arbiter, output)
-
-    def _whole(self, m: Module, name: str, enters: Value, leaves: Value) -> Value:
-        """Whether the first packet of a queue may leave: with `store`, if all of it is there.
-
-        `enters` and `leaves` say whether a tail does so in this cycle.
-        """
-        if not self.store:
-            return Const(1)
-        whole = Signal(range(self.depth + 1), name=f"whole_{name}")  # tails in the queue
-        m.d.sync += whole.eq(whole + enters - leaves)
-        return whole != 0
+        heads = [
+            Head(
+                copy.payload.as_value(),
+                copy.valid,
+                copy.valid | _following(m, f"queue_{i}_{j}", copy),
+                {j: Const(1)},
+            )
+            for i, row in enumerate(rows)
+            for j, copy in enumerate(row)
+        ]
+        outputs = [self._output(m, j) for j in range(self.outputs)]
+        hold(m, platform, heads, outputs, worms=True)
+        for copy, head in zip((copy for row in rows for copy in row), heads):
+            m.d.comb += copy.ready.eq(head.leaves)
 
     def _replicating_queue(self, m: Module, i: int) -> tuple[ReplicatingQueue, list[Any]]:
         """A queue for the packets of input i, and the streams of their copies for each output."""
@@ -157,7 +109,7 @@ class _FlitSwitch(wiring.Component):
         wanted = requested_outputs(queue.head, self.radix, self.routing, i)
         m.d.comb += queue.wanted.eq(wanted)
         arrives = queue.i.valid & queue.i.ready & queue.i.payload.last
-        shown = self._whole(m, f"queue_{i}", arrives, queue.done)
+        shown = self.entry.whole(m, f"queue_{i}", arrives, queue.done)
         copies = []
         for j, port in enumerate(queue.o):
             copy = stream.Signature(self.packet).create(path=(f"copy_{i}_{j}",))
@@ -168,23 +120,6 @@ class _FlitSwitch(wiring.Component):
             ]
             copies.append(copy)
         return queue, copies
-
-    def _output(self, m: Module, j: int) -> wiring.PureInterface:
-        """The stream into output j, through its buffer if there is one."""
-        if not self.output_depth:
-            return self.o[j]
-        buffer = OutputBuffer(self.packet, depth=self.output_depth)
-        m.submodules[f"buffer_{j}"] = buffer
-        wiring.connect(m, buffer.o, wiring.flipped(self.o[j]))
-        return buffer.i
-
-    def _release(self, m: Module, arbiter: RoundRobin, output: stream.Interface) -> None:
-        """Let an arbiter advance to the next worm when the tail leaves.
-
-        Until then it holds its grant by itself, because a worm requests its output even while its
-        next flit has not arrived.
-        """
-        m.d.comb += arbiter.taken.eq(output.valid & output.ready & output.payload.last)
 
 
 class WormholeSwitch(_FlitSwitch):
@@ -250,31 +185,26 @@ class WormholeSwitch(_FlitSwitch):
         output_depth: int = 0,
         outputs: int | None = None,
     ) -> None:
-        depth = check_integer("Depth", depth, 1)
-        self.output_depth = check_integer("Output depth", output_depth, 0)
-        if refill is None:
-            refill = depth == 1
+        self.output_depth = output_depth
         super().__init__(
-            packet, radix=radix, outputs=outputs, depth=depth, routing=routing, refill=refill
+            packet,
+            radix=radix,
+            outputs=outputs,
+            routing=routing,
+            entry=InputQueue(depth, depth == 1 if refill is None else refill),
+            output_depth=output_depth,
         )
 
     def elaborate(self, platform: object) -> Module:
+        if not self.packet.broadcast:
+            return super().elaborate(platform)
         m = Module()
-        if self.packet.broadcast:
-            rows = []
-            for i, source in enumerate(self.i):
-                copying, row = self._replicating_queue(m, i)
-                wiring.connect(m, wiring.flipped(source), copying.i)
-                rows.append(row)
-            self._merge_all(m, rows)
-            return m
-        heads = []
+        rows = []
         for i, source in enumerate(self.i):
-            queue = ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
-            m.submodules[f"queue_{i}"] = queue
-            wiring.connect(m, wiring.flipped(source), queue.i[0])
-            heads.append(queue.o)
-        self._forward(m, heads)
+            copying, row = self._replicating_queue(m, i)
+            wiring.connect(m, wiring.flipped(source), copying.i)
+            rows.append(row)
+        self._merge_all(m, platform, rows)
         return m
 
 
@@ -343,53 +273,37 @@ class CutThroughSwitch(_FlitSwitch):
         store: bool = False,
         outputs: int | None = None,
     ) -> None:
-        length = check_integer("Length", length, 1)
-        depth = check_integer("Depth", depth, 1)
-        if depth < length:
-            raise InvalidValue(f"Depth must be at least the length of {length} flits, not {depth}")
         if queues not in ("input", "crosspoint"):
             raise InvalidValue(f"Queues must be input or crosspoint, not {queues!r}")
-        self.length = length
-        self.queues = queues
-        self.store = store
-        if refill is None:
-            refill = depth == length
+        self.length, self.queues, self.store = length, queues, store
         super().__init__(
-            packet, radix=radix, outputs=outputs, depth=depth, routing=routing, refill=refill
+            packet,
+            radix=radix,
+            outputs=outputs,
+            routing=routing,
+            entry=InputQueue(depth, depth == length if refill is None else refill, length, store),
         )
 
     def elaborate(self, platform: object) -> Module:
+        if self.queues == "input" and not self.packet.broadcast:
+            return super().elaborate(platform)
         m = Module()
-        if self.queues == "input" and self.packet.broadcast:
+        if self.queues == "input":
             rows = []
             for i, source in enumerate(self.i):
                 copying, row = self._replicating_queue(m, i)
-                following = inside_packet(m, f"input_{i}", source)
+                following = _following(m, f"input_{i}", source)
+                room = self.entry.has_room(copying.level, copying.freed)
                 m.d.comb += [
                     copying.i.valid.eq(source.valid & source.ready),
                     copying.i.payload.eq(source.payload),
-                    source.ready.eq(
-                        copying.i.ready & (following | self._room(copying.level, copying.freed))
-                    ),
+                    source.ready.eq(copying.i.ready & (following | room)),
                 ]
                 rows.append(row)
-            self._merge_all(m, rows)
-        elif self.queues == "input":
-            heads = []
-            for i, source in enumerate(self.i):
-                m.submodules[f"queue_{i}"] = queue = self._queue()
-                following = inside_packet(m, f"input_{i}", source)
-                m.d.comb += [
-                    queue.i[0].valid.eq(source.valid & source.ready),
-                    queue.i[0].payload.eq(source.payload),
-                    source.ready.eq(self._admits(queue, following)),
-                ]
-                heads.append(self._stored(m, f"queue_{i}", queue))
-            self._forward(m, heads)
         else:
             queues = [[self._queue() for _ in self.o] for _ in self.i]
             for i, (source, row) in enumerate(zip(self.i, queues)):
-                following = inside_packet(m, f"input_{i}", source)
+                following = _following(m, f"input_{i}", source)
                 if self.packet.broadcast:
                     self._copy(m, i, source, row, following)
                     continue
@@ -402,12 +316,22 @@ class CutThroughSwitch(_FlitSwitch):
                             queue.i[0].valid.eq(source.valid & source.ready),
                             source.ready.eq(self._admits(queue, following)),
                         ]
-            heads = [
+            rows = [
                 [self._stored(m, f"queue_{i}_{j}", queue) for j, queue in enumerate(row)]
                 for i, row in enumerate(queues)
             ]
-            self._merge_all(m, heads)
+        self._merge_all(m, platform, rows)
         return m
+
+    def _target(self, m: Module, i: int, flits: stream.Interface, following: Value) -> Signal:
+        """The output for the current flit of input i: the one that its header requested."""
+        wanted = output_port(flits.payload.tag, self.outputs, self.routing, i)
+        kept = Signal(self.digit_bits, name=f"kept_{i}")
+        target = Signal(self.digit_bits, name=f"target_{i}")
+        with m.If(~following):
+            m.d.sync += kept.eq(wanted)
+        m.d.comb += target.eq(Mux(following, kept, wanted))
+        return target
 
     def _queue(self) -> ArrivalQueue:
         return ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
@@ -440,13 +364,13 @@ class CutThroughSwitch(_FlitSwitch):
 
     def _stored(self, m: Module, name: str, queue: ArrivalQueue) -> stream.Interface:
         """The flits that may leave a queue: with `store`, those of packets that are in it whole."""
-        if not self.store:
+        if not self.entry.store:
             return queue.o
         head = stream.Signature(self.packet).create(path=("stored", name))
         arrival = queue.i[0]
         enters = arrival.valid & arrival.ready & arrival.payload.last
         leaves = head.valid & head.ready & head.payload.last
-        shown = self._whole(m, name, enters, leaves)
+        shown = self.entry.whole(m, name, enters, leaves)
         m.d.comb += [
             head.payload.eq(queue.o.payload),
             head.valid.eq(queue.o.valid & shown),
@@ -456,13 +380,5 @@ class CutThroughSwitch(_FlitSwitch):
 
     def _admits(self, queue: ArrivalQueue, following: Value) -> Value:
         """Whether a flit may enter a queue: a header needs room for the longest packet."""
-        room = self._room(queue.level, queue.o.valid & queue.o.ready)
+        room = self.entry.has_room(queue.level, queue.o.valid & queue.o.ready)
         return queue.i[0].ready & (following | room)
-
-    def _room(self, level: Value, freed: Value) -> Value:
-        """Whether a queue with `level` slots in use has room for the longest packet."""
-        spare = self.depth - self.length
-        room = level <= spare
-        if self.refill:
-            room |= (level == spare + 1) & freed
-        return room

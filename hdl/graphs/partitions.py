@@ -375,9 +375,9 @@ class Partition:
 
 @cache
 def _least_mask(differing: int, radix: int, width: int) -> int:
-    """The mask of a digit with the fewest ones that divides its values evenly and has these ones.
+    """The smallest mask of a digit that contains `differing` and splits the radix evenly.
 
-    There is one: the AND of two masks that divide them evenly does so, too.
+    There is one, because the AND of two masks that split the radix evenly splits it evenly too.
     """
     masks = (mask for mask in range(1 << width) if mask & differing == differing)
     return min((mask for mask in masks if _confines("destination", mask, radix)), key=int.bit_count)

@@ -107,7 +107,7 @@ class ConnectionMachine(PacketNetwork):
         node = self.node.build()
         self.step, self.parts = node.cycles, node.parts
         self.served = self.plan.nodes * (given.n if given.schedule == "parallel" else 1)
-        self.punctual = given.schedule == "parallel"
+        self.path_is_fixed = given.schedule == "parallel"
         self.stages = given.n + 1
         self.zero_load_cycles = (given.n + 2 + self.parts) * self.step
 

@@ -8,7 +8,7 @@ from ..graphs.routing.relation import Relation
 from ..links.packet import Packet
 from ..primitives.random_bits import scattered_seed
 from ..routers.detour import DetourEnd, LeastDelayDetour, RandomDetour
-from ..routers.shape import RouterShape
+from ..switch.shape import RouterShape
 from .network import Terminals
 
 __all__ = ["place_detours"]

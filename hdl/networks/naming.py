@@ -11,7 +11,7 @@ from ..fabric.errors import InvalidType, InvalidValue
 from .catalogue import build, described
 from .network import Network
 
-__all__ = ["field_names", "takes_names"]
+__all__ = ["field_names", "takes_fields", "takes_names"]
 
 Rest = ParamSpec("Rest")
 Answer = TypeVar("Answer")
@@ -20,6 +20,45 @@ Answer = TypeVar("Answer")
 def field_names(record: type, *without: str) -> list[str]:
     """The names of the fields of a dataclass, without some of them."""
     return [each.name for each in fields(record) if each.name not in without]
+
+
+def takes_fields(
+    *records: type,
+) -> Callable[[Callable[Rest, Answer]], Callable[Rest, Answer]]:
+    """Show and check the arguments that a function takes as `**` for the fields of dataclasses.
+
+    Those that have the name of another argument are left out: the function makes them of it.
+    """
+
+    def decorate(function: Callable[Rest, Answer]) -> Callable[Rest, Answer]:
+        signature = inspect.signature(function)
+        known = {
+            name: each
+            for name, each in signature.parameters.items()
+            if each.kind is not each.VAR_KEYWORD
+        }
+        for field in (each for record in records for each in fields(record)):
+            if field.name not in known:
+                known[field.name] = inspect.Parameter(
+                    field.name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=field.default,
+                    annotation=field.type,
+                )
+
+        @wraps(function)
+        def wrapped(*arguments: Rest.args, **given: Rest.kwargs) -> Answer:
+            for name in given:
+                if name not in known:
+                    called = f"{getattr(function, '__name__', function)}()"
+                    raise InvalidType(f"{called} has no argument {name!r}{nearest(name, known)}")
+            return function(*arguments, **given)
+
+        shown = signature.replace(parameters=list(known.values()))
+        wrapped.__signature__ = shown  # type: ignore[attr-defined]
+        return wrapped
+
+    return decorate
 
 
 def takes_names(

@@ -459,7 +459,7 @@ class PacketNetwork(Network):
         Whether packets of disjoint subnetworks are known never to share a channel, for any size
         (`graphs.partitions`), if their tags can be partitioned and `mask_rule` keeps them apart.
         If not, `channels` is examined.
-    punctual : bool
+    path_is_fixed : bool
         Whether an unblocked packet takes `path` in whichever cycle it starts.
     recovers : bool
         Whether it ends deadlocks by discarding packets, which it sends again. Then every packet
@@ -480,7 +480,7 @@ class PacketNetwork(Network):
     holds_links: bool = False
     consumes_tags: bool = False
     isolates: bool = False
-    punctual: bool = True
+    path_is_fixed: bool = True
     recovers: bool = False
     combine: str = "none"
     transparent: bool = False

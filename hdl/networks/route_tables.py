@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..fabric.errors import InvalidValue
 from ..graphs.graph import Channel
 from ..graphs.routing.relation import Relation
-from ..routers.shape import RouterShape
+from ..switch.shape import RouterShape
 
 __all__ = [
     "Rows",

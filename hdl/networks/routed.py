@@ -19,12 +19,12 @@ from ..primitives.link_end import LinkEnd
 from ..primitives.random_bits import scattered_seed
 from ..routers.credit_link import CreditLink
 from ..routers.detour import detoured
-from ..routers.graph_router import RouteLogic
 from ..routers.packet_router import PacketRouter
 from ..routers.pipelined_router import PipelinedRouter
 from ..routers.route_table import RouteTable
-from ..routers.shape import InputChannel, RouterShape, space_needed
 from ..routers.worm_router import WormRouter
+from ..switch.route import RouteLogic
+from ..switch.shape import InputChannel, RouterShape, space_needed
 from ..terminals.retransmission import LONGEST_WAIT, acknowledged, clearing_cycles
 from .detours import place_detours
 from .flits import parse_lengths
@@ -148,7 +148,7 @@ class RoutedNetwork(PacketNetwork):
             self.zero_load_cycles += 2
             self.longest_delay = LONGEST_WAIT * self._delay
             self.reset_cycles = clearing_cycles(self.packet, self.tags) + 1
-        self.punctual = relation.legs is None and not self.parameters.selects
+        self.path_is_fixed = relation.legs is None and not self.parameters.selects
 
     def _check_deadlock(self) -> None:
         cycle = self.relation.deadlock()
@@ -330,6 +330,7 @@ class RoutedNetwork(PacketNetwork):
             refill=given.refill == "yes",
             levels=self.relation.senses,
             timeout=given.timeout if self.recovers else 0,
+            **({"single": True} if self.lengths[1] == 1 else {}),
             **selecting,
         )
 

@@ -12,8 +12,8 @@ from ..graphs.graph import Channel
 from ..graphs.routing.deadlock import dependency_cycle
 from ..graphs.routing.relation import Relation
 from ..primitives.arbiters import ARBITERS, check_arbiter
-from ..routers.selection import SELECTIONS, Selection
-from ..routers.shape import SWITCHINGS, RouterShape, Switching
+from ..switch.selection import SELECTIONS, Selection
+from ..switch.shape import SWITCHINGS, RouterShape, Switching
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
 from .recovery import RECOVERIES
 

@@ -35,11 +35,6 @@ class TerminalClocks:
     depth : int
         Depth of each `ClockCrossing`: a power of two. With 8 it passes one flit per cycle of the
         slower clock.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     which: str = "each"

@@ -103,8 +103,8 @@ def least_recent(m: Module, name: str, request: Value, used: ValueLike = 1) -> V
 def _least_recent(m: Module, name: str, request: Value, granted: Signal, served: Value) -> None:
     """Set `granted` to the request whose last grant is longest ago, of many.
 
-    Each has a rank, 0 for the longest; a grant moves the granted one to the last rank, and those
-    that were after it one up. This takes k log k gates, where pairs would take k^2.
+    Each request has a rank, 0 for the longest. A grant moves its request to the last rank, and
+    requests ranked behind it move up by one. This takes k log k gates; pairs would take k^2.
     """
     count = len(request)
     bits = range((count - 1).bit_length())

@@ -7,12 +7,13 @@ from amaranth.hdl import Const, Module, Value
 
 from ..graphs.families.bus import Bus
 from ..graphs.graph import End
+from ..switch.route import RouteLogic
 
 __all__ = ["BusLogic"]
 
 
 @dataclass(frozen=True)
-class BusLogic:
+class BusLogic(RouteLogic):
     """`Bus.route` in gates (`RouteLogic`): each receiver compares the tag with its number.
 
     Attributes

@@ -5,7 +5,7 @@ A cluster of k nodes is a *distributed crossbar switch* (Ould-Khaoua and Sotudeh
 demultiplexers are of class `ClusterChannel`, one per node, its multiplexers `ClusterMultiplexer`.
 """
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,9 +13,9 @@ from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..graphs.families.dcsh import DCSH
 from ..links.packet import Packet
-from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.round_robin import RoundRobin
-from .worm_router import check_worms, decided
+from ..switch.entry import InputQueue, decided
+from .worm_router import check_worms
 
 __all__ = ["ClusterChannel", "ClusterMultiplexer"]
 
@@ -159,14 +159,8 @@ class ClusterMultiplexer(wiring.Component):
         refill: bool = False,
     ) -> None:
         inputs = check_integer("Inputs", inputs, 1)
-        depth = check_integer("Depth", depth, 1)
         decision = check_integer("Decision time", decision, 1)
-        if length is not None:
-            length = check_integer("Length", length, 1)
-            if depth < length:
-                raise InvalidValue(
-                    f"Depth must be at least the length of {length} flits, not {depth}"
-                )
+        self.entry = InputQueue(depth, refill, 1 if length is None else length)
         if refill and length is not None:
             raise InvalidValue("Refill must be off if packets are accepted whole")
         if not packet.flits:
@@ -192,7 +186,11 @@ class ClusterMultiplexer(wiring.Component):
             m.d.sync += [passing.eq(~self.o.payload.last), kept.eq(chosen)]
             m.d.comb += arbiter.taken.eq(~passing)
 
-        heads = [self._queue(m, number) for number in range(self.inputs)]
+        heads = []
+        for number, source in enumerate(self.i):
+            queue = self.entry.place(m, f"{number}", self.packet, source, flits=True)
+            m.d.comb += queue.i[0].payload.eq(source.payload)
+            heads.append(queue.o)
         for number, head in enumerate(heads):
             ready = decided(m, f"{number}", head, self.decision)
             waiting = head.valid & ~(passing & (kept == number))
@@ -207,21 +205,3 @@ class ClusterMultiplexer(wiring.Component):
                 with m.Case(number):
                     m.d.comb += self.o.payload.eq(head.payload)
         return m
-
-    def _queue(self, m: Module, number: int) -> stream.Interface:
-        """The queue of an input; returns its output."""
-        source = self.i[number]
-        queue = ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
-        m.submodules[f"queue_{number}"] = queue
-        room: Value = Const(1)
-        if self.length is not None:
-            following = Signal(name=f"following_{number}")
-            with m.If(source.valid & source.ready):
-                m.d.sync += following.eq(~source.payload.last)
-            room = following | (queue.level <= self.depth - self.length)
-        m.d.comb += [
-            queue.i[0].valid.eq(source.valid & room),
-            queue.i[0].payload.eq(source.payload),
-            source.ready.eq(queue.i[0].ready & room),
-        ]
-        return queue.o

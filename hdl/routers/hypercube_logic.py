@@ -8,12 +8,13 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from ..graphs.families.routed_hypercube import RoutedHypercube
 from ..graphs.graph import End
 from ..primitives.round_robin import lowest
+from ..switch.route import RouteLogic
 
 __all__ = ["HypercubeLogic"]
 
 
 @dataclass(frozen=True)
-class HypercubeLogic:
+class HypercubeLogic(RouteLogic):
     """`RoutedHypercube.route` in gates (`RouteLogic`). The position of a node is its number.
 
     With "ecube" the tag is the relative address, source ^ destination, and nodes need no position:

@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..primitives.arbiters import arbitrate
-from .shape import RouterShape
+from ..switch.shape import RouterShape
 
 __all__ = ["OutputOwners", "first_of"]
 

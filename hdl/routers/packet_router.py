@@ -7,14 +7,15 @@ from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
-from .graph_router import GraphRouter, RouteLogic
-from .selection import Selection
-from .shape import RouterShape
+from ..switch.route import RouteLogic
+from ..switch.routed_switch import RoutedSwitch
+from ..switch.selection import Selection
+from ..switch.shape import RouterShape
 
 __all__ = ["PacketRouter"]
 
 
-class PacketRouter(GraphRouter):
+class PacketRouter(RoutedSwitch):
     """Packet switching: each output has a queue of whole packets, which several inputs can enter in
     a cycle. So no packet waits for one that leaves by another output.
 
@@ -31,7 +32,7 @@ class PacketRouter(GraphRouter):
     Parameters
     ----------
     packet, shape, logic, selection, weights
-        As in `GraphRouter`. Packets have a length, links one channel each. The selection must not
+        As in `RoutedSwitch`. Packets have a length, links one channel each. The selection must not
         be "first-free" if headers have a choice.
     depth : int
         Packets that fit into each queue, at least 1.
@@ -39,7 +40,7 @@ class PacketRouter(GraphRouter):
     Members
     -------
     address, seed, i, o, tag, exits
-        As in `GraphRouter`.
+        As in `RoutedSwitch`.
 
     Raises
     ------

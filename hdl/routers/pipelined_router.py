@@ -12,18 +12,19 @@ from ..fabric.errors import InvalidValue
 from ..links.packet import Packet
 from ..primitives.arbiters import check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
-from .graph_router import GraphRouter, RouteLogic
+from ..switch.route import RouteLogic
+from ..switch.routed_switch import RoutedSwitch
+from ..switch.shape import RouterShape, Switching, space_needed
+from ..switch.shared_wires import shared_wires
 from .output_owners import OutputOwners
 from .route_stage import RouteStage, worm_exits
-from .shape import RouterShape, Switching, space_needed
-from .shared_wires import shared_wires
 from .split_queue import SplitQueue
 from .traversal import Traversal
 
 __all__ = ["PipelinedRouter"]
 
 
-class PipelinedRouter(GraphRouter):
+class PipelinedRouter(RoutedSwitch):
     """A router for a faster clock: a `WormRouter` in stages.
 
     - *Arbitration* (`OutputOwners`): each output has an owner among the inputs, which is found in
@@ -55,7 +56,7 @@ class PipelinedRouter(GraphRouter):
     Parameters
     ----------
     packet, shape, logic
-        As in `GraphRouter`. Packets have flits. All links have credits.
+        As in `RoutedSwitch`. Packets have flits. All links have credits.
     depth : int
         Flits that fit into each queue, and into those behind the links; at least 1.
     pipeline : int
@@ -69,7 +70,7 @@ class PipelinedRouter(GraphRouter):
     Members
     -------
     address, seed, i, o, tag, exits
-        As in `GraphRouter`.
+        As in `RoutedSwitch`.
     freed : Out(1).array(link inputs)
         For each of `shape.credited_inputs`: a flit has left its queue, in the cycle before.
     credit : In(1).array(link outputs)

@@ -8,8 +8,8 @@ from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
 from ..links.packet import Packet
+from ..switch.shape import OutputChannel
 from .output_owners import first_of
-from .shape import OutputChannel
 
 __all__ = ["RouteStage", "worm_exits"]
 

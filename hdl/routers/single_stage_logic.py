@@ -9,12 +9,13 @@ from amaranth.lib.memory import Memory
 
 from ..graphs.families.single_stage import Lambda, SingleStageCube, Way
 from ..graphs.graph import End
+from ..switch.route import RouteLogic
 
 __all__ = ["SingleStageLogic"]
 
 
 @dataclass(frozen=True)
-class SingleStageLogic:
+class SingleStageLogic(RouteLogic):
     """`SingleStageCube.route` in gates (`RouteLogic`).
 
     The position of a node has one of its loops in the lowest m bits, then m bits of which that of

@@ -7,12 +7,13 @@ from amaranth.hdl import Const, Module, Mux, Value
 
 from ..graphs.families.torus import Torus
 from ..graphs.graph import End
+from ..switch.route import RouteLogic
 
 __all__ = ["TorusLogic"]
 
 
 @dataclass(frozen=True)
-class TorusLogic:
+class TorusLogic(RouteLogic):
     """`Torus.route` in gates (`RouteLogic`). The position of a node is the code of its address.
 
     A header that came over a link has the digits of all higher dimensions correct, and goes on in

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..links.packet import Packet
 from ..primitives.multiplexer import one_of
 from ..primitives.places import Places
-from .shape import RouterShape
+from ..switch.shape import RouterShape
 
 __all__ = ["Traversal"]
 

@@ -1,4 +1,7 @@
-"""How notebooks show objects, where that needs a package which the objects' own must not import."""
+"""HTML renderers of objects, registered by the name of their module.
+
+So `hdl` need not import `sim`, which has the renderers.
+"""
 
 from importlib import import_module
 from typing import Any

@@ -46,11 +46,6 @@ class CircuitParityChecker(wiring.Component):
     o : Out(stream.Signature(packet))
     corrupted : Out(1)
         A damaged packet is discarded in this cycle.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     meters = (Meter("corrupted", "corrupted", "pulses"),)

@@ -58,11 +58,6 @@ class ClockCrossing(wiring.Component):
         In the domain `write`.
     o : Out(stream.Signature(shape))
         In the domain `read`. It depends on registers, and on the reset of `read`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     domains = ("write", "read")

@@ -56,11 +56,6 @@ class MemoryModule(wiring.Component):
     Members
     -------
     i : In(link)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(

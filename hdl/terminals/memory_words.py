@@ -83,11 +83,6 @@ class ProcessorEnd(wiring.Component):
         Requests, into one network.
     back : In(stream.Signature(word_packet(link)))
         Replies, from the other.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(self, link: MemoryLink, *, tags: TagScheme, lengths: Lengths) -> None:
@@ -161,11 +156,6 @@ class MemoryEnd(wiring.Component):
     back : Out(stream.Signature(word_packet(link)))
         Replies, into the other.
     o : Out(link)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(self, link: MemoryLink, *, tags: TagScheme) -> None:

@@ -78,11 +78,6 @@ class ParityGenerator(wiring.Component):
     -------
     i : In(stream.Signature(packet))
     o : Out(stream.Signature(protected(packet, parity)))
-
-    Raises
-    ------
-    ValueError
-        If a parameter is not as above.
     """
 
     def __init__(self, packet: Packet, *, parity: Granularity = "packet") -> None:
@@ -127,11 +122,6 @@ class ParityChecker(wiring.Component):
     o : Out(stream.Signature(packet))
     corrupted : Out(1)
         A damaged packet is accepted and discarded in this cycle.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is not as above.
     """
 
     meters = (Meter("corrupted", "corrupted", "pulses"),)

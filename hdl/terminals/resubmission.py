@@ -43,11 +43,6 @@ class Resubmitter(wiring.Component):
         The network is always ready: `ready` is ignored.
     seed : In(32)
         Seed of the delays, as in `RandomBits`. Constant.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(self, packet: Packet, *, stages: int, delay: int) -> None:

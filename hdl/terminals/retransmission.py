@@ -158,11 +158,6 @@ class RetransmissionInterface(wiring.Component):
         For each place, that its packet is to be sent again.
     repeated : Out(1)
         A repetition is discarded here.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     meters = (Meter("resent", "resent", "pulses"), Meter("repeated", "repeated", "pulses"))

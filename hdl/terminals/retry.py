@@ -48,11 +48,6 @@ class RetryInterface(wiring.Component):
         Seed of the random delays; not zero. Constant. Only if `delay` is above 1.
     i : In(stream.Signature(packet))
     o : Out(RejectingLink(packet))
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(self, packet: Packet, *, length_max: int, delay: int, stages: int) -> None:

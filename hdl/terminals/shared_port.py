@@ -45,11 +45,6 @@ class ProcessorMultiplexer(wiring.Component):
     -------
     i : In(link).array(processors)
     o : Out(shared)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(self, link: MemoryLink, *, processors: int, lengths: Lengths = (1, 1)) -> None:

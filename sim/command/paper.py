@@ -11,7 +11,7 @@ from rich.text import Text
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import output_format
 from ..report.formats import FORMATS
-from .words import check_outputs, messages
+from .words import check_outputs, engine_option, messages
 
 if TYPE_CHECKING:
     from ..papers import Item, PaperResult
@@ -32,7 +32,7 @@ __all__ = ["paper"]
 @click.option("--quick", is_flag=True, help="Small networks and short runs only.")
 @click.option("--cycles", type=int, help="Length of each measurement. Default: the item's own.")
 @click.option("--seed", default=1, show_default=True, help="Seed of the random numbers.")
-@click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled.")
+@engine_option
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the cluster of a Dask scheduler.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def paper(

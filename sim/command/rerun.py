@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...hdl.fabric.errors import InvalidValue
-from .words import INTERRUPTED
+from .words import INTERRUPTED, same_engine_option
 
 if TYPE_CHECKING:
     from ..measure.result import Result
@@ -26,7 +26,7 @@ __all__ = ["rerun"]
     metavar="N",
     help="Only the Nth run of the file, from 1 on. May be given several times.",
 )
-@click.option("--engine", help="auto, amaranth or compiled. Default: the one that was used.")
+@same_engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def rerun(file: str, rows: tuple[int, ...], engine: str | None, as_json: bool) -> None:
     """Run again what FILE records, and compare all numbers.

@@ -69,11 +69,6 @@ def sim(
     parameters: tuple[str, ...],
     load: float,
     trace: str | None,
-    vcd: str | None,
-    checkpoint: str | None,
-    activity: str | None,
-    faults: tuple[str, ...],
-    reroute: int | None,
     traffic: str,
     unit: Literal["packets", "flits"],
     as_json: bool,
@@ -100,26 +95,14 @@ def sim(
             why = "each terminal has one packet at a time, and its interval says when"
             for name in ("load", "source_depth"):
                 _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
-    outputs = [path for path in (vcd, activity) if path is not None]
+    outputs = [options[name] for name in ("vcd", "activity") if options[name] is not None]
     check_outputs(outputs, as_json)
     failure: SimulationError | None = None
     try:
-        result = simulate(
-            built,
-            traffic=packets,
-            load=load,
-            unit=unit,
-            vcd=vcd,
-            faults=faults,
-            reroute=reroute,
-            progress=True,
-            checkpoint=checkpoint,
-            activity=False if activity is None else activity,
-            **options,
-        )
+        result = simulate(built, traffic=packets, load=load, unit=unit, progress=True, **options)
     except SimulationError as error:
         # What faults have done is shown; without faults the numbers are not to be trusted.
-        if not faults or not isinstance(error.result, Result):
+        if not options["faults"] or not isinstance(error.result, Result):
             raise
         result, failure = error.result, error
     if as_json:
@@ -128,7 +111,7 @@ def sim(
         with messages(outputs):
             print_result(result, unit)
             if result.activity is not None:
-                click.echo(f"wrote {activity}")
+                click.echo(f"wrote {options['activity']}")
     if failure is not None:
         raise failure
     if result.partial:

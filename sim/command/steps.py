@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from ...hdl.fabric.errors import InvalidValue
-from .words import network_arguments, network_from
+from .words import engine_option, network_arguments, network_from
 
 __all__ = ["steps"]
 
@@ -25,7 +25,7 @@ _OPERATIONS = ("add", "or", "max")
 )
 @click.option("--tries", default=16, show_default=True, help="Schedules that are tried.")
 @click.option("--seed", default=1, show_default=True, help="Seed of the random numbers.")
-@click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled.")
+@engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the schedule.")
 def steps(
     network: str,

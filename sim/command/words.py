@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 __all__ = [
     "INTERRUPTED",
     "check_outputs",
+    "engine_option",
     "messages",
     "network_arguments",
     "network_from",
     "run_options",
+    "same_engine_option",
     "sweep_options",
     "warmup_option",
 ]
@@ -97,6 +99,12 @@ warmup_option = click.option(
     help="Cycles before the window; auto waits until the network reaches a steady state.",
 )
 
+_ENGINES = "auto, compiled, amaranth or verilator."
+
+engine_option = click.option("--engine", default="auto", show_default=True, help=_ENGINES)
+
+same_engine_option = click.option("--engine", help=f"{_ENGINES} Default: the one that was used.")
+
 _RUN_OPTIONS = (
     click.option(
         "--traffic",
@@ -161,7 +169,7 @@ _RUN_OPTIONS = (
         type=int,
         help="Requests that each processor records, to check their order; 0 turns the check off.",
     ),
-    click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled."),
+    engine_option,
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
 )
 

@@ -1,11 +1,30 @@
-"""Engines: simulate a fabric cycle by cycle. All engines give the same values, bit for bit."""
+"""Engines: simulate a fabric cycle by cycle. All engines give the same values, bit for bit.
 
+All engines have what `Engine` says. What only some of them can do is a protocol of its own. `can`
+tells whether an engine has it, so nobody asks which engine it is.
+"""
+
+import os
 from collections.abc import Sequence
-from typing import Protocol, Self, runtime_checkable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
-from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.fabric import Fabric, Pin
 
-__all__ = ["Engine", "PortEngine", "ResetEngine", "StateEngine"]
+if TYPE_CHECKING:
+    from .compiled.activity import ActivityMeter
+    from .compiled.state import State
+
+__all__ = [
+    "ActivityEngine",
+    "Engine",
+    "PortEngine",
+    "ResetEngine",
+    "SavingEngine",
+    "StateEngine",
+    "WaveEngine",
+    "can",
+]
 
 
 class PortEngine(Protocol):
@@ -47,19 +66,6 @@ class PortEngine(Protocol):
     def __exit__(self, *exception: object) -> None: ...
 
 
-@runtime_checkable
-class ResetEngine(PortEngine, Protocol):
-    """An engine that can reset the fabric, as `rst` does in its Verilog."""
-
-    def reset(self, cycles: int = 1) -> None:
-        """Advance all runs by some cycles, 1 or more, with the reset asserted.
-
-        At the edge that ends each of these cycles, registers get their initial values, except for
-        those that are `reset_less`. Memories and the outputs of their read ports do not hear the
-        reset: what was to be written in such a cycle is written.
-        """
-
-
 class Engine(PortEngine, Protocol):
     """An engine that shows the memories of cells too, not only their ports."""
 
@@ -73,7 +79,30 @@ class Engine(PortEngine, Protocol):
         """The sum, row by row, of a memory over many cells of one type."""
 
 
+class EngineType(Protocol):
+    """A class of engines, which `selection` knows by its name."""
+
+    @property
+    def name(self) -> str: ...
+
+    @classmethod
+    def opened(cls, fabrics: Sequence[Fabric], threads: int | None) -> Sequence[Engine]:
+        """Engines that together run all these fabrics, in order; each may run several of them."""
+
+
 @runtime_checkable
+class ResetEngine(PortEngine, Protocol):
+    """An engine that can reset the fabric, as `rst` does in its Verilog."""
+
+    def reset(self, cycles: int = 1) -> None:
+        """Advance all runs by some cycles, 1 or more, with the reset asserted.
+
+        At the edge that ends each of these cycles, registers get their initial values, except for
+        those that are `reset_less`. Memories and the outputs of their read ports do not hear the
+        reset: what was to be written in such a cycle is written.
+        """
+
+
 class StateEngine(Engine, Protocol):
     """An engine whose state can be read and overwritten between two cycles.
 
@@ -97,3 +126,42 @@ class StateEngine(Engine, Protocol):
         self, cell: str, name: str, rows: Sequence[int], *, first: int = 0, run: int = 0
     ) -> None:
         """Overwrite rows of a memory, from the row `first` on."""
+
+
+class SavingEngine(Engine, Protocol):
+    """An engine that saves the state of all its runs, and goes on from a saved one."""
+
+    def save(self) -> "State":
+        """The state of all runs."""
+
+    def load(self, path: str | os.PathLike[str], run: str = "") -> "State":
+        """The state of this engine, and of a run on it, that a file holds; ValueError if none."""
+
+    def restore(self, state: "State") -> None:
+        """Go on from a state of this engine, or of another with the same fabrics."""
+
+
+class ActivityEngine(Engine, Protocol):
+    """An engine that counts how often bits change."""
+
+    def activity(
+        self, pins: Sequence[Pin], cells: Sequence[str], run: int = 0
+    ) -> AbstractContextManager["ActivityMeter"]:
+        """Count in this context, for these pins, and for the registers and memories of cells."""
+
+
+class WaveEngine(Engine, Protocol):
+    """An engine that writes all its signals to a file."""
+
+    def record(self, path: str | os.PathLike[str]) -> None:
+        """Write all signals to a VCD file, from the first cycle on, which has not begun.
+
+        It appears once it is complete: at `close`, or at the end of the engine's `with` block. It
+        does not appear if the block raises.
+        """
+
+
+def can(engine: object, capability: type) -> bool:
+    """Whether an engine, or each of a class of engines, has all methods of a protocol."""
+    methods = (name for name in vars(capability) if not name.startswith("_"))
+    return all(hasattr(engine, name) for name in methods)

@@ -27,14 +27,11 @@ _Named = dict[tuple[str, str], _Kind]
 class AmaranthEngine:
     """Runs one fabric in Amaranth's simulator, the reference.
 
-    Implements `StateEngine` and `ResetEngine` with one run.
+    Implements `StateEngine`, `ResetEngine` and `WaveEngine` with one run.
 
     Parameters
     ----------
     fabric : Fabric
-    vcd : path-like, optional
-        File for all signals of the run. It appears once it is complete: at `close`, or at the end
-        of the engine's `with` block. It does not appear if the block raises.
 
     Raises
     ------
@@ -45,24 +42,41 @@ class AmaranthEngine:
     name = "amaranth"
     runs = 1
 
-    def __init__(self, fabric: Fabric, *, vcd: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, fabric: Fabric) -> None:
         self.cycle = 0
         fabric.check_one_clock("The engine amaranth")
         self._fabric = fabric
         self._top = FabricComponent(fabric)
         self._simulator = Simulator(_with_lasting_reads(Fragment.get(self._top, None)))
         self._simulator.add_clock(CLOCK_PERIOD, if_exists=True)
-        self._simulator.add_testbench(self._count)
+        self._stack = ExitStack()
+        self._given: Any = None
+
+    @classmethod
+    def opened(cls, fabrics: Sequence[Fabric], threads: int | None) -> list["AmaranthEngine"]:
+        """An engine for each run."""
+        return [cls(fabric) for fabric in fabrics]
+
+    def record(self, path: str | os.PathLike[str]) -> None:
         with ExitStack() as stack:
-            if vcd is not None:
-                file = stack.enter_context(whole_file(vcd))
-                stream = stack.enter_context(open(file, "w"))
-                stack.enter_context(self._simulator.write_vcd(stream))
-            self._simulator.advance()
+            stream = stack.enter_context(open(stack.enter_context(whole_file(path)), "w"))
+            stack.enter_context(self._simulator.write_vcd(stream))
             self._stack = stack.pop_all()
 
+    def _begin(self) -> None:
+        """Begin the simulation, with its first use: the waves must have begun before."""
+        if self._given is None:
+            self._simulator.add_testbench(self._count)
+            self._simulator.advance()
+
+    @property
+    def _context(self) -> Any:
+        """Amaranth's access to signals."""
+        self._begin()
+        return self._given
+
     async def _count(self, context: Any) -> None:
-        self._context = context
+        self._given = context
         # `advance` already starts the next event. It must not be the first clock edge, because
         # inputs that are set before the first cycle belong to that cycle.
         await context.delay(CLOCK_PERIOD / 10)
@@ -73,6 +87,7 @@ class AmaranthEngine:
     def step(self, cycles: int) -> None:
         check_integer("Cycles", cycles, 0)
         target = self.cycle + cycles
+        self._begin()
         # In the middle of a step of time it would keep some registers of it and lose others.
         with held_interrupts() as interrupts:
             while self.cycle < target and not interrupts:

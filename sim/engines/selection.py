@@ -1,21 +1,24 @@
 """Selects engines by name."""
 
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...hdl.fabric.checks import check_word
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Fabric
-from . import Engine
+from . import Engine, EngineType, can
 from .amaranth import AmaranthEngine
 from .compiled import CompiledEngine
 from .compiled.build import compiler_command
 from .compiled.errors import NoCompiler
+from .verilator import VerilatorEngine
 
-__all__ = ["ENGINES", "check_engine", "open_engines", "resolve_engine"]
+__all__ = ["ENGINES", "check_engine", "engines_that_can", "open_engines", "resolve_engine"]
 
-ENGINES = ("auto", "compiled", "amaranth")
+_OPEN: tuple[EngineType, ...] = (CompiledEngine, AmaranthEngine, VerilatorEngine)
+_TYPES = {each.name: each for each in _OPEN}
+
+ENGINES = ("auto", *_TYPES)
 
 
 def check_engine(name: str) -> None:
@@ -23,51 +26,64 @@ def check_engine(name: str) -> None:
     check_word("Engine", name, ENGINES)
 
 
-def resolve_engine(name: str) -> str:
+def engines_that_can(*capabilities: type) -> list[str]:
+    """The names of the engines that have all these protocols, the usual choice first."""
+    return [name for name, kind in _TYPES.items() if all(can(kind, each) for each in capabilities)]
+
+
+def resolve_engine(name: str, needs: Mapping[str, type] | None = None) -> str:
     """The engine that a name stands for: `auto` is `compiled` if there is a C compiler.
 
-    If there is none, `auto` is `amaranth`, and a line on standard error says so.
+    If there is none, `auto` is `amaranth`, and a line on standard error says so. An engine that can
+    do what is needed is preferred to both.
+
+    Parameters
+    ----------
+    name : str
+    needs : Mapping[str, type], optional
+        The protocols that the engine must have, by what they are needed for: "write checkpoints".
 
     Raises
     ------
+    NoCompiler
+        If the only engine that has them needs a C compiler, and there is none.
     ValueError
-        If there is no such engine.
+        If there is no such engine, or it lacks one of them.
     """
     check_engine(name)
+    needs = needs or {}
+    for purpose, need in needs.items():
+        able = engines_that_can(need)
+        if name not in ("auto", *able):
+            raise InvalidValue(f"Engine must be {' or '.join(able)} to {purpose}, not {name}")
     if name != "auto":
         return name
+    able = engines_that_can(*needs.values())
+    if not able:
+        raise InvalidValue(f"No engine can {' and '.join(needs)}")
     try:
-        compiler_command()
+        if able[0] == CompiledEngine.name:
+            compiler_command()
     except NoCompiler as error:
+        if AmaranthEngine.name not in able:
+            raise
         print(f"multicube: {error}. Running the slow engine amaranth.", file=sys.stderr)
-        return "amaranth"
-    return "compiled"
+        return AmaranthEngine.name
+    return able[0]
 
 
 def open_engines(
-    name: str,
-    fabrics: Sequence[Fabric],
-    *,
-    vcd: str | os.PathLike[str] | None = None,
-    threads: int | None = None,
-) -> list[Engine]:
+    name: str, fabrics: Sequence[Fabric], *, threads: int | None = None
+) -> Sequence[Engine]:
     """Engines that together run all these fabrics, in order; each may run several of them.
 
     `threads` is the number of cores of the engine `compiled`, as for `CompiledEngine`.
 
     Raises
     ------
-    NoCompiler
-        If the engine `compiled` is asked for and there is no C compiler.
+    NoCompiler, VerilatorMissing
+        If the engine needs a compiler, or Verilator, and there is none.
     ValueError
-        If there is no such engine, or several runs are to be written to one VCD file.
+        If there is no such engine.
     """
-    if vcd is not None:
-        if len(fabrics) != 1:
-            raise InvalidValue("A VCD file can only hold one run")
-        if name == "compiled":
-            raise InvalidValue("Engine must be amaranth to write all waveforms to a VCD file")
-        name = "amaranth"
-    if resolve_engine(name) == "compiled":
-        return [CompiledEngine(fabrics, threads=threads)]
-    return [AmaranthEngine(fabric, vcd=vcd) for fabric in fabrics]
+    return _TYPES[resolve_engine(name)].opened(fabrics, threads)

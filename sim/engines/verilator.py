@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Runs the exported Verilog in Verilator, for cross-checks and comparisons."""
 
 import ctypes
@@ -7,17 +8,21 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from subprocess import TimeoutExpired
 
-from amaranth.lib.wiring import In
+from amaranth.hdl import Const, Fragment, MemoryData, MemoryInstance
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
 
 from ...hdl.export.verilog import verilog_text
 from ...hdl.fabric.checks import check_integer
 from ...hdl.fabric.digest import digest
-from ...hdl.fabric.errors import MulticubeError
-from ...hdl.fabric.fabric import Fabric, Pin
+from ...hdl.fabric.errors import InvalidValue, MulticubeError
+from ...hdl.fabric.fabric import CellType, Fabric, Pin, member
 from ...hdl.support.children import in_threads, run_program, scratch_folder
 from .compiled.build import compiler_version, kept
 
@@ -70,13 +75,16 @@ class VerilatorTimeout(MulticubeError):
 class VerilatorEngine:
     """Runs the Verilog of one fabric in Verilator.
 
-    Implements `ResetEngine`. Of the cells' ports, only the `visible` ones can be read.
+    Implements `Engine` and `ResetEngine`. Verilator removes what nothing reads, so it must be known
+    in advance what is read of cells.
 
     Parameters
     ----------
     fabric : Fabric
-    visible : Sequence[Pin]
-        Outputs of cells that can be read.
+    visible : Sequence[Pin] or None
+        Outputs of cells that can be read. None stands for those that nothing in the fabric reads,
+        such as all counters of a bench, and for the cells' own memories, but not those of their
+        submodules.
     limit : float
         Seconds that Verilator and the C++ compiler may take.
     optimise : str
@@ -99,13 +107,16 @@ class VerilatorEngine:
     def __init__(
         self,
         fabric: Fabric,
-        visible: Sequence[Pin] = (),
+        visible: Sequence[Pin] | None = (),
         *,
         limit: float = 600,
         optimise: str = "-O1",
     ) -> None:
         self.cycle = 0
         fabric.check_one_clock("Verilator's engine")
+        self._memories: dict[str, dict[str, MemoryData]] = {}
+        if visible is None:
+            fabric, visible, self._memories = _shown(fabric)
         self._names = {
             pin: "__".join(["seen", *map(str, (pin.cell, *pin.path))]) for pin in visible
         }
@@ -129,6 +140,11 @@ class VerilatorEngine:
         library.get.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
         self._library = library
         self._top = library.create()
+
+    @classmethod
+    def opened(cls, fabrics: Sequence[Fabric], threads: int | None) -> list["VerilatorEngine"]:
+        """An engine for each run."""
+        return [cls(fabric, None) for fabric in fabrics]
 
     def _build(self, folder: Path, fabric: Fabric, limit: float, optimise: str) -> Path:
         program, root = _verilator()
@@ -198,16 +214,22 @@ class VerilatorEngine:
         self.cycle += cycles
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
+        self._check(Pin(None, (port,)), port)
         value &= (1 << self._ports[port].width) - 1
         words = value.to_bytes(self._bytes(port), "little")
         self._library.set(self._top, self._numbers[port], words)
 
     def get(self, pin: Pin, run: int = 0) -> int:
-        name = "__".join(map(str, pin.path)) if pin.cell is None else self._names[pin]
+        name = "__".join(map(str, pin.path)) if pin.cell is None else self._names.get(pin, "")
+        self._check(pin, name)
         width = self._ports[name].width
         value = ctypes.create_string_buffer(self._bytes(name))
         self._library.get(self._top, self._numbers[name], value)
         return int.from_bytes(value.raw, "little") & (1 << width) - 1
+
+    def _check(self, pin: Pin, name: str) -> None:
+        if name not in self._ports:
+            raise InvalidValue(f"Pin {pin} can't be reached on the engine verilator")
 
     def _bytes(self, name: str) -> int:
         """Enough for a port as C++ holds it: 1, 2, 4 or 8 bytes, or words of 4."""
@@ -215,6 +237,20 @@ class VerilatorEngine:
 
     def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
         return [self.get(Pin(cell, (port,))) for cell in cells]
+
+    def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
+        return self.memory_sum([cell], name)
+
+    def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
+        for cell in cells:
+            if name not in self._memories.get(cell, ()):
+                raise InvalidValue(f"Memory {name} of {cell} can't be read on the engine verilator")
+        pins = [Pin(cell, (_SHOWN + name,)) for cell in cells]
+        sums = []
+        for row in range(self._memories[cells[0]][name].depth):
+            self.set(_ROW, row)
+            sums.append(sum(map(self.get, pins)))
+        return sums
 
     def close(self) -> None:
         """Free the simulation, and remove its files."""
@@ -228,6 +264,88 @@ class VerilatorEngine:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+_ROW = "shown_row"
+_SHOWN = "shown_"
+
+
+class _Showing(wiring.Component):
+    """A component whose own memories can be read.
+
+    Parameters
+    ----------
+    type_ : CellType
+        Type of the component.
+    **contents
+        What its memories hold at first.
+
+    Members
+    -------
+    Those of the component, and:
+
+    shown_row : In(32)
+    shown_NAME : Out
+        The row of this number, of each memory.
+    """
+
+    def __init__(self, type_: CellType, **contents: tuple[int, ...]) -> None:
+        self._type = type_
+        self._inner = type_.build(contents)
+        members = dict(self._inner.signature.members) | {_ROW: In(32)}
+        for name, memory in _own_memories(type_).items():
+            members[_SHOWN + name] = Out(memory.shape)
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Fragment:
+        # Not as a submodule, so that the names of the memories stay.
+        fragment = Fragment.get(self._inner, platform)
+        for memory, name, _ in fragment.subfragments:
+            if isinstance(memory, MemoryInstance):
+                memory.read_port(
+                    domain="comb",
+                    addr=getattr(self, _ROW)[: ceil_log2(memory._data.depth)],
+                    data=getattr(self, _SHOWN + name),
+                    en=Const(1),
+                    transparent_for=(),
+                )
+        for path, leaf in self._type.leaves.items():
+            inside, outside = member(self._inner, path), member(self, path)
+            wire = inside.eq(outside) if leaf.flow == In else outside.eq(inside)
+            fragment.add_statements("comb", wire)
+        return fragment
+
+
+@cache
+def _own_memories(type_: CellType) -> dict[str, MemoryData]:
+    """The memories of a component, but not those of its submodules, by name."""
+    parts = Fragment.get(type_.build(), None).subfragments
+    return {name: part._data for part, name, _ in parts if isinstance(part, MemoryInstance)}
+
+
+def _shown(fabric: Fabric) -> tuple[Fabric, list[Pin], dict[str, dict[str, MemoryData]]]:
+    """The fabric, with all that can be read of it; these pins; and the memories of each cell."""
+    memories = {name: _own_memories(cell.type) for name, cell in fabric.cells.items()}
+    other = Fabric({**fabric.signature.members, _ROW: In(32)})
+    showing = {type_: CellType(_Showing, type_=type_) for type_ in fabric.types()}
+    for name, cell in fabric.cells.items():
+        other.place(replace(cell, type=showing[cell.type]) if memories[name] else cell)
+    for receiver, driver in fabric.drivers.items():
+        other.link(driver, receiver)
+    read = set(fabric.drivers.values())
+    visible = [
+        pin
+        for type_, cells in fabric.types().items()
+        for path, leaf in type_.leaves.items()
+        if leaf.flow == Out
+        for cell in cells
+        if (pin := Pin(cell.name, path)) not in read
+    ]
+    for name, own in memories.items():
+        if own:
+            other.link(Pin(None, (_ROW,)), Pin(name, (_ROW,)))
+            visible += [Pin(name, (_SHOWN + each,)) for each in own]
+    return other, visible, memories
 
 
 def _units(sources: Sequence[Path]) -> list[list[Path]]:

@@ -73,8 +73,8 @@ def least_steps(wires: Wires, informed: int, most: int) -> int:
     """A lower bound on the steps that a set of nodes needs to inform all others of the goal.
 
     In t steps at most the nodes at distance up to t are reached. An informed node informs at most
-    its uninformed neighbours, one in a step. One that is informed later informs at most as many as
-    any has, without the one from which it got the message.
+    its uninformed neighbours, one in a step. A node that is informed later informs at most (largest
+    degree - 1) nodes.
 
     Parameters
     ----------

@@ -1,88 +1,26 @@
 """The papers' figures, tables and formulas, regenerated: each as a table and a picture.
 
-The name of an item is its paper and its number there. The name of its module begins with the paper:
-`siegel_*.py` for Siegel et al., `stanfill_*.py` for Stanfill, `dcsh_*.py` for Ould-Khaoua and
-Sotudeh, `ginosar_*.py` for Ginosar and Egozi, `dandamudi_*.py` for Dandamudi and Eager.
-`combining_*.py` are our own measurements of claims about combining in Siegel et al. Each module
-lists its items in `ITEMS`.
+A folder is a paper. The name of an item is its paper and its number there, and so is its file:
+`siegel-fig9` is in `siegel/fig9.py`. Every `Item` of every file is found by itself.
 """
 
 import re
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import walk_packages
 
 from ...hdl.fabric.checks import nearest
 from ...hdl.fabric.errors import InvalidValue
-from . import (
-    combining_hotspot,
-    combining_latency,
-    dandamudi_queueing,
-    dandamudi_replication,
-    dandamudi_silicon,
-    dandamudi_simulated,
-    dandamudi_static,
-    dcsh_figures,
-    ginosar_figures,
-    ginosar_prediction,
-    ginosar_silicon,
-    ginosar_steps,
-    ginosar_tables,
-    siegel_bandwidth,
-    siegel_box_size,
-    siegel_depth,
-    siegel_dilation,
-    siegel_enhanced,
-    siegel_layout,
-    siegel_lssn,
-    siegel_machines,
-    siegel_partitions,
-    siegel_reliability,
-    siegel_shared_memory,
-    siegel_single_stage,
-    siegel_structure,
-    siegel_tags,
-    siegel_waiting,
-    stanfill_fan,
-    stanfill_hypercube,
-    stanfill_router,
-    stanfill_survey,
-)
 from .item import Column, Item, Options, PaperResult
 
 __all__ = ["ITEMS", "Column", "Item", "Options", "PaperResult", "find_item"]
 
-_MODULES = (
-    siegel_structure,
-    siegel_tags,
-    siegel_partitions,
-    siegel_reliability,
-    siegel_enhanced,
-    siegel_bandwidth,
-    siegel_box_size,
-    siegel_waiting,
-    siegel_depth,
-    siegel_dilation,
-    siegel_machines,
-    siegel_single_stage,
-    siegel_lssn,
-    siegel_shared_memory,
-    siegel_layout,
-    combining_hotspot,
-    combining_latency,
-    stanfill_fan,
-    stanfill_hypercube,
-    stanfill_router,
-    stanfill_survey,
-    dcsh_figures,
-    ginosar_figures,
-    ginosar_tables,
-    ginosar_steps,
-    ginosar_prediction,
-    ginosar_silicon,
-    dandamudi_static,
-    dandamudi_queueing,
-    dandamudi_replication,
-    dandamudi_simulated,
-    dandamudi_silicon,
-)
+
+def _items() -> Iterator[Item]:
+    for module in walk_packages(__path__, f"{__name__}."):
+        for value in vars(import_module(module.name)).values():
+            if isinstance(value, Item):
+                yield value
 
 
 def _order(item: Item) -> list[str | int]:
@@ -90,10 +28,7 @@ def _order(item: Item) -> list[str | int]:
     return [int(word) if word.isdecimal() else word for word in re.split(r"(\d+)", item.id)]
 
 
-ITEMS: dict[str, Item] = {
-    item.id: item
-    for item in sorted((item for module in _MODULES for item in module.ITEMS), key=_order)
-}
+ITEMS: dict[str, Item] = {item.id: item for item in sorted(_items(), key=_order)}
 """All items by name."""
 
 

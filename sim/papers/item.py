@@ -1,24 +1,28 @@
-"""What all figures and formula checks have in common: their options, tables and pictures."""
+"""Items: the figures, tables and formula checks of the papers, as records.
 
-import csv
-import json
+An `Item` states its columns, the function that makes its rows, its picture and its notes. Most
+pictures are records too, a `panels.Plot`. A number is `published` if the paper prints it,
+`predicted` if it follows from a formula or a wiring plan, and `measured` if it is the result of the
+hardware.
+"""
+
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import isfinite
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...hdl.fabric.checks import check_field
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.support.output_file import check_output, output_format, whole_file
-from ..measure.result import Latency
-from ..report.drawing import save_figure
-from ..report.formats import FORMATS
+from ...hdl.networks import Network
+from ..measure.result import Latency, Result
+from ..report.save import save_result
 from ..run.cluster import finished_anywhere
-from ..run.run import LONGEST
+from ..run.run import LONGEST, Run
+from ..run.simulation import whole_runs
 from ..run.workers import Job
 
 __all__ = [
@@ -26,12 +30,18 @@ __all__ = [
     "Item",
     "Options",
     "PaperResult",
+    "Row",
+    "columns_of",
     "deviation",
-    "dots",
     "finished",
     "finite",
+    "grouped",
     "mean_of",
+    "throughput_row",
 ]
+
+Row = dict[str, Any]
+"""What is known of a case, by column. A row may have values that no column shows."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,23 @@ class Options:
             check_field(self, "cycles", "Cycles", 1, LONGEST)
         check_field(self, "seed", "Seed", 0)
 
+    def window(self, slots: int, ports: int, *, least: int = 0, quick: int = 10) -> int:
+        """The cycles of a window with so many slots, which are terminals times cycles.
+
+        Parameters
+        ----------
+        slots, ports : int
+        least : int
+            Fewest cycles.
+        quick : int
+            By what the slots of a quick run are divided.
+        """
+        return self.cycles or max(least, (slots // quick if self.quick else slots) // ports)
+
+    def simulated(self, network: Network, runs: Sequence[Run], *, bins: int) -> list[Result]:
+        """The results of runs, which are simulated side by side."""
+        return whole_runs(network, runs, engine=self.engine, bins=bins, progress=self.progress)
+
 
 def finished(jobs: Sequence[Job], options: Options) -> Iterator[tuple[int, Any]]:
     """Run the jobs of a parallel item; yield the number and the result of each as it ends.
@@ -82,6 +109,43 @@ def finished(jobs: Sequence[Job], options: Options) -> Iterator[tuple[int, Any]]
             yield number, function(*arguments, **words)
     else:
         yield from finished_anywhere(jobs, options.scheduler)
+
+
+def deviation(measured: float | None, predicted: float | None) -> float | None:
+    """Relative deviation of the measured value from the prediction."""
+    return None if measured is None or not predicted else measured / predicted - 1
+
+
+def finite(value: float) -> float | None:
+    """The value of a table: none if a formula has no finite one, as beyond saturation."""
+    return value if isfinite(value) else None
+
+
+def mean_of(latency: Latency) -> float:
+    """The mean latency of a run.
+
+    Raises
+    ------
+    InvalidValue
+        If the window was so short that no packet was measured.
+    """
+    if latency.mean is None:
+        raise InvalidValue("Cycles are too few: no packet was delivered in the window")
+    return latency.mean
+
+
+def throughput_row(result: Result | None, predicted: float | None) -> Row:
+    """A throughput with its 99 % interval, if it was measured, beside its prediction."""
+    found = (None, None) if result is None else (result.throughput, result.throughput_ci99)
+    return {"measured": found[0], "ci99": found[1], "predicted": predicted}
+
+
+def grouped(rows: Iterable[Mapping[str, Any]], *keys: str) -> dict[tuple[Any, ...], list[Any]]:
+    """Rows in groups of equal values in these columns, in the order in which they come."""
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row.get(key) for key in keys), []).append(row)
+    return groups
 
 
 @dataclass(frozen=True)
@@ -109,27 +173,20 @@ class Column:
         return "-" if value is None else format(value, self.format)
 
 
-def deviation(measured: float | None, predicted: float | None) -> float | None:
-    """Relative deviation of the measured value from the prediction."""
-    return None if measured is None or not predicted else measured / predicted - 1
+def columns_of(text: str) -> tuple[Column, ...]:
+    """Columns written as `key = heading : format`, with bars between; only the key is needed.
 
-
-def finite(value: float) -> float | None:
-    """The value of a table: none if a formula has no finite one, as beyond saturation."""
-    return value if isfinite(value) else None
-
-
-def mean_of(latency: Latency) -> float:
-    """The mean latency of a run.
-
-    Raises
-    ------
-    InvalidValue
-        If the window was so short that no packet was measured.
+    Examples
+    --------
+    >>> columns_of("ports = N : , | load")
+    (Column(key='ports', heading='N', format=','), Column(key='load', heading='', format=''))
     """
-    if latency.mean is None:
-        raise InvalidValue("Cycles are too few: no packet was delivered in the window")
-    return latency.mean
+    columns = []
+    for each in text.split("|"):
+        named, _, form = each.partition(" : ")
+        key, _, heading = named.partition(" = ")
+        columns.append(Column(key.strip(), heading.strip(), form.strip()))
+    return tuple(columns)
 
 
 @dataclass(frozen=True)
@@ -139,9 +196,7 @@ class PaperResult:
     Attributes
     ----------
     columns : tuple[Column, ...]
-    rows : list[dict]
-        Values by column. `published` is printed in the paper, `predicted` follows from a formula or
-        the wiring plan, and `measured` is the result of the RTL; None where there is none.
+    rows : list[Row]
     draw : callable
         Draws the picture.
     notes : tuple[str, ...]
@@ -149,18 +204,15 @@ class PaperResult:
     """
 
     columns: tuple[Column, ...]
-    rows: Sequence[dict[str, Any]]
+    rows: Sequence[Row]
     draw: Callable[[], Figure]
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Table and notes as plain lists, dictionaries, numbers and strings."""
-        rows = [{column.key: row.get(column.key) for column in self.columns} for row in self.rows]
-        return {
-            "columns": [column.key for column in self.columns],
-            "rows": rows,
-            "notes": [*self.notes],
-        }
+        keys = [column.key for column in self.columns]
+        rows = [{key: row.get(key) for key in keys} for row in self.rows]
+        return {"columns": keys, "rows": rows, "notes": [*self.notes]}
 
 
 @dataclass(frozen=True)
@@ -174,8 +226,15 @@ class Item:
     title : str
     source : str
         Paper and section.
-    run : callable
-        Takes `Options`, returns a `PaperResult`.
+    columns : str
+        As `columns_of` reads them. The column `deviation` is that of `measured` from `predicted`,
+        if the rows have no other.
+    rows : callable
+        Takes `Options`, and runs the cases: a row for each.
+    draw : callable
+        Takes the rows, and draws the picture: a `panels.Plot`, or a function.
+    notes : Sequence[str] or callable
+        Notes below the table, or a function of rows and options that returns them.
     parallel : bool
         Whether it consists of jobs that run in parallel, and so can run on a cluster.
     """
@@ -183,8 +242,22 @@ class Item:
     id: str
     title: str
     source: str
-    run: Callable[[Options], PaperResult] = field(repr=False)
+    columns: str
+    rows: Callable[[Options], Iterable[Row]] = field(repr=False)
+    draw: Callable[[Sequence[Row]], Figure] = field(repr=False)
+    notes: Sequence[str] | Callable[[Sequence[Row], Options], Iterable[str]] = ()
     parallel: bool = False
+
+    def run(self, options: Options) -> PaperResult:
+        """Measure all cases."""
+        columns = columns_of(self.columns)
+        rows = list(self.rows(options))
+        if any(column.key == "deviation" for column in columns):
+            for row in rows:
+                found = deviation(row.get("measured"), row.get("predicted"))
+                row.setdefault("deviation", found)
+        notes = self.notes(rows, options) if callable(self.notes) else self.notes
+        return PaperResult(columns, rows, partial(self.draw, rows), tuple(notes))
 
     def to_json(self, result: PaperResult) -> dict[str, Any]:
         """A whole result, with its item."""
@@ -198,40 +271,5 @@ class Item:
         ValueError
             If the name has another suffix, or the file can't be written.
         """
-        check_output(path)
-        kind = output_format(path, FORMATS)
-        if kind == ".json":
-            with whole_file(path) as file:
-                file.write_text(json.dumps(self.to_json(result)) + "\n")
-        elif kind == ".csv":
-            with whole_file(path) as file, open(file, "w", newline="") as stream:
-                table = result.to_json()
-                writer = csv.DictWriter(stream, table["columns"])
-                writer.writeheader()
-                writer.writerows(table["rows"])
-        else:
-            save_figure(result.draw(), path)
-
-
-def dots(
-    axes: Axes,
-    rows: Sequence[dict[str, Any]],
-    x: str,
-    number: int,
-    *,
-    scale: float = 1,
-    label: str | None = None,
-) -> None:
-    """Draw what was measured, with its 99 % interval, in the colour of this number.
-
-    `x` is the column of the abscissa. Measured values are divided by `scale`.
-    """
-    axes.errorbar(
-        [row[x] for row in rows],
-        [row["measured"] / scale for row in rows],
-        [(row["ci99"] or 0) / scale for row in rows],
-        fmt=f"oC{number}",
-        markersize=4,
-        capsize=2,
-        label=label,
-    )
+        record = self.to_json(result)
+        save_result(path, record, record["columns"], record["rows"], result.draw)

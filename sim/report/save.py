@@ -1,19 +1,22 @@
-"""Writes load sweeps to files: tables, JSON and figures."""
+"""Writes results to files: tables, JSON and pictures."""
 
 import csv
 import json
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ...hdl.fabric.checks import check_kind
-from ...hdl.support.output_file import output_format, whole_file
+from ...hdl.support.output_file import check_output, output_format, whole_file
 from ..measure.comparison import rate_factors
 from ..measure.curve import Sweep
 from ..measure.units import unit_name
 from .formats import FORMATS
 
-__all__ = ["comparison_record", "save_sweep", "save_sweeps"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["comparison_record", "save_result", "save_sweep", "save_sweeps"]
 
 
 def save_sweep(sweep: Sweep, path: str | os.PathLike[str], *, unit: str = "packets") -> None:
@@ -71,6 +74,47 @@ def comparison_record(
     }
 
 
+def save_result(
+    path: str | os.PathLike[str],
+    record: dict[str, Any],
+    columns: Sequence[str],
+    rows: Sequence[dict[str, Any]],
+    draw: "Callable[[], Figure]",
+) -> None:
+    """Write a result to a file: as a record, as a table, or as a picture.
+
+    Parameters
+    ----------
+    path : path-like
+        Ends in .json, .csv (or is `-`), .svg, .png or .pdf.
+    record : dict
+        All of it as plain values.
+    columns, rows : Sequence
+        The table, and the names of its columns.
+    draw : callable
+        Draws the picture.
+
+    Raises
+    ------
+    ValueError
+        If the name has another suffix, or the file can't be written.
+    """
+    kind = output_format(path, FORMATS)
+    check_output(path)
+    if kind == ".json":
+        with whole_file(path) as file:
+            file.write_text(json.dumps(record) + "\n")
+    elif kind == ".csv":
+        with whole_file(path) as file, open(file, "w", newline="") as stream:
+            writer = csv.DictWriter(stream, columns)
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        from .drawing import save_figure  # imports matplotlib, which is slow
+
+        save_figure(draw(), path)
+
+
 def _save(
     sweeps: Sequence[Sweep],
     record: dict[str, Any],
@@ -80,16 +124,10 @@ def _save(
     unit: str = "packets",
 ) -> None:
     """Write sweeps as JSON, as the rows of a table, or as a picture."""
-    kind = output_format(path, FORMATS)
-    if kind == ".json":
-        with whole_file(path) as file:
-            file.write_text(json.dumps(record) + "\n")
-    elif kind == ".csv":
-        with whole_file(path) as file, open(file, "w", newline="") as stream:
-            writer = csv.DictWriter(stream, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
-    else:
-        from .plot import draw_sweeps  # imports matplotlib, which is slow
 
-        draw_sweeps(sweeps, path, per=per, unit=unit)
+    def draw() -> "Figure":
+        from .plot import sweeps_figure  # imports matplotlib, which is slow
+
+        return sweeps_figure(sweeps, per=per, unit=unit)
+
+    save_result(path, record, list(rows[0]) if rows else [], rows, draw)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -11,101 +11,83 @@ from amaranth.hdl import Shape, ShapeLike
 from amaranth.lib import data
 from amaranth.lib.wiring import Out
 
-from ...hdl.bench.twin import OnBench
+from ...hdl.bench import Bench
+from ...hdl.bench.twin import with_twin
 from ...hdl.export.verilog import storage_of
 from ...hdl.export.verilog_names import net_name, port_name
-from ...hdl.fabric.errors import InvalidValue, MulticubeError
+from ...hdl.fabric.errors import MulticubeError
 from ...hdl.fabric.fabric import CellType, Pin
-from ...hdl.support.output_file import check_output
-from ..engines import Engine
-from ..engines.compiled import CompiledEngine
+from ..engines import ActivityEngine
 from ..engines.compiled.activity import ActivityMeter, Bits
 from ..measure.activity import Activity, TypeActivity
+from ..measure.result import Result
+from .observers import Ask, Observer
 from .probe import crossings
-from .run import Run
 from .saif import write_saif
 from .stored import matched
 
-__all__ = ["ActivityEngine", "check_observable", "observed"]
+__all__ = ["ActivityWatch"]
 
 
-def check_observable(
-    runs: Sequence[Run],
-    activity: str | os.PathLike[str] | bool,
-    *,
-    faults: Sequence[str],
-    vcd: str | os.PathLike[str] | None,
-    checkpoint: str | os.PathLike[str] | None,
-) -> None:
-    """Check before the work begins that activity can be measured, and written to a file.
-
-    Raises
-    ------
-    ValueError
-        If not.
-    """
-    if not isinstance(activity, bool):
-        check_output(activity)
-    if len(runs) > 1 or runs[0].seeds > 1:
-        raise InvalidValue("Activity can only be measured in one run, with one seed")
-    for what, given in (("faults", faults), ("waveforms", vcd), ("checkpoints", checkpoint)):
-        if given:
-            raise InvalidValue(f"Activity can't be measured in a run with {what}")
-
-
-def observed(engine: Engine, place: OnBench) -> "ActivityEngine":
-    """An engine that measures the activity of a network on its bench.
-
-    Raises
-    ------
-    ValueError
-        If the engine can't.
-    """
-    if not isinstance(engine, CompiledEngine):
-        raise InvalidValue(f"Engine must be compiled to measure activity, not {engine.name}")
-    return ActivityEngine(engine, place)
-
-
-class ActivityEngine:
-    """A `CompiledEngine` that measures activity while the input `measure` of its bench is 1.
-
-    All else is passed on.
+class ActivityWatch(Observer):
+    """Measures the activity of a network while the input `measure` of its bench is 1.
 
     Parameters
     ----------
-    engine : CompiledEngine
+    path : path-like, optional
+        SAIF file for what was counted, with the names of the network's Verilog.
+
+    Attributes
+    ----------
     place : OnBench
-        Where the observed network is on the engine's bench.
+        Where the observed network is on the bench, once that is prepared.
+
+    Raises
+    ------
+    MulticubeError
+        In `end`, if payloads have changed what the network does, so that its twin did something
+        else.
     """
 
-    def __init__(self, engine: CompiledEngine, place: OnBench) -> None:
-        self._engine = engine
-        self._place = place
-        self._drivers = place.drivers()
+    needs = ActivityEngine
+    purpose = "measure activity"
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self._path = path
         self._window = ExitStack()
         self.meter: ActivityMeter | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
+    def prepare(self, bench: Bench) -> Bench:
+        """The bench with a twin of its network, whose activity it is."""
+        self.place = with_twin(bench)
+        return self.place.bench
 
-    def __enter__(self) -> "ActivityEngine":
-        return self
+    def begin(self, engine: ActivityEngine) -> None:
+        self._engine = engine
+        self._drivers = self.place.drivers()
 
-    def __exit__(self, *exception: object) -> None:
+    def answer(self, ask: Ask, method: str, *arguments: Any) -> Any:
+        answer = ask(method, *arguments)
+        match method, *arguments:
+            case "set", "measure", value, *_:
+                if value and self.meter is None:
+                    cells = [self.place.cell(name) for name in self.place.fabric.cells]
+                    pins = list(self._drivers.values())
+                    self.meter = self._window.enter_context(self._engine.activity(pins, cells))
+                elif not value:
+                    self._window.close()
+        return answer
+
+    def end(self, results: Sequence[Result]) -> list[Result]:
+        """The results, with the activity; it is written to the file too."""
         self._window.close()
-        self._engine.__exit__(*exception)
+        results = [replace(result, activity=self.activity()) for result in results]
+        if self._path is not None:
+            self.save(self._path)
+        return results
 
-    def set(self, port: str, value: int, run: int | None = None) -> None:
-        """As in `PortEngine`."""
-        self._engine.set(port, value, run)
-        if port != "measure":
-            return
-        if value and self.meter is None:
-            cells = [self._place.cell(name) for name in self._place.fabric.cells]
-            pins = list(self._drivers.values())
-            self.meter = self._window.enter_context(self._engine.activity(pins, cells))
-        elif not value:
-            self._window.close()
+    def close(self) -> None:
+        self._window.close()
 
     def nets(self) -> Iterator[tuple[Pin, Bits]]:
         """The pins of the network that drive others, and what was counted of them."""
@@ -120,11 +102,11 @@ class ActivityEngine:
         are left out.
         """
         assert self.meter is not None
-        for type_, cells in self._place.fabric.types().items():
-            module = self.meter.module(self._place.cell(cells[0].name))
+        for type_, cells in self.place.fabric.types().items():
+            module = self.meter.module(self.place.cell(cells[0].name))
             found = list(matched(module, storage_of(type_)))
             for cell in cells:
-                name = self._place.cell(cell.name)
+                name = self.place.cell(cell.name)
                 yield cell.name, [(each.name, each.read(self.meter, name)) for each in found]
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -135,7 +117,7 @@ class ActivityEngine:
     def _named_nets(self) -> Iterator[tuple[str, Bits]]:
         """The nets of the network's top module: its ports, and the wires between cells."""
         assert self.meter is not None
-        fabric = self._place.fabric
+        fabric = self.place.fabric
         for driver, bits in self.nets():
             yield net_name(driver), bits
         for path, leaf in fabric.boundary.items():
@@ -145,15 +127,8 @@ class ActivityEngine:
                     yield port_name(path), self.meter.wire(self._drivers[driver])
 
     def activity(self) -> Activity | None:
-        """What was counted since the beginning of the window; None if it has not begun.
-
-        Raises
-        ------
-        MulticubeError
-            If payloads have changed what the network does, so that its twin did something else.
-        """
-        self._window.close()
-        place, meter = self._place, self.meter
+        """What was counted since the beginning of the window; None if it has not begun."""
+        place, meter = self.place, self.meter
         if meter is None:
             return None
         for cell in place.checks:
@@ -183,7 +158,7 @@ class ActivityEngine:
         assert self.meter is not None
         driven = [Pin(name, path) for name in names for path in type_.leaves]
         payload, control = self._split([pin for pin in driven if pin in toggles], toggles)
-        cells = [self._place.cell(name) for name in names]
+        cells = [self.place.cell(name) for name in names]
         module = self.meter.module(cells[0])
         kept = {
             number for each in module.memories for row in each.registers or () for number in row
@@ -209,7 +184,7 @@ class ActivityEngine:
         for pin in pins:
             total += int(toggles[pin].sum())
             payload += int(
-                toggles[pin][_is_data(self._place.fabric.resolve(pin)[()][0].shape)].sum()
+                toggles[pin][_is_data(self.place.fabric.resolve(pin)[()][0].shape)].sum()
             )
         return payload, total - payload
 

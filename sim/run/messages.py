@@ -158,11 +158,6 @@ class Messenger:
     network : PacketNetwork
     fold : Fold
     depth : int
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(

@@ -9,22 +9,21 @@ from ...hdl.fabric.checks import check_integer, check_kind
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
 from ...hdl.networks import Network
-from ..engines import Engine, StateEngine
+from ..engines import StateEngine
 from ..engines.compiled import CompiledEngine
 from ..measure.result import Result
 from ..workload.faults import inject
 from ..workload.injection import Injection
 from ..workload.traffic import pattern
+from .observers import NEVER, Ask, Observer
 from .probe import Probe
 
 __all__ = [
     "Rerouted",
+    "Rerouter",
     "Rerouting",
-    "ReroutingEngine",
     "rerouting",
     "run_rerouted",
-    "with_drain",
-    "with_rerouting",
     "write_tables",
 ]
 
@@ -101,38 +100,14 @@ def rerouting(
     return Rerouting(network.tables_around(dead), when)
 
 
-def with_rerouting(engine: Engine, network: Network, plan: Rerouting | None) -> Engine:
-    """An engine whose network gets new tables, if there is a plan for them.
-
-    Raises
-    ------
-    ValueError
-        If the engine does not show its state.
-    """
-    if plan is None:
-        return engine
-    if not isinstance(engine, StateEngine):
-        raise InvalidValue(f"Engine {engine.name} does not show its state, so it can't reroute")
-    return ReroutingEngine(engine, network, plan)
-
-
-def with_drain(engine: Engine, results: Sequence[Result]) -> list[Result]:
-    """Results of an engine that reroutes, with the cycles for which it stopped the sources."""
-    if not isinstance(engine, ReroutingEngine):
-        return list(results)
-    said = {"rerouting_cycles": engine.drain}
-    return [replace(result, statistics=result.statistics | said) for result in results]
-
-
-class ReroutingEngine:
-    """A `StateEngine` whose network gets new routing tables in a run.
+class Rerouter(Observer):
+    """Writes new routing tables into a network that is running.
 
     The sources are stopped until no packet is in the network. Then the tables are written, and the
-    sources go on. All else is passed on.
+    sources go on. Sources that are stopped are told later to send.
 
     Parameters
     ----------
-    engine : StateEngine
     network : Network
     plan : Rerouting
 
@@ -144,45 +119,40 @@ class ReroutingEngine:
     Raises
     ------
     ValueError
-        In `step`, if the network does not become empty.
+        In `before`, if the network does not become empty.
     """
 
-    def __init__(self, engine: StateEngine, network: Network, plan: Rerouting) -> None:
-        self._engine = engine
+    needs = StateEngine
+    purpose = "reroute"
+
+    def __init__(self, network: Network, plan: Rerouting) -> None:
+        self._network = network
         self._tables, self._when = plan
-        self._emptying = _emptying(engine, network)
+
+    def begin(self, engine: StateEngine) -> None:
+        self._engine = engine
+        self._emptying = _emptying(engine, self._network)
         self._wanted = [0] * engine.runs
         self.drain: int | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
+    def answer(self, ask: Ask, method: str, *arguments: Any) -> Any:
+        match method, *arguments:
+            case "set", "send", value, *given:
+                for number in given or range(self._engine.runs):
+                    self._wanted[number] = value
+                if self.drain is None and self._engine.cycle >= self._when:
+                    return None
+        return ask(method, *arguments)
 
-    def __enter__(self) -> "ReroutingEngine":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._engine.__exit__(*exception)
-
-    def set(self, port: str, value: int, run: int | None = None) -> None:
-        """As in `PortEngine`. Sources that are stopped are told later to send."""
-        if port == "send":
-            for number in range(self._engine.runs) if run is None else [run]:
-                self._wanted[number] = value
-            if self._draining:
-                return
-        self._engine.set(port, value, run)
-
-    def step(self, cycles: int) -> None:
-        """As in `PortEngine`."""
-        engine = self._engine
-        end = engine.cycle + check_integer("Cycles", cycles, 0)
-        while engine.cycle < end:
-            if self._draining:
-                if next(self._emptying, _EMPTY) is _EMPTY:
-                    self._rewrite()
-            else:
-                stop = self._when if self.drain is None else end
-                engine.step(min(stop, end) - engine.cycle)
+    def before(self, cycle: int) -> int:
+        if self.drain is not None:
+            return NEVER
+        if cycle < self._when:
+            return self._when
+        if next(self._emptying, _EMPTY) is not _EMPTY:
+            return cycle + 1
+        self._rewrite()
+        return NEVER
 
     def _rewrite(self) -> None:
         for run, value in enumerate(self._wanted):
@@ -190,13 +160,14 @@ class ReroutingEngine:
             self._engine.set("send", value, run)
         self.drain = self._engine.cycle - self._when
 
-    @property
-    def _draining(self) -> bool:
-        return self.drain is None and self._engine.cycle >= self._when
+    def end(self, results: Sequence[Result]) -> list[Result]:
+        """The results, with the cycles for which the sources were stopped."""
+        said = {"rerouting_cycles": self.drain}
+        return [replace(result, statistics=result.statistics | said) for result in results]
 
 
 def _emptying(engine: StateEngine, network: Network) -> Iterator[None]:
-    """Stop the sources, and step until no packet is left in any run; stop after each cycle.
+    """Stop the sources until no packet is left in any run; a cycle is to follow each `yield`.
 
     Raises
     ------
@@ -208,7 +179,7 @@ def _emptying(engine: StateEngine, network: Network) -> Iterator[None]:
     begin, quiet = engine.cycle, 0
     engine.set("send", 0)
     while quiet <= 4 * latency + 4:
-        engine.step(1)
+        yield
         busy = any(
             engine.signal(cell, name, run)
             for run in range(engine.runs)
@@ -217,7 +188,6 @@ def _emptying(engine: StateEngine, network: Network) -> Iterator[None]:
         quiet = 0 if busy else quiet + 1
         if engine.cycle - begin > 10_000 + 100 * network.zero_load_cycles:
             raise InvalidValue("The network does not drain, so tables can't be replaced")
-        yield
 
 
 def run_rerouted(
@@ -278,7 +248,7 @@ def run_rerouted(
         during = rate(notice)
         stopped = engine.cycle
         for _ in _emptying(engine, network):
-            pass
+            engine.step(1)
         drain = engine.cycle - stopped
         lost = sum(probe.sources("injected")) - delivered()
         write_tables(engine, tables)
@@ -286,7 +256,7 @@ def run_rerouted(
         engine.step(cycles)
         after = rate(cycles)
         for _ in _emptying(engine, network):
-            pass
+            engine.step(1)
         lost_in_all = sum(probe.sources("injected")) - delivered()
         damaged = sum(probe.sinks("damaged")) if network.flits else 0
     return Rerouted(before, during, after, drain, lost_in_all, damaged, lost_in_all - lost)

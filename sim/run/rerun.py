@@ -10,7 +10,8 @@ from typing import Any
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks import build
 from ...hdl.support.input_file import read_text
-from ..engines.selection import ENGINES, check_engine
+from ..engines import ActivityEngine
+from ..engines.selection import ENGINES, check_engine, engines_that_can
 from ..measure.result import Result, SimulationError
 from ..measure.row import MEASURED, row_of
 from .record import NAMES, changes, from_cells, run_from, this_version, words
@@ -134,7 +135,7 @@ def rerun(record: Record | Result | Mapping[str, Any], *, engine: str | None = N
         record = Record.of(record)
     network = build(record.network, **record.parameters)
     run, options = run_from(record.run, network)
-    if engine in (None, "compiled"):
+    if engine is None or engine in engines_that_can(ActivityEngine):
         options["activity"] = record.measured.get("activity") is not None
     if engine is None:
         used = record.measured.get("engine")

@@ -3,74 +3,54 @@
 import random
 from collections.abc import Iterator, Sequence
 from math import log, log1p
-from typing import Any
 
-from ...hdl.fabric.checks import check_integer
 from ...hdl.fabric.errors import InvalidValue
-from ..engines import Engine, StateEngine
+from ..engines import StateEngine
 from ..workload.injection import Injection, StateBits
+from .observers import NEVER, Observer
 
-__all__ = ["StateFaultEngine", "with_state_faults"]
-
-NEVER = 2**62
-
-
-def with_state_faults(engine: Engine, faults: Sequence[Injection], seed: int = 1) -> Engine:
-    """An engine whose state gets these faults, in all of its runs.
-
-    Raises
-    ------
-    ValueError
-        If there are faults, and the engine does not show its state, or cells have no such state.
-    """
-    if not faults:
-        return engine
-    if not isinstance(engine, StateEngine):
-        raise InvalidValue(f"Engine {engine.name} does not show its state, so it has no faults")
-    return StateFaultEngine(engine, faults, seed)
+__all__ = ["StateFaults"]
 
 
-class StateFaultEngine:
-    """A `StateEngine` that stops where a fault of state has to be written.
+class StateFaults(Observer):
+    """Writes faults of state, in all runs of an engine.
 
-    A stuck bit is written after each cycle, so the engine is then slow. All else is passed on.
+    A stuck bit is written after each cycle, so the engine is then slow.
 
     Parameters
     ----------
-    engine : StateEngine
     faults : Sequence[Injection]
         Their places are `StateBits`.
     seed : int
         Seed of the cycles in which bits with a rate flip.
+
+    Raises
+    ------
+    ValueError
+        In `begin`, if cells have no such state.
     """
 
-    def __init__(self, engine: StateEngine, faults: Sequence[Injection], seed: int) -> None:
+    needs = StateEngine
+    purpose = "have faults of its state"
+
+    def __init__(self, faults: Sequence[Injection], seed: int = 1) -> None:
+        self._faults = faults
+        self._seed = seed
+
+    def begin(self, engine: StateEngine) -> None:
         self._engine = engine
         self._events = [
-            _Event(fault, random.Random(f"{seed} {number}")) for number, fault in enumerate(faults)
+            _Event(fault, random.Random(f"{self._seed} {number}"))
+            for number, fault in enumerate(self._faults)
         ]
         for event in self._events:
             event.check(engine)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
-
-    def __enter__(self) -> "StateFaultEngine":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._engine.__exit__(*exception)
-
-    def step(self, cycles: int) -> None:
-        """As in `PortEngine`. Faults of the present cycle are written before it."""
-        engine = self._engine
-        end = engine.cycle + check_integer("Cycles", cycles, 0)
-        while engine.cycle < end:
-            for event in self._events:
-                if event.when == engine.cycle:
-                    event.strike(engine)
-            following = min([end, *(event.when for event in self._events)])
-            engine.step(following - engine.cycle)
+    def before(self, cycle: int) -> int:
+        for event in self._events:
+            if event.when == cycle:
+                event.strike(self._engine)
+        return min(event.when for event in self._events)
 
 
 class _Event:

@@ -18,9 +18,10 @@ from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
 from ..workload.traffic import check_load, pattern
 from .cluster import open_cluster
+from .options import bins_for
 from .resume import FinishedPoints
 from .run import Run, packet_load
-from .simulation import bins_for, simulate_runs
+from .simulation import simulate_runs
 from .workers import Finished, Job, Workers
 
 __all__ = ["LoadsLost", "parse_loads", "sweep"]

@@ -20,11 +20,6 @@ def hot_spot_limit(ports: int, hot: float) -> float:
     hot : float
         From 0 to 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     Examples
     --------
     >>> hot_spot_limit(1024, 0.01)

@@ -12,8 +12,8 @@ from multicube.hdl import build
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.networks import Network
 from multicube.sim import rerun, simulate, sweep
-from multicube.sim.engines import checkpoint as checkpoints
 from multicube.sim.engines.compiled import CompiledEngine
+from multicube.sim.run import checkpoint as checkpoints
 from multicube.sim.run.rerun import Record
 from multicube.sim.workload.traffic import read_trace
 
@@ -45,7 +45,7 @@ def test_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(checkpoints, "_PART_SECONDS", 1e-9)
     monkeypatch.setattr(checkpoints, "max", lambda *numbers: 17, raising=False)
-    monkeypatch.setitem(checkpoints.CheckpointEngine.__init__.__kwdefaults__, "seconds", 0)
+    monkeypatch.setitem(checkpoints.Checkpoint.__init__.__kwdefaults__, "seconds", 0)
     step = CompiledEngine.step
     fresh: dict[tuple[object, ...], dict[str, Any]] = {}
 

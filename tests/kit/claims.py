@@ -316,5 +316,6 @@ class FickleArbiter(RoundRobin):
             arbiter.request.eq(self.request),
             arbiter.taken.eq(1),
             self.grant.eq(arbiter.grant),
+            self.granted.eq(arbiter.granted),
         ]
         return m

@@ -124,7 +124,7 @@ NOT_PROVED: dict[str, str] = {
     # Parts of proved components, and those whose work is arithmetic.
     "Combine": "that messages combine as they should; compared with a model in simulation",
     "PayloadPart": "which values are moved with messages; compared with a model in simulation",
-    "GraphRouter": "has no hardware of its own: the base of WormRouter, PacketRouter and "
+    "RoutedSwitch": "has no hardware of its own: the base of WormRouter, PacketRouter and "
     "PipelinedRouter",
     "PacketSwitch": "has no hardware of its own: the base of the buffered switches",
     "FabricComponent": "has no hardware of its own: the cells of a fabric, wired",

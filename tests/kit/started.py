@@ -23,7 +23,7 @@ def started(
             process.kill()
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 300) -> None:
     """Wait until it is so."""
     deadline = time.monotonic() + seconds
     while not condition():

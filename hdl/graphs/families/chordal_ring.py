@@ -34,11 +34,6 @@ class ChordalRing(Graph):
         from 2 to less than N / 2. (A longer one leads as far back.) By default the allowed value
         nearest to the square root of N, the smaller one of two.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     Examples
     --------
     >>> ChordalRing(16, 1).chord, ChordalRing(16, 2).chord, ChordalRing(64, 1, 7).chord

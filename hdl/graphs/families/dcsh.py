@@ -45,11 +45,6 @@ class DCSH:
         Nodes per cluster, at least 2.
     n : int
         Dimensions, at least 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
     """
 
     k: int

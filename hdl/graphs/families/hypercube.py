@@ -26,11 +26,6 @@ class Hypercube:
         n, at least 1.
     processors : int
         Processors per node: a power of two, at least 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
     """
 
     dimensions: int

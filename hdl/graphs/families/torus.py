@@ -74,11 +74,6 @@ class Torus(RoutedGraph):
         1, all packets take channel 0, and worms in a ring can deadlock.
     latency : int
         Cycles of a link.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
     """
 
     k: int | str = integer(

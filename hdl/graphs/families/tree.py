@@ -31,11 +31,6 @@ class Tree(RoutedGraph):
     branching : int
         b, from 2 to 64.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     Examples
     --------
     >>> tree = Tree(7, 2)

@@ -391,11 +391,6 @@ def multistage_plan(name: str, ports: int, radix: int | str = 2) -> MultistagePl
         in which a packet meets them, such as "4x4x8"; or "4+" for 4 x 4 boxes, and smaller ones in
         the last stage if ports is no power of 4.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     Examples
     --------
     >>> plan = multistage_plan("omega", 24, "2x3x4")

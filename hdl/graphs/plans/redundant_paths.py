@@ -198,11 +198,6 @@ def redundant_path_plan(ports: int, radix: int = 2, paths: int = 2) -> Redundant
         Inputs and outputs of a box, a power of two.
     paths : int
         Paths between any two terminals, a power of two from 2 up to the radix.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
     """
     radix = check_radix(radix)
     ports = check_integer("Ports", ports, 2)

@@ -59,11 +59,6 @@ class CircuitNetwork(FabricComponent):
     packet : Packet
     box : CellType
         Type of all cells `box_{stage}_{number}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(

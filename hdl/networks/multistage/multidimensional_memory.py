@@ -173,11 +173,6 @@ class MultidimensionalMemory(FabricComponent):
     write : In(1)
     data_in : In(data.ArrayLayout(shape, size))
     data_out : Out(data.ArrayLayout(shape, size))
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(self, size: int = 32, *, shape: ShapeLike = 1, planes: int = 1) -> None:

@@ -118,11 +118,6 @@ class StageControlledNetwork(FabricComponent):
         Bit by bit, 0 sets a stage to straight and 1 to exchange.
     i : In(shape).array(ports)
     o : Out(shape).array(ports)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(self, ports: int, *, wiring: str = "flip", shape: ShapeLike) -> None:

@@ -35,9 +35,9 @@ _ENOUGH_CELLS = 128
 class CompiledEngine:
     """Runs fabrics as compiled C, thousands of times faster than Amaranth's simulator.
 
-    Implements `StateEngine` and `ResetEngine`. Several fabrics are run in parallel; they may differ
-    only in straps and in contents of memories. Runs of small networks share vectors; runs of larger
-    ones are distributed over the processor's cores.
+    Implements `StateEngine`, `ResetEngine`, `SavingEngine` and `ActivityEngine`. Several fabrics
+    are run in parallel; they may differ only in straps and in contents of memories. Runs of small
+    networks share vectors; runs of larger ones are distributed over the processor's cores.
 
     Parameters
     ----------
@@ -105,6 +105,11 @@ class CompiledEngine:
         self._pool = ThreadPoolExecutor(side_by_side)
         self._threads = (threads or 1) // side_by_side or 1
         self._rate = 1000.0
+
+    @classmethod
+    def opened(cls, fabrics: Sequence[Fabric], threads: int | None) -> list["CompiledEngine"]:
+        """One engine for all runs."""
+        return [cls(fabrics, threads=threads)]
 
     def step(self, cycles: int) -> None:
         """Advance all runs by a number of cycles.

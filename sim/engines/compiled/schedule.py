@@ -193,7 +193,7 @@ def _loop(outputs: _Outputs, before: np.ndarray, after: np.ndarray, left: np.nda
 
 
 def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct rows of a matrix in the order in which they come, and which one each row is."""
+    """The distinct rows of a matrix in the order of their first rows, and the index of each one."""
     if not rows.shape[1] or np.all(rows == rows[:1]):
         return rows[:1], np.zeros(len(rows), np.int64)
     found, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)

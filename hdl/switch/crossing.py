@@ -1,0 +1,76 @@
+"""The crossbar of a switch, and the wires of its links."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import stream
+
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.multiplexer import one_of
+from .shared_wires import shared_wires
+
+__all__ = ["cross"]
+
+
+def cross(
+    m: Module,
+    platform: Any,
+    words: Mapping[int, Value],
+    outputs: Sequence[stream.Interface],
+    links: Sequence[Sequence[int]],
+    uses: Sequence[Mapping[int, Value]],
+    offered: Sequence[Value],
+    *,
+    numbers: Sequence[Value] = (),
+    refill: bool = False,
+) -> list[Signal]:
+    """Show words at outputs; return, for each output, whether what it shows leaves if it is valid.
+
+    If every word can come to every output, and links have one channel each, this is an
+    `InterchangeBox`. Otherwise each link has a multiplexer: there are wires for those turns only
+    that some word makes.
+
+    Parameters
+    ----------
+    m : Module
+    platform : object
+    words : Mapping[int, Value]
+        By number of the input.
+    outputs : Sequence[stream.Interface]
+    links : Sequence[Sequence[int]]
+        The numbers of the outputs that share the wires of a link.
+    uses : Sequence[Mapping[int, Value]]
+        For each output, by the inputs that can come to it: whether it shows this one's word.
+    offered : Sequence[Value]
+        Whether there is a word for an output.
+    numbers : Sequence[Value]
+        For each output, the number of the input that it shows, if it is known: for a box.
+    refill : bool
+        As in `shared_wires`.
+    """
+    passed = [Signal(name=f"passed_{j}") for j in range(len(outputs))]
+    box = None
+    if numbers and len(words) > 1 and len(links) == len(outputs):
+        shape = next(iter(words.values())).shape()
+        m.submodules.box = box = InterchangeBox(len(words), shape, len(outputs))
+        m.d.comb += [port.eq(word) for port, word in zip(box.i, words.values())]
+        box.set(m, numbers, ~0)
+    for number, link in enumerate(links):
+        channels = [(offered[j], outputs[j].ready) for j in link]
+        turns = shared_wires(m, number, channels, refill=refill).taken
+        if box is None:
+            sources = sorted({i for j in link for i in uses[j]})
+            selected = [
+                Cat(uses[j][i] & turn for j, turn in zip(link, turns) if i in uses[j]).any()
+                for i in sources
+            ]
+            own = [words[i] for i in sources]
+            payload: Any = one_of(m, platform, f"link_{number}", selected, own)
+        for j, turn in zip(link, turns):
+            m.d.comb += [
+                passed[j].eq(outputs[j].ready & turn),
+                outputs[j].valid.eq(offered[j] & (passed[j] if len(link) > 1 else 1)),
+                outputs[j].payload.eq(payload if box is None else box.o[j]),
+            ]
+    return passed

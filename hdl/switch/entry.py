@@ -1,0 +1,112 @@
+"""Where words enter a switch: a queue at each input, and what it admits."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Const, Module, ShapeLike, Signal, Value
+from amaranth.lib import stream
+
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..primitives.arrival_queue import ArrivalQueue
+
+__all__ = ["InputQueue", "decided", "inside_packet"]
+
+
+def inside_packet(m: Module, name: str, moves: Value, last: Value) -> Signal:
+    """1 between a header and its tail: the current or next flit is not a header.
+
+    `moves` says that a flit passes, and `last` that it is a tail.
+    """
+    following = Signal(name=f"following_{name}")
+    with m.If(moves):
+        m.d.sync += following.eq(~last)
+    return following
+
+
+@dataclass(frozen=True)
+class InputQueue:
+    """A queue at each input.
+
+    Attributes
+    ----------
+    depth : int
+        Words that fit, at least 1.
+    refill : bool
+        Whether a slot freed in a cycle can be filled in the same cycle.
+    room : int
+        Free places that a header needs to enter: 1, or the flits of the longest packet, so that all
+        flits behind it are accepted at once.
+    store : bool
+        Whether a header leaves only when the tail of its packet is in the queue.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not an integer as above, or a packet has no room in the queue.
+    """
+
+    depth: int
+    refill: bool = False
+    room: int = 1
+    store: bool = False
+
+    def __post_init__(self) -> None:
+        check_integer("Length", self.room, 1)
+        check_integer("Depth", self.depth, 1)
+        if self.depth < self.room:
+            raise InvalidValue(
+                f"Depth must be at least the length of {self.room} flits, not {self.depth}"
+            )
+
+    def place(
+        self, m: Module, name: str, shape: ShapeLike, source: stream.Interface, flits: bool
+    ) -> ArrivalQueue:
+        """The queue of an input, for words of a shape; the payload of its arrivals is not set.
+
+        `flits` says whether the words of `source` are flits.
+        """
+        m.submodules[f"queue_{name}"] = queue = ArrivalQueue(
+            shape, depth=self.depth, refill=self.refill
+        )
+        arrival = queue.i[0]
+        admitted: Value = Const(1)
+        if self.room > 1 and flits:
+            arrives = source.valid & source.ready
+            following = inside_packet(m, f"input_{name}", arrives, source.payload.last)
+            admitted = following | self.has_room(queue.level, queue.o.valid & queue.o.ready)
+        m.d.comb += [
+            arrival.valid.eq(source.valid & admitted),
+            source.ready.eq(arrival.ready & admitted),
+        ]
+        return queue
+
+    def has_room(self, level: Value, freed: Value) -> Value:
+        """Whether a queue with `level` places in use has room for the longest packet."""
+        spare = self.depth - self.room
+        room = level <= spare
+        if self.refill:
+            room |= (level == spare + 1) & freed
+        return room
+
+    def whole(self, m: Module, name: str, enters: Value, leaves: Value) -> Value:
+        """Whether the first packet of a queue may leave: with `store`, if all of it is there.
+
+        `enters` and `leaves` say whether a tail does so in this cycle.
+        """
+        if not self.store:
+            return Const(1)
+        tails = Signal(range(self.depth + 1), name=f"tails_{name}")
+        m.d.sync += tails.eq(tails + enters - leaves)
+        return tails != 0
+
+
+def decided(m: Module, name: str, head: stream.Interface, cycles: int) -> Value:
+    """Whether a header has been at the head of a queue for `cycles` cycles, including this one."""
+    if cycles == 1:
+        return Const(1)
+    waited = Signal(range(cycles), name=f"waited_{name}")
+    with m.If(head.valid & head.ready):
+        m.d.sync += waited.eq(0)
+    with m.Elif(head.valid & (waited != cycles - 1)):
+        m.d.sync += waited.eq(waited + 1)
+    return waited == cycles - 1

@@ -1,0 +1,106 @@
+"""Where a header may go: the gates of a routing relation, or a digit of the tag."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from amaranth.hdl import Module, Value
+
+from ..graphs.graph import End
+from ..graphs.tags import Routing
+from ..primitives.routing_tags import output_port
+
+__all__ = ["DigitRoute", "RouteLogic"]
+
+
+class RouteLogic(Protocol):
+    """The gates of a routing relation, which give the same outputs as `Relation.route`.
+
+    It must be hashable: routers with equal logic share a module.
+
+    Attributes
+    ----------
+    address : int
+        Width in bits of a node's position, which it needs; 0 if it needs none.
+    rotates : int
+        Bits by which the tag is rotated on the way out, so that the next switch finds its own on
+        top.
+    behind : bool
+        Whether outputs are found behind the queue: so few gates that nothing is stored for them.
+    """
+
+    @property
+    def address(self) -> int:
+        """Width in bits of a node's position."""
+
+    @property
+    def rotates(self) -> int:
+        """Bits by which the tag is rotated."""
+        return 0
+
+    @property
+    def behind(self) -> bool:
+        """Whether outputs are found behind the queue."""
+        return False
+
+    def position(self, node: int) -> int:
+        """The position of a node."""
+
+    def exits(
+        self, m: Module, name: str, came: End | None, here: Value, tag: Value
+    ) -> Mapping[End, Value]:
+        """Whether a header may take an output, by the output's port and channel.
+
+        Those left out are never taken. A terminal has port -1, -2, ...
+
+        Parameters
+        ----------
+        m : Module
+            Where signals may be added.
+        name : str
+            A suffix for their names.
+        came : End or None
+            Port and channel of the input; None for a terminal.
+        here : Value
+            The position of this node.
+        tag : Value
+            The tag of the header.
+        """
+
+
+@dataclass(frozen=True)
+class DigitRoute(RouteLogic):
+    """The top digit of the tag names the output, as in the boxes of multistage networks.
+
+    The digit of the next box is rotated to the top on the way out. A digit that names no output
+    (radix 3, for example, has two-bit digits) is never taken.
+
+    Attributes
+    ----------
+    outputs : int
+    routing : "destination", "xor" or "difference"
+        Whether the digit is the number of the output; that number exclusive-ored with the number of
+        the input; or that number minus the number of the input, modulo the number of outputs.
+    """
+
+    outputs: int
+    routing: Routing = "destination"
+
+    address = 0
+    behind = True
+
+    @property
+    def rotates(self) -> int:
+        return (self.outputs - 1).bit_length()
+
+    def position(self, node: int) -> int:
+        """Not needed: boxes know no position."""
+        return 0
+
+    def exits(
+        self, m: Module, name: str, came: End | None, here: Value, tag: Value
+    ) -> Mapping[End, Value]:
+        """As in `RouteLogic`."""
+        assert came is not None
+        digit = output_port(tag, self.outputs, self.routing, came[0])
+        return {(j, 0): digit == j for j in range(self.outputs)}

@@ -1,0 +1,186 @@
+"""The shape of a router: its inputs and outputs, and the turns between them."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import Literal, NamedTuple
+
+from ..graphs.graph import End, Turn
+
+__all__ = [
+    "SWITCHINGS",
+    "InputChannel",
+    "OutputChannel",
+    "RouterShape",
+    "Switching",
+    "space_needed",
+]
+
+Switching = Literal["wormhole", "cut-through", "store-and-forward", "packet"]
+SWITCHINGS = {
+    "wormhole": "a header leaves as soon as an output is free",
+    "cut-through": "only while the queue behind the link has room for its whole packet",
+    "store-and-forward": "only when, in addition, its whole packet has arrived",
+}
+"""The ways in which a `WormRouter` switches packets, and when a header may leave."""
+
+
+class InputChannel(NamedTuple):
+    """An input of a router: a channel of an arriving link, or what a terminal sends.
+
+    Attributes
+    ----------
+    end : End
+        The link's port and the channel's number. The ports of terminals are -1, -2, ...
+    escape : bool
+        Whether it is an escape channel.
+    credits : bool
+        Whether the sender counts credits: its flits always find room.
+    """
+
+    end: End
+    escape: bool = True
+    credits: bool = False
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.end[0] < 0
+
+
+class OutputChannel(NamedTuple):
+    """An output of a router, and the inputs whose worms can leave by it.
+
+    `interval` is that of its link: the cycles for a flit.
+    """
+
+    end: End
+    inputs: tuple[int, ...]
+    escape: bool = True
+    interval: int = 1
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.end[0] < 0
+
+
+@dataclass(frozen=True)
+class RouterShape:
+    """What routers of one kind have in common, whatever their position.
+
+    Links come first, by port and by channel, and then the terminals.
+
+    Attributes
+    ----------
+    inputs : tuple[InputChannel, ...]
+    outputs : tuple[OutputChannel, ...]
+    choice : bool
+        Whether headers may have a choice of outputs.
+    equal_choices : bool
+        Whether any two of them with a choice have the same one, or no output in common.
+    """
+
+    inputs: tuple[InputChannel, ...]
+    outputs: tuple[OutputChannel, ...]
+    choice: bool = False
+    equal_choices: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        inputs: Iterable[InputChannel],
+        outputs: Iterable[tuple[End, bool, int]],
+        entries: int,
+        exits: int,
+        *,
+        turns: Collection[Turn],
+        choice: bool,
+        equal_choices: bool = False,
+    ) -> "RouterShape":
+        """The shape with these channels of links (outputs with whether they are escape channels,
+        and their interval), numbers of inputs and outputs of terminals, and the turns between them.
+        """
+        own = [(-1 - number, 0) for number in range(max(entries, exits))]
+        sides = [*sorted(inputs), *map(InputChannel, own[:entries])]
+
+        def leads(entry: InputChannel, output: End | None) -> bool:
+            return Turn(None if entry.is_terminal else entry.end, output) in turns
+
+        def sources(output: End | None) -> tuple[int, ...]:
+            return tuple(i for i, entry in enumerate(sides) if leads(entry, output))
+
+        links = [
+            OutputChannel(end, sources(end), escape, interval)
+            for end, escape, interval in sorted(outputs)
+        ]
+        leaving = sources(None)
+        outside = [OutputChannel(end, leaving) for end in own[:exits]]
+        return cls(tuple(sides), (*links, *outside), choice, choice and equal_choices)
+
+    @classmethod
+    def box(cls, inputs: int, outputs: int) -> "RouterShape":
+        """The shape of a box: single channels, and turns from all inputs to all outputs."""
+        everything = tuple(range(inputs))
+        return cls(
+            tuple(InputChannel((i, 0)) for i in everything),
+            tuple(OutputChannel((j, 0), everything) for j in range(outputs)),
+        )
+
+    @cached_property
+    def links(self) -> list[tuple[int, ...]]:
+        """For each link that leaves, and each terminal, the outputs that are its channels."""
+        numbered = enumerate(self.outputs)
+        ports = groupby(numbered, key=lambda pair: pair[1].end[0])
+        return [tuple(number for number, _ in channels) for _, channels in ports]
+
+    @property
+    def most_inputs(self) -> int:
+        """The most inputs that can turn to one output."""
+        return max(len(output.inputs) for output in self.outputs)
+
+    @property
+    def credited_inputs(self) -> list[int]:
+        """Inputs whose senders count credits."""
+        return [i for i, one in enumerate(self.inputs) if one.credits]
+
+    @property
+    def link_outputs(self) -> list[int]:
+        """Outputs that are channels of links."""
+        return [j for j, one in enumerate(self.outputs) if not one.is_terminal]
+
+    def guarded_outputs(self, switching: Switching) -> list[int]:
+        """Outputs that a header may take only if the queue behind the link has space."""
+        return [j for j, one in enumerate(self.outputs) if _is_guarded(one, switching)]
+
+    def guarded_inputs(self, switching: Switching) -> list[int]:
+        """Inputs that tell their senders whether their queue has space; credits tell it too."""
+        found = [i for i, one in enumerate(self.inputs) if _is_guarded(one, switching)]
+        return [i for i in found if not self.inputs[i].credits]
+
+    def output(self, end: End) -> int:
+        """The number of the output with this port and channel."""
+        return self._outputs[end]
+
+    def input(self, end: End) -> int:
+        """The number of the input with this port and channel."""
+        return self._inputs[end]
+
+    @cached_property
+    def _outputs(self) -> dict[End, int]:
+        return {output.end: number for number, output in enumerate(self.outputs)}
+
+    @cached_property
+    def _inputs(self) -> dict[End, int]:
+        return {entry.end: number for number, entry in enumerate(self.inputs)}
+
+
+def _is_guarded(channel: InputChannel | OutputChannel, switching: Switching) -> bool:
+    if channel.is_terminal or switching == "packet":
+        return False
+    return switching != "wormhole" or not channel.escape
+
+
+def space_needed(switching: Switching, depth: int, longest: int) -> int:
+    """Free places of a queue that a header waits for, where it does: all of them, or as many as the
+    longest packet has flits."""
+    return depth if switching == "wormhole" else longest

@@ -1,0 +1,514 @@
+"""The switch: what enters it, where it may go, who gets an output, and how it leaves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.data import StructLayout
+from amaranth.lib.wiring import In, Out
+
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Meter
+from ..links.packet import Packet
+from ..primitives.arbiters import arbitrate, check_arbiter
+from ..primitives.output_buffer import OutputBuffer
+from ..primitives.round_robin import lowest
+from ..primitives.routing_tags import forwarded
+from .crossing import cross
+from .discarding import discarding
+from .entry import InputQueue, decided, inside_packet
+from .held import Head, hold
+from .route import RouteLogic
+from .routed_switch import RoutedSwitch
+from .selection import Selection, Selector
+from .shape import SWITCHINGS, RouterShape, Switching, space_needed
+
+__all__ = ["Exit", "Grant", "Switch"]
+
+
+@dataclass(frozen=True)
+class Grant:
+    """How headers get an output.
+
+    Attributes
+    ----------
+    arbiter : str
+        One of `primitives.arbiters.ARBITERS`.
+    decision : int
+        Cycles that a header which goes on over a link spends at the head of its queue, at least 1.
+    selection, weights
+        As in `RoutedSwitch`.
+    timeout : int
+        Cycles after which a header that does not move is discarded with its packet; 0 for never.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not an integer as above.
+    """
+
+    arbiter: str = "round-robin"
+    decision: int = 1
+    selection: Selection = "first-free"
+    weights: int = 1
+    timeout: int = 0
+
+    def __post_init__(self) -> None:
+        check_integer("Decision time", self.decision, 1)
+        check_integer("Timeout", self.timeout, 0)
+
+
+@dataclass(frozen=True)
+class Exit:
+    """What is behind the outputs.
+
+    Attributes
+    ----------
+    buffer : int
+        Flits that fit into a buffer at each output; 0 for none.
+    switching : "wormhole", "cut-through" or "store-and-forward"
+        Whether a header goes over a link only while its whole packet fits into the queue behind it.
+    longest : int
+        Flits of the longest packet; not for wormhole switching.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not as above.
+    """
+
+    buffer: int = 0
+    switching: Switching = "wormhole"
+    longest: int = 1
+
+    def __post_init__(self) -> None:
+        check_integer("Output depth", self.buffer, 0)
+        if self.switching not in SWITCHINGS:
+            raise InvalidValue(
+                f"Switching must be one of {', '.join(SWITCHINGS)}, not {self.switching!r}"
+            )
+
+
+class Waiting(NamedTuple):
+    """What is at the head of an input's queue.
+
+    Attributes
+    ----------
+    head : stream.Interface
+        `valid` and `ready` of its flits.
+    word : Value
+        The flit as it leaves.
+    last : Value
+        Whether it is a tail.
+    tag : Value
+    stored : Value
+        Its outputs, one bit for each that the input leads to, if they were found as it arrived.
+    decided : Value
+        Whether a header may go on over a link.
+    """
+
+    head: stream.Interface
+    word: Value
+    last: Value
+    tag: Value
+    stored: Value
+    decided: Value
+
+
+class Switch(RoutedSwitch):
+    """A switch is five choices: its shape, entry, route, grant and exit.
+
+    Words, which are packets or flits of them, wait at the inputs, and leave by the outputs that
+    their header may take. The flits of two packets never mix on a channel.
+
+    *Who remembers the output of a worm*: where headers have no choice and can't be held up by the
+    queue behind a link, the arbiter of an output does: it holds its grant until the tail has left.
+    Otherwise each input has a register for it. In a switch of packets that are single words there
+    is nothing to remember.
+
+    Parameters
+    ----------
+    packet : Packet
+    shape : RouterShape
+    route : RouteLogic or None
+        None if outputs are looked up outside.
+    entry : InputQueue
+    grant : Grant
+    exit : Exit
+    single : bool
+        Whether packets with flits have one flit each.
+    levels : bool
+        Whether it tells how many flits are in its queues.
+
+    Members
+    -------
+    address, seed, i, o, tag, exits
+        As in `RoutedSwitch`.
+    open : In(1).array(guarded outputs)
+        For each of `shape.guarded_outputs(switching)`, whether a header may enter the queue behind
+        it.
+    space : Out(1).array(guarded inputs)
+        For each of `shape.guarded_inputs(switching)`, the same of this router's queue.
+    freed : Out(1).array(credited inputs)
+        For each of `shape.credited_inputs`, that a flit leaves its queue.
+    level : Out(range(depth + 1)).array(link inputs)
+        With `levels`: flits in the queue of each input from a link. From registers.
+    discarded : Out(link inputs)
+        With a timeout: for each input from a link, that a packet begins to be discarded.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the choices do not go together.
+    """
+
+    def __init__(
+        self,
+        packet: Packet,
+        shape: RouterShape,
+        *,
+        route: RouteLogic | None,
+        entry: InputQueue,
+        grant: Grant = Grant(),
+        exit: Exit = Exit(),
+        single: bool = False,
+        levels: bool = False,
+    ) -> None:
+        self.entry = entry
+        self.grant = grant
+        self.exit = exit
+        self.single = single or not packet.flits
+        self.levels = levels
+        check_arbiter(grant.arbiter, shape.most_inputs)
+        if entry.refill and shape.choice:
+            raise InvalidValue("Refill must be off if headers have a choice of outputs")
+        if grant.timeout and shape.choice:
+            raise InvalidValue("Timeout must be 0 if headers have a choice of outputs")
+        if entry.refill and max(map(len, shape.links)) > 2:
+            raise InvalidValue("Refill must be off if a link has more than two channels")
+        self.guarded_outputs = shape.guarded_outputs(exit.switching)
+        self.guarded_inputs = shape.guarded_inputs(exit.switching)
+        members = {}
+        for name, flow, count in (
+            ("open", In, len(self.guarded_outputs)),
+            ("space", Out, len(self.guarded_inputs)),
+            ("freed", Out, len(shape.credited_inputs)),
+        ):
+            if count:
+                members[name] = flow(1).array(count)
+        links = sum(not one.is_terminal for one in shape.inputs)
+        if levels:
+            members["level"] = Out(range(entry.depth + 1)).array(links)
+        if grant.timeout and links:
+            self.meters = (Meter("discarded", "discarded", "pulses"),)
+            members["discarded"] = Out(links)
+        super().__init__(
+            packet,
+            shape,
+            logic=route,
+            selection=grant.selection,
+            weights=grant.weights,
+            random=grant.arbiter == "random",
+            members=members,
+        )
+
+    @property
+    def unhindered(self) -> bool:
+        """Whether a header that has been granted its output may always leave by it, in turn."""
+        hindered = self.shape.choice or self.guarded_outputs or self.grant.timeout
+        return not hindered and self.grant.arbiter == "round-robin"
+
+    @property
+    def behind(self) -> bool:
+        """Whether the outputs of a header are found behind its queue, and not stored in it."""
+        if self.logic is None:
+            return False
+        return self.logic.behind or (self.single and self.unhindered)
+
+    @property
+    def holds(self) -> bool:
+        """Whether arbiters remember the outputs of worms, by holding their grants.
+
+        If outputs are stored, one bit each, registers for them make a shorter path.
+        """
+        return self.unhindered and (self.single or self.behind)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        # Inputs without any turn have nothing behind them.
+        inputs = [i for i in range(len(self.shape.inputs)) if self._exits(i)]
+        selector = self._selector(m)
+        waiting = {i: self._receive(m, i, selector) for i in inputs}
+        outputs = [self._output(m, j) for j in range(len(self.shape.outputs))]
+        if self.holds:
+            self._hold(m, platform, waiting, outputs)
+        else:
+            self._keep(m, platform, waiting, outputs, selector)
+        return m
+
+    def _output(self, m: Module, j: int) -> stream.Interface:
+        """The stream into output j, through its buffer if there is one."""
+        if not self.exit.buffer:
+            return self.o[j]
+        buffer = OutputBuffer(self.packet, depth=self.exit.buffer)
+        m.submodules[f"buffer_{j}"] = buffer
+        wiring.connect(m, buffer.o, wiring.flipped(self.o[j]))
+        return buffer.i
+
+    def _receive(self, m: Module, i: int, selector: Selector | None) -> Waiting:
+        """The queue of an input, and what is at its head."""
+        exits, source = self._exits(i), self.i[i]
+        behind = self.behind
+        layout = self._stored_flit
+        fields = {"flit": layout, "exits": len(exits)}
+        shape = layout if behind else StructLayout(fields)
+        queue = self.entry.place(m, f"{i}", shape, source, self.packet.flits)
+        arrival, head = queue.i[0], queue.o
+        entering = arrival.payload if behind else arrival.payload.flit
+        m.d.comb += entering.eq(source.payload.as_value()[: layout.size])
+        if not behind:
+            route = Signal(len(self.shape.outputs), name=f"route_{i}")
+            offered = self._permitted(m, i, source.payload.tag)
+            if selector is not None:
+                begins = Signal(init=1, name=f"begins_{i}")
+                enters = arrival.valid & arrival.ready
+                with m.If(enters):
+                    m.d.sync += begins.eq(source.payload.last)
+                m.d.comb += [
+                    selector.offered[i].eq(offered),
+                    selector.accepted[i].eq(enters & begins),
+                ]
+                offered = selector.exits[i]
+            m.d.comb += [
+                route.eq(offered),
+                arrival.payload.exits.eq(Cat(route[j] for j in exits)),
+            ]
+        if i in self.guarded_inputs:
+            space = self.space[self.guarded_inputs.index(i)]
+            needed = space_needed(self.exit.switching, self.entry.depth, self.exit.longest)
+            m.d.comb += space.eq(queue.level <= self.entry.depth - needed)
+        if self.levels and not self.shape.inputs[i].is_terminal:
+            m.d.comb += self.level[i].eq(queue.level)
+        if self.shape.inputs[i].credits:
+            freed = self.freed[self.shape.credited_inputs.index(i)]
+            m.d.comb += freed.eq(head.valid & head.ready)
+        flit = head.payload if behind else head.payload.flit
+        last = Const(1) if self.single else flit.last
+        stored = Const(0, 0) if behind else head.payload.exits
+        ready = decided(m, f"{i}", head, self.grant.decision)
+        if self.entry.store:
+            enters = arrival.valid & arrival.ready & source.payload.last
+            head = self._whole(m, i, head, enters, last)
+        rotates = self.logic.rotates if self.logic is not None else 0
+        word = forwarded(flit, rotates) if rotates else flit.as_value()
+        if len(word) < self.packet.size:
+            word = Cat(word, 1)
+        return Waiting(head, word, last, flit.tag, stored, ready)
+
+    @property
+    def _stored_flit(self) -> Packet:
+        """What a queue stores of a flit: the bit of the tail, which is on top, only if not all are
+        tails."""
+        if not (self.single and self.packet.flits):
+            return self.packet
+        members = self.packet.members
+        return Packet(members["tag"], members["payload"])
+
+    def _whole(
+        self, m: Module, i: int, queue: stream.Interface, enters: Value, last: Value
+    ) -> stream.Interface:
+        """The head of a queue that shows only packets that are in it whole."""
+        head = stream.Signature(queue.payload.shape()).create(path=("whole", f"{i}"))
+        leaves = head.valid & head.ready & last
+        whole = self.entry.whole(m, f"{i}", enters, leaves)
+        m.d.comb += [head.valid.eq(queue.valid & whole), queue.ready.eq(head.ready & whole)]
+        return head
+
+    # Arbiters that hold their grants.
+
+    def _hold(
+        self,
+        m: Module,
+        platform: object,
+        waiting: dict[int, Waiting],
+        outputs: Sequence[stream.Interface],
+    ) -> None:
+        """Arbiters hold the outputs of worms."""
+        heads = [self._aiming(m, i, one) for i, one in waiting.items()]
+        hold(
+            m,
+            platform,
+            heads,
+            outputs,
+            self.shape.links,
+            worms=not self.single,
+            refill=self.entry.refill,
+        )
+        for one, head in zip(waiting.values(), heads):
+            m.d.comb += one.head.ready.eq(head.leaves)
+
+    def _aiming(self, m: Module, i: int, one: Waiting) -> Head:
+        """What is at the head of a queue, with the outputs that its header, or its worm, is for."""
+        exits = self._exits(i)
+        valid, known = one.head.valid, one.stored
+        if self.behind and self.logic is not None:
+            # All that the route needs of the tag.
+            known = one.tag[-self.logic.rotates :] if self.logic.rotates else one.tag
+        wanted: Value = known
+        active: Value = valid
+        if not self.single:
+            following = inside_packet(m, f"{i}", one.head.valid & one.head.ready, one.last)
+            kept, wanted = (Signal(len(known), name=f"{name}_{i}") for name in ("kept", "wanted"))
+            with m.If(~following):
+                m.d.sync += kept.eq(known)
+            m.d.comb += wanted.eq(Mux(following, kept, known))
+            active = valid | following
+        if self.behind:
+            found = self._permitted(m, i, wanted)
+            bits = {j: found[j] for j in exits}
+        else:
+            bits = dict(zip(exits, wanted))
+        ready = one.decided
+        if self.grant.decision > 1 and not self.single:
+            ready = ready | following
+        aims = {
+            j: bit if self.shape.outputs[j].is_terminal else bit & ready for j, bit in bits.items()
+        }
+        return Head(one.word, valid, active, aims)
+
+    # Registers that keep the outputs of worms.
+
+    def _keep(
+        self,
+        m: Module,
+        platform: object,
+        waiting: dict[int, Waiting],
+        ports: Sequence[stream.Interface],
+        selector: Selector | None,
+    ) -> None:
+        """Registers keep the outputs of worms."""
+        outputs, inputs = range(len(self.shape.outputs)), list(waiting)
+        entries = [[i for i in output.inputs if i in inputs] for output in self.shape.outputs]
+        # For each input, with one bit per output: what its header requests, is granted and takes,
+        # and what its worm holds and uses.
+        requests, takes, kept, uses = (
+            {i: Signal(len(outputs), name=f"{name}_{i}") for i in inputs}
+            for name in ("request", "takes", "kept", "uses")
+        )
+        # Bit by bit: linters take a chain of partly used words for a combinational loop.
+        grants = {i: [Signal(name=f"granted_{i}_{j}") for j in outputs] for i in inputs}
+        readies = [output.ready for output in ports]
+        held = Signal(len(outputs))
+        m.d.comb += held.eq(Cat(Cat(one[j] for one in kept.values()).any() for j in outputs))
+        heads = {i: one.head for i, one in waiting.items()}
+        if selector is not None:
+            m.d.comb += selector.held.eq(held)
+        swallowed = {}
+        for i, one in waiting.items():
+            asked = self._asked(m, i, one)
+            header = heads[i].valid & ~kept[i].any()
+            swallows, begins = swallowed[i] = self._discard(m, i, one, asked)
+            header &= ~swallows
+            m.d.comb += [
+                requests[i].eq(Mux(header, asked & self._open(one) & ~held, 0)),
+                takes[i].eq(
+                    self._choice(m, i, grants[i], readies) if self.shape.choice else Cat(grants[i])
+                ),
+                uses[i].eq(kept[i] | takes[i]),
+            ]
+            if selector is not None:
+                leaves = header & heads[i].ready
+                m.d.comb += selector.left[i].eq(asked & leaves.replicate(len(outputs)))
+            # Once a worm has an output, it keeps it until the tail has left.
+            m.d.sync += kept[i].eq(uses[i])
+            with m.If((heads[i].valid & heads[i].ready & one.last) | begins):
+                m.d.sync += kept[i].eq(0)
+
+        # Without a choice, a requested output is always used, so `valid` need not await the
+        # arbiter.
+        new = takes if self.shape.choice else requests
+        offered = Signal(len(outputs))
+        for j in outputs:
+            if not entries[j]:
+                continue
+            # If a granted output is not taken, the turn still passes to the next worm, which may
+            # have no other choice.
+            used = Cat(takes[i][j] for i in entries[j]).any() if self.shape.equal_choices else 1
+            request = Cat(requests[i][j] for i in entries[j])
+            granted = arbitrate(m, self.grant.arbiter, f"arbiter_{j}", request, self._seed(j), used)
+            m.d.comb += [
+                Cat(grants[i][j] for i in entries[j]).eq(granted),
+                offered[j].eq(
+                    Cat(kept[i][j] & heads[i].valid | new[i][j] for i in entries[j]).any()
+                ),
+            ]
+        passed = cross(
+            m,
+            platform,
+            {i: one.word for i, one in waiting.items()},
+            ports,
+            self.shape.links,
+            [{i: uses[i][j] for i in own} for j, own in enumerate(entries)],
+            list(offered),
+            refill=self.entry.refill,
+        )
+        for i in inputs:
+            leaves = Cat(uses[i][j] & passed[j] for j in self._exits(i)).any()
+            m.d.comb += heads[i].ready.eq(swallowed[i][0] | leaves)
+
+    def _asked(self, m: Module, i: int, one: Waiting) -> Signal:
+        """The outputs that the header at the head of a queue may take, one bit each."""
+        asked = Signal(len(self.shape.outputs), name=f"asked_{i}")
+        if self.behind:
+            m.d.comb += asked.eq(self._permitted(m, i, one.tag))
+        else:
+            m.d.comb += [asked[j].eq(bit) for j, bit in zip(self._exits(i), one.stored)]
+        return asked
+
+    def _discard(self, m: Module, i: int, one: Waiting, asked: Value) -> tuple[Value, Value]:
+        """As `discarding`, for the queue of input i."""
+        entry, outputs = self.shape.inputs[i], self.shape.outputs
+        if not self.grant.timeout or entry.is_terminal:
+            return Const(0, 1), Const(0, 1)
+        arrived = Cat(asked[j] for j, output in enumerate(outputs) if output.is_terminal).any()
+        swallows, begins = discarding(m, f"{i}", one.head, one.last, arrived, self.grant.timeout)
+        m.d.comb += self.discarded[i].eq(begins)
+        return swallows, begins
+
+    def _open(self, one: Waiting) -> Value:
+        """The outputs that the header at the head of a queue may request, one bit each."""
+        guarded = self.guarded_outputs
+        bits = []
+        for j, output in enumerate(self.shape.outputs):
+            bit = Const(1) if output.is_terminal else one.decided
+            bits.append(bit & self.open[guarded.index(j)] if j in guarded else bit)
+        return Cat(bits)
+
+    def _choice(
+        self, m: Module, i: int, granted: Sequence[Value], readies: Sequence[Value]
+    ) -> Value:
+        """The output that a header takes of those that it was granted, if any, one bit each.
+
+        A terminal has no alternative, and its flits do not wait for it to be ready.
+        """
+        outputs = self.shape.outputs
+        links = [j for j, output in enumerate(outputs) if not output.is_terminal]
+        # Escape channels last.
+        links.sort(key=lambda j: (outputs[j].escape, j))
+        ready, best = (Signal(len(links), name=f"{name}_{i}") for name in ("ready", "best"))
+        m.d.comb += [
+            ready.eq(Cat(granted[j] & readies[j] for j in links)),
+            best.eq(Mux(ready.any(), ready, Cat(granted[j] for j in links))),
+        ]
+        taken = dict(zip(links, lowest(best)))
+        return Cat(
+            granted[j] if output.is_terminal else taken.get(j, Const(0))
+            for j, output in enumerate(outputs)
+        )
+
+    def _seed(self, j: int) -> Value:
+        """A different seed for each arbiter."""
+        return self.seed.rotate_left(j % 32) if self.grant.arbiter == "random" else Const(1, 32)
