@@ -20,7 +20,9 @@ from multicube.hdl.links.packet import Packet
 from multicube.hdl.operations.folds import Fold
 from multicube.hdl.operations.memory import OPERATIONS, Rules
 from multicube.hdl.routers.connection_machine.message import Message
-from multicube.hdl.routers.shape import InputChannel, OutputChannel, RouterShape
+from multicube.hdl.switch.entry import InputQueue
+from multicube.hdl.switch.shape import InputChannel, OutputChannel, RouterShape
+from multicube.hdl.switch.switch import Exit, Grant
 from multicube.hdl.terminals.bus_words import WordMap
 from multicube.hdl.terminals.remote_memory import reply_payload, request_payload
 from proof_table import components
@@ -101,6 +103,16 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "UnbufferedSwitch": {"packet": WORDS, "radix": 2, "reject": 1},
     "WormholeSwitch": {"packet": FLITS, "radix": 2, "depth": 3},
     "CutThroughSwitch": {"packet": FLITS, "radix": 2, "depth": 3, "length": 3},
+    # switch
+    "Selector": {"shape": CHOICE, "selection": "random"},
+    "Switch": {
+        "packet": FLITS,
+        "shape": SHAPE,
+        "route": None,
+        "entry": InputQueue(3),
+        "grant": Grant(arbiter="random", decision=2),
+        "exit": Exit(buffer=1),
+    },
     # routers
     "ClusterChannel": {"packet": FLITS, "plan": DCSH_2},
     "ClusterMultiplexer": {"packet": FLITS, "inputs": 2, "depth": 2},
@@ -143,7 +155,6 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "rows_0": (1, 2, 4, 1),
         "via_0": (0, 2, 4, 1),
     },
-    "Selector": {"shape": CHOICE, "selection": "random"},
     "SplitQueue": {"packet": FLITS, "depth": 3},
     "Traversal": {"packet": FLITS, "shape": SHAPE, "depth": 3, "needed": {}},
     "WormRouter": {"packet": FLITS, "shape": SHAPE, "depth": 3},
