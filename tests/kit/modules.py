@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -22,3 +24,18 @@ def load_module(path: Path, name: str) -> ModuleType:
 def load_example(name: str) -> ModuleType:
     """The module `examples/NAME.py`."""
     return load_module(EXAMPLES / f"{name}.py", f"{name}_example")
+
+
+def refusal(example: ModuleType, *words: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line with which an example refuses words of its command line."""
+    assert example.__file__ is not None
+    program = Path(example.__file__).name
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [program, *words])
+        with pytest.raises(SystemExit) as left:
+            example.main()
+    assert left.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"{program}: ")
+    assert said.count("\n") == 1
+    return said.removeprefix(f"{program}: ")

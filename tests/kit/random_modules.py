@@ -390,20 +390,17 @@ def results(fabric: Fabric) -> list[Pin]:
     ]
 
 
-def side_by_side(types: list[CellType]) -> Fabric:
+def side_by_side(types: Sequence[CellType]) -> Fabric:
     """Unconnected cells whose inputs are the boundary."""
-    fabric = Fabric(
-        {
-            f"{path[0]}_{number}": In(leaf.width)
-            for number, type_ in enumerate(types)
-            for path, leaf in type_.leaves.items()
-            if leaf.flow == In
-        }
-    )
+    inputs = [
+        (Pin(f"cell_{number}", path), "_".join(map(str, (*path, number))), leaf.shape)
+        for number, type_ in enumerate(types)
+        for path, leaf in type_.leaves.items()
+        if leaf.flow == In
+    ]
+    fabric = Fabric({name: In(shape) for _, name, shape in inputs})
     for number, type_ in enumerate(types):
         fabric.place(Cell(f"cell_{number}", type_))
-        for path, leaf in type_.leaves.items():
-            if leaf.flow == In:
-                boundary = Pin(None, (f"{path[0]}_{number}",))
-                fabric.link(boundary, Pin(f"cell_{number}", path))
+    for pin, name, _ in inputs:
+        fabric.link(Pin(None, (name,)), pin)
     return fabric

@@ -1,10 +1,12 @@
-"""Programs in the background."""
+"""Programs: in the background, or to their end."""
 
+import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 
@@ -27,3 +29,18 @@ def wait_for(condition: Callable[[], object], seconds: float = 300) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def run_tool(*command: str | PathLike[str], folder: Path, **variables: str) -> str:
+    """What a program says that must end well."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-3000:]
+    return said
