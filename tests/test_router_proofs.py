@@ -88,6 +88,7 @@ ROUTERS: dict[str, tuple[int, dict[str, Any]]] = {
     "refill": (10, {"depth": 1, "refill": True}),
     "least-recent": (11, {"depth": 1, "arbiter": "least-recent"}),
     "decision": (11, {"depth": 1, "decision": 2}),
+    "single": (5, {"depth": 1, "single": True, "longest": 1}),
 }
 
 

@@ -223,10 +223,13 @@ class Switch(RoutedSwitch):
 
     @property
     def behind(self) -> bool:
-        """Whether the outputs of a header are found behind its queue, and not stored in it."""
-        if self.logic is None:
+        """Whether the outputs of a header are found behind its queue, and not stored in it.
+
+        A worm keeps what its route needs of the tag: of this, only a digit is short.
+        """
+        if self.logic is None or not self.logic.quick:
             return False
-        return self.logic.behind or (self.single and self.unhindered)
+        return self.logic.rotates > 0 or (self.single and self.unhindered)
 
     @property
     def holds(self) -> bool:
@@ -354,7 +357,7 @@ class Switch(RoutedSwitch):
         """What is at the head of a queue, with the outputs that its header, or its worm, is for."""
         exits = self._exits(i)
         valid, known = one.head.valid, one.stored
-        if self.behind:
+        if self.behind and self.logic is not None:
             # All that the route needs of the tag.
             known = one.tag[-self.logic.rotates :] if self.logic.rotates else one.tag
         wanted: Value = known
