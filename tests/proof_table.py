@@ -34,6 +34,7 @@ PAGE = ROOT / "docs" / "proofs.md"
 FOLDERS = {
     "primitives": "Queues, arbiters, random numbers, tags",
     "boxes": "Boxes of multistage networks",
+    "switch": "Parts of switches",
     "routers": "Routers and links",
     "terminals": "Interfaces between terminals and network",
     "bench": "The bench",
@@ -125,6 +126,7 @@ NOT_PROVED: dict[str, str] = {
     "PayloadPart": "which values are moved with messages; compared with a model in simulation",
     "RoutedSwitch": "has no hardware of its own: the base of WormRouter, PacketRouter and "
     "PipelinedRouter",
+    "Switch": "the parts of WormRouter, WormholeSwitch and CutThroughSwitch, put together",
     "PacketSwitch": "has no hardware of its own: the base of the buffered switches",
     "FabricComponent": "has no hardware of its own: the cells of a fabric, wired",
     # What is left of proved ones.
