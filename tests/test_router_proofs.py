@@ -88,16 +88,18 @@ ROUTERS: dict[str, tuple[int, dict[str, Any]]] = {
     "refill": (10, {"depth": 1, "refill": True}),
     "least-recent": (11, {"depth": 1, "arbiter": "least-recent"}),
     "decision": (11, {"depth": 1, "decision": 2}),
+    "single": (5, {"depth": 1, "single": True, "longest": 1}),
 }
 
 
 @proves(
     WormRouter,
     says="Lossless, in order, stream rule, packets whole, in the virtual channel that the route "
-    "names; in time: a flit is inside for at most 11 cycles (10 with refill), so that neither "
-    "channel of a link stops the other",
+    "names; in time: a flit is inside for at most 11 cycles (10 with refill, 5 if packets are "
+    "single flits), so that neither channel of a link stops the other",
     sizes="one link of 2 channels and one terminal, each in and out; depth 1, packets of 1 or 2 "
-    "flits; plain, with refill, with least-recent arbiters, with a decision time of 2",
+    "flits; plain, with refill, with least-recent arbiters, with a decision time of 2, and with "
+    "packets of single flits",
 )
 @pytest.mark.parametrize("kind", ["plain", *map(long, [k for k in ROUTERS if k != "plain"])])
 def test_worm_router_is_lossless_and_in_time(tmp_path: Path, kind: str) -> None:

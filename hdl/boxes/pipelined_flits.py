@@ -12,6 +12,7 @@ from ..primitives.places import Places
 from ..primitives.routing_tags import forwarded, output_port
 from ..routers.pipelined_router import PipelinedRouter
 from ..switch.entry import inside_packet
+from ..switch.rules import check_room
 from ..switch.shape import InputChannel, OutputChannel, RouterShape
 from .wormhole import check_flits
 
@@ -75,11 +76,7 @@ class PipelinedFlitSwitch(wiring.Component):
         self.pipeline = check_integer("Pipeline", pipeline, 1, 2)
         check_integer(f"Depth with pipeline={pipeline}", depth, 2)
         self.room = check_integer("Room", room, 1)
-        if depth < room:
-            raise InvalidValue(
-                f"Depth must be at least the length of {room} flits with "
-                f"cut-through switching, not {depth}"
-            )
+        check_room(depth, room, "with cut-through switching")
         if packet.broadcast:
             raise InvalidValue(f"Packets must have no broadcast mask with pipeline={pipeline}")
         self.packet = packet

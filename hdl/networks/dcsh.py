@@ -15,6 +15,7 @@ from ..graphs.families.dcsh import DCSH
 from ..links.packet import Packet
 from ..routers.cluster import ClusterChannel, ClusterMultiplexer
 from ..routers.dcsh_router import DCSHRouter
+from ..switch.rules import check_room
 from .family import Family
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
 from .hypermesh_layout import hypermesh_layout
@@ -53,12 +54,8 @@ class DCSHParameters(Parameters):
             )
         if self.broadcast and self.refill == "yes":
             raise InvalidValue("Refill must be no with broadcast=1, not 'yes'")
-        longest = parse_lengths(self.length)[1]
-        if self.broadcast and self.depth < longest:
-            raise InvalidValue(
-                f"Depth must be at least the length of {longest} flits "
-                f"with broadcast=1, not {self.depth}"
-            )
+        if self.broadcast:
+            check_room(self.depth, parse_lengths(self.length)[1], "with broadcast=1")
 
 
 class DCSHNetwork(PacketNetwork):

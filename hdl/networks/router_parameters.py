@@ -12,6 +12,7 @@ from ..graphs.graph import Channel
 from ..graphs.routing.deadlock import dependency_cycle
 from ..graphs.routing.relation import Relation
 from ..primitives.arbiters import ARBITERS, check_arbiter
+from ..switch.rules import check_room
 from ..switch.selection import SELECTIONS, Selection
 from ..switch.shape import SWITCHINGS, RouterShape, Switching
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
@@ -71,11 +72,8 @@ class RouterParameters(Parameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.switching not in ("wormhole", "packet") and self.depth < self.longest:
-            raise InvalidValue(
-                f"Depth must be at least the length of {self.longest} flits with "
-                f"switching={self.switching}, not {self.depth}"
-            )
+        if self.switching not in ("wormhole", "packet"):
+            check_room(self.depth, self.longest, f"with switching={self.switching}")
 
     @property
     def longest(self) -> int:

@@ -33,6 +33,10 @@ class HypercubeLogic(RouteLogic):
     def address(self) -> int:
         return 0 if self.plan.routing == "ecube" else self.plan.n
 
+    @property
+    def quick(self) -> bool:
+        return self.plan.routing == "ecube"
+
     def position(self, node: int) -> int:
         return node
 

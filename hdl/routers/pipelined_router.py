@@ -14,6 +14,7 @@ from ..primitives.arbiters import check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
 from ..switch.route import RouteLogic
 from ..switch.routed_switch import RoutedSwitch
+from ..switch.rules import check_room
 from ..switch.shape import RouterShape, Switching, space_needed
 from ..switch.shared_wires import shared_wires
 from .output_owners import OutputOwners
@@ -100,11 +101,8 @@ class PipelinedRouter(RoutedSwitch):
             raise InvalidValue(
                 f"Switching must be wormhole or cut-through with a pipeline, not {switching!r}"
             )
-        if switching != "wormhole" and depth < longest:
-            raise InvalidValue(
-                f"Depth must be at least the length of {longest} flits with "
-                f"{switching} switching, not {depth}"
-            )
+        if switching != "wormhole":
+            check_room(depth, longest, f"with {switching} switching")
         if not packet.flits or packet.broadcast:
             raise InvalidValue("Packet must have flits, and no broadcast mask")
         if shape.choice and pipeline == 1:

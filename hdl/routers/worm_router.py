@@ -4,6 +4,7 @@ from ..fabric.errors import InvalidValue
 from ..links.packet import Packet
 from ..switch.entry import InputQueue
 from ..switch.route import RouteLogic
+from ..switch.rules import check_room
 from ..switch.selection import Selection
 from ..switch.shape import RouterShape, Switching
 from ..switch.switch import Exit, Grant, Switch
@@ -32,7 +33,8 @@ class WormRouter(Switch):
     The outputs that a header may take are computed when it arrives, and are stored with it in the
     queue. So this logic is on the path into the queue's memory, and not on the longer path out of
     it, through the arbiters and back to the queues. They are computed by `logic`, or looked up in
-    a table outside, by the port `tag` (combinationally, in the same cycle).
+    a table outside, by the port `tag` (combinationally, in the same cycle). With `single`,
+    gates that are `quick` are behind the queue, and nothing is stored.
 
     *Choice*: a header that may take several outputs requests all of them. Of those granted in the
     same cycle, it takes one whose receiver is ready, if there is any; preferably not an escape
@@ -147,11 +149,8 @@ class WormRouter(Switch):
         timeout: int = 0,
         single: bool = False,
     ) -> None:
-        if switching != "wormhole" and depth < longest:
-            raise InvalidValue(
-                f"Depth must be at least the length of {longest} flits with "
-                f"{switching} switching, not {depth}"
-            )
+        if switching != "wormhole":
+            check_room(depth, longest, f"with {switching} switching")
         if not packet.flits:
             raise InvalidValue("Packet must have flits")
         if packet.broadcast:

@@ -6,8 +6,8 @@ from amaranth.hdl import Const, Module, ShapeLike, Signal, Value
 from amaranth.lib import stream
 
 from ..fabric.checks import check_integer
-from ..fabric.errors import InvalidValue
 from ..primitives.arrival_queue import ArrivalQueue
+from .rules import check_room
 
 __all__ = ["InputQueue", "decided", "inside_packet"]
 
@@ -53,10 +53,7 @@ class InputQueue:
     def __post_init__(self) -> None:
         check_integer("Length", self.room, 1)
         check_integer("Depth", self.depth, 1)
-        if self.depth < self.room:
-            raise InvalidValue(
-                f"Depth must be at least the length of {self.room} flits, not {self.depth}"
-            )
+        check_room(self.depth, self.room)
 
     def place(
         self, m: Module, name: str, shape: ShapeLike, source: stream.Interface, flits: bool

@@ -25,8 +25,8 @@ class RouteLogic(Protocol):
     rotates : int
         Bits by which the tag is rotated on the way out, so that the next switch finds its own on
         top.
-    behind : bool
-        Whether outputs are found behind the queue: so few gates that nothing is stored for them.
+    quick : bool
+        Whether its gates are so few that they may be behind the queue: then no outputs are stored.
     """
 
     @property
@@ -39,8 +39,8 @@ class RouteLogic(Protocol):
         return 0
 
     @property
-    def behind(self) -> bool:
-        """Whether outputs are found behind the queue."""
+    def quick(self) -> bool:
+        """Whether its gates are few."""
         return False
 
     def position(self, node: int) -> int:
@@ -87,7 +87,7 @@ class DigitRoute(RouteLogic):
     routing: Routing = "destination"
 
     address = 0
-    behind = True
+    quick = True
 
     @property
     def rotates(self) -> int:

@@ -223,10 +223,13 @@ class Switch(RoutedSwitch):
 
     @property
     def behind(self) -> bool:
-        """Whether the outputs of a header are found behind its queue, and not stored in it."""
-        if self.logic is None:
+        """Whether the outputs of a header are found behind its queue, and not stored in it.
+
+        A worm keeps what its route needs of the tag: of this, only a digit is short.
+        """
+        if self.logic is None or not self.logic.quick:
             return False
-        return self.logic.behind or (self.single and self.unhindered)
+        return self.logic.rotates > 0 or (self.single and self.unhindered)
 
     @property
     def holds(self) -> bool:

@@ -35,7 +35,7 @@ PAGE = ROOT / "docs" / "proofs.md"
 FOLDERS = {
     "primitives": "Queues, arbiters, random numbers, tags",
     "boxes": "Boxes of multistage networks",
-    "switch": "What boxes and routers have in common",
+    "switch": "Parts of switches",
     "routers": "Routers and links",
     "terminals": "Interfaces between terminals and network",
     "bench": "The bench",
@@ -127,7 +127,7 @@ NOT_PROVED: dict[str, str] = {
     "PayloadPart": "which values are moved with messages; compared with a model in simulation",
     "RoutedSwitch": "has no hardware of its own: the base of WormRouter, PacketRouter and "
     "PipelinedRouter",
-    "Switch": "other choices than those of the switches and routers that are made of it",
+    "Switch": "the parts of WormRouter, WormholeSwitch and CutThroughSwitch, put together",
     "PacketSwitch": "has no hardware of its own: the base of the buffered switches",
     "FabricComponent": "has no hardware of its own: the cells of a fabric, wired",
     # What is left of proved ones.

@@ -15,6 +15,7 @@ from ...fabric.payload_shape import payload_shape
 from ...graphs.plans import multistage
 from ...graphs.plans.multistage import MultistagePlan, parse_radices, stage_radices
 from ...graphs.tags import ROUTINGS, Routing
+from ...switch.rules import check_room
 from ...terminals.parity import PARITIES, Granularity
 from ..flits import flits_of, packet_length, parse_lengths
 from .switching import MEMORIES, QUEUES, REFILLS, SWITCHES, Switching
@@ -213,7 +214,6 @@ class MultistageParameters(Parameters):
 
     def _check_broadcast(self) -> None:
         """Raise ValueError if the switch can't copy packets without loss or deadlock."""
-        longest = self.lengths[1]
         for name in ("dilation", "replication"):
             if self.switching.circuits and self[name] > 1:
                 raise InvalidValue(
@@ -227,11 +227,8 @@ class MultistageParameters(Parameters):
             )
         if self.switch == "wormhole" and self.policy == "drop":
             raise InvalidValue("Policy must be hold with switch=wormhole and broadcast=1, not drop")
-        if self.switch == "wormhole" and int(self.depth) < longest:
-            raise InvalidValue(
-                f"Depth must be at least the length of {longest} flits with broadcast=1, "
-                f"not {self.depth}"
-            )
+        if self.switch == "wormhole":
+            check_room(int(self.depth), self.lengths[1], "with broadcast=1")
 
     def _check_redundancy(self) -> None:
         """Raise ValueError if an extra stage, or its faults, are not compatible with the rest."""
