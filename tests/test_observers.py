@@ -176,7 +176,7 @@ def test_verilator_is_not_installed(
         ("cube ports=2 depth=1 switch=single-buffered", {}),
         long("torus k=3", {"load": 0.2}),
         long("combining ports=4", {"load": 0.3}),  # memories, and their serial order
-        long("cube ports=4", {"traffic": "bursts:0.5:8"}),
+        long("cube ports=4", {"traffic": "uniform+bursts:8:8"}),
     ],
 )
 def test_verilator_counts_what_the_others_count(words: str, options: dict[str, Any]) -> None:

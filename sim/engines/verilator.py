@@ -82,8 +82,8 @@ class VerilatorEngine:
     ----------
     fabric : Fabric
     visible : Sequence[Pin] or None
-        Outputs of cells that can be read. None stands for those that nothing in the fabric reads,
-        such as all counters of a bench, and for the cells' own memories, but not those of their
+        Outputs of cells that can be read. None stands for those that no other cell reads, such as
+        all counters of a bench, and for the cells' own memories, but not those of their
         submodules.
     limit : float
         Seconds that Verilator and the C++ compiler may take.
@@ -327,7 +327,7 @@ def _shown(fabric: Fabric) -> tuple[Fabric, list[Pin], dict[str, dict[str, Memor
         other.place(replace(cell, type=showing[cell.type]) if memories[name] else cell)
     for receiver, driver in fabric.drivers.items():
         other.link(driver, receiver)
-    read = set(fabric.drivers.values())
+    read = {driver for receiver, driver in fabric.drivers.items() if receiver.cell is not None}
     visible = [
         pin
         for type_, cells in fabric.types().items()
