@@ -127,6 +127,7 @@ def test_tags_of_both_kinds_give_the_same_run(wiring_name: str, switch: str) -> 
         for routing in ("destination", "xor")
     ]
     assert [result["parameters"].pop("routing") for result in results] == ["destination", "xor"]
+    assert len({result["run"].pop("network_digest") for result in results}) == 2
     assert results[0] == results[1]
 
 
@@ -146,6 +147,7 @@ def test_payload_changes_no_cycle() -> None:
         for payload in (1, 100)
     ]
     assert [result["parameters"].pop("payload") for result in results] == [1, 100]
+    assert len({result["run"].pop("network_digest") for result in results}) == 2
     assert results[0] == results[1]
 
 

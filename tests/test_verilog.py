@@ -335,6 +335,25 @@ def test_verilog_text_rejects_name(name: str) -> None:
         verilog_text(build("cube").fabric, name)
 
 
+def test_a_port_of_a_cell_may_be_a_keyword() -> None:
+    """Only ports of the top must be legal as they are: those of cells get an underscore."""
+
+    class Inside(wiring.Component):
+        def __init__(self) -> None:
+            super().__init__({"i": In(1), "inside": Out(1)})
+
+        def elaborate(self, platform: object) -> Module:
+            m = Module()
+            m.d.comb += self.inside.eq(self.i)
+            return m
+
+    fabric = Fabric({"i": In(1), "o": Out(1)})
+    fabric.place(Cell("one", CellType(Inside)))
+    fabric.link(Pin(None, ("i",)), Pin("one", ("i",)))
+    fabric.link(Pin("one", ("inside",)), Pin(None, ("o",)))
+    assert re.search(r"\.inside_\(\w+\)", verilog_text(fabric))
+
+
 @pytest.mark.parametrize("name", ["module", "bit", "logic", "do", "final"])
 def test_verilog_text_rejects_keyword(name: str) -> None:
     with pytest.raises(ValueError, match=rf"^Module name must not be the Verilog keyword '{name}'"):

@@ -328,7 +328,7 @@ def _check_names(name: str, fabric: Fabric, clock: Clock) -> None:
         if each.name == each.reset:
             raise InvalidValue(f"Clock and reset must have different names, not both {each.name!r}")
         taken |= dict.fromkeys((*each.ports, *each.nets), "the clock and reset")
-    named = [("Port", port_name(path)) for path in fabric.boundary]
+    named = [("Port", "__".join(map(str, path))) for path in fabric.boundary]
     named += [("Cell", cell) for cell in fabric.cells]
     named += [
         ("Net", net_name(driver))

@@ -59,8 +59,11 @@ def check_name(what: str, name: str) -> None:
 
 
 def port_name(path: Path) -> str:
-    """The Verilog port of a leaf: its path, joined by two underscores."""
-    return "__".join(map(str, path))
+    """The Verilog port of a leaf: its path, joined by two underscores.
+
+    A keyword, such as `inside` of SystemVerilog, gets one more underscore behind it.
+    """
+    return plain_name("__".join(map(str, path)))
 
 
 def net_name(pin: Pin) -> str:
