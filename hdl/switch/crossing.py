@@ -24,6 +24,7 @@ def cross(
     *,
     numbers: Sequence[Value] = (),
     refill: bool = False,
+    passed: list[Signal] | None = None,
 ) -> list[Signal]:
     """Show words at outputs; return, for each output, whether what it shows leaves if it is valid.
 
@@ -48,8 +49,10 @@ def cross(
         For each output, the number of the input that it shows, if it is known: for a box.
     refill : bool
         As in `shared_wires`.
+    passed : list[Signal], optional
+        The signals that are set and returned.
     """
-    passed = [Signal(name=f"passed_{j}") for j in range(len(outputs))]
+    passed = passed or [Signal(name=f"passed_{j}") for j in range(len(outputs))]
     box = None
     if numbers and len(words) > 1 and len(links) == len(outputs):
         shape = next(iter(words.values())).shape()

@@ -409,11 +409,11 @@ class Switch(RoutedSwitch):
         heads = {i: one.head for i, one in waiting.items()}
         if selector is not None:
             m.d.comb += selector.held.eq(held)
-        swallowed = {}
+        passed = [Signal(name=f"passed_{j}") for j in outputs]
         for i, one in waiting.items():
             asked = self._asked(m, i, one)
             header = heads[i].valid & ~kept[i].any()
-            swallows, begins = swallowed[i] = self._discard(m, i, one, asked)
+            swallows, begins = self._discard(m, i, one, asked)
             header &= ~swallows
             m.d.comb += [
                 requests[i].eq(Mux(header, asked & self._open(one) & ~held, 0)),
@@ -421,6 +421,9 @@ class Switch(RoutedSwitch):
                     self._choice(m, i, grants[i], readies) if self.shape.choice else Cat(grants[i])
                 ),
                 uses[i].eq(kept[i] | takes[i]),
+                heads[i].ready.eq(
+                    swallows | Cat(uses[i][j] & passed[j] for j in self._exits(i)).any()
+                ),
             ]
             if selector is not None:
                 leaves = header & heads[i].ready
@@ -448,7 +451,7 @@ class Switch(RoutedSwitch):
                     Cat(kept[i][j] & heads[i].valid | new[i][j] for i in entries[j]).any()
                 ),
             ]
-        passed = cross(
+        cross(
             m,
             platform,
             {i: one.word for i, one in waiting.items()},
@@ -457,10 +460,8 @@ class Switch(RoutedSwitch):
             [{i: uses[i][j] for i in own} for j, own in enumerate(entries)],
             list(offered),
             refill=self.entry.refill,
+            passed=passed,
         )
-        for i in inputs:
-            leaves = Cat(uses[i][j] & passed[j] for j in self._exits(i)).any()
-            m.d.comb += heads[i].ready.eq(swallowed[i][0] | leaves)
 
     def _asked(self, m: Module, i: int, one: Waiting) -> Signal:
         """The outputs that the header at the head of a queue may take, one bit each."""
