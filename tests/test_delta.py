@@ -229,7 +229,7 @@ def test_rates_are_per_source_and_per_sink(words: str, load: float) -> None:
 
 
 def test_hot_spots_and_single_packets() -> None:
-    network = build("delta switch=input-queued...")
+    network = build("delta switch=input-queued")
     hot = simulate(network, traffic="hotspot:1:8", load=0.05, cycles=500, source_depth=8)
     assert hot.terminals["delivered"][:8] == [0] * 8
     once = simulate(network, traffic="all-to-one:3")
@@ -239,7 +239,7 @@ def test_hot_spots_and_single_packets() -> None:
 
 
 def test_axi_streams_and_copies() -> None:
-    network = build("delta switch=input-queued...")
+    network = build("delta switch=input-queued")
     names = {name for (name,) in AxiStreamNetwork(network).fabric.boundary}
     assert {name for name in names if name.endswith("tvalid")} == {
         *(f"s_axis_{source}_tvalid" for source in range(16)),

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from modules import load_module
 from multicube.hdl import build
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric.fabric import Fabric
@@ -248,16 +247,20 @@ class OwnCube(MultistageNetwork):
 """
 
 
-def imported(depth: int, folder: Path) -> ModuleType:
-    """The module with this depth in its switch, as a new interpreter would import it."""
-    path = folder / "own_switch.py"
-    path.write_text(OWN.replace("DEPTH", str(depth)))
-    return load_module(path, "own_switch")
+def imported(depth: int) -> ModuleType:
+    """The module with this depth in its switch, as a new interpreter would import it.
+
+    Not from a file: Python would take the bytecode of one as long that was written just before.
+    """
+    module = ModuleType("own_switch")
+    sys.modules[module.__name__] = module
+    exec(OWN.replace("DEPTH", str(depth)), module.__dict__)
+    return module
 
 
 @pytest.fixture
-def own(here: Path) -> Iterator[Callable[[int], Network]]:
-    yield lambda depth: imported(depth, here).OwnCube(ports=4)
+def own() -> Iterator[Callable[[int], Network]]:
+    yield lambda depth: imported(depth).OwnCube(ports=4)
     sys.modules.pop("own_switch", None)
 
 

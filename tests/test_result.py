@@ -155,7 +155,7 @@ def test_loads_in_flits() -> None:
     memory = build("combining", ports=4, lengths="2:4")
     few = {"operations": ["load"], "cycles": 20, "warmup": 0, "history": 0, "bins": 64}
     assert simulate(memory, load=0.2, unit="flits", **few).offered_load == 0.1
-    with pytest.raises(ValueError, match=r"^Unit must be packets or flits, not 'words'$"):
+    with pytest.raises(ValueError, match=r"^Unit must be one of packets, flits, not 'words'$"):
         simulate(network, unit="words")
     with pytest.raises(TypeError, match=r"^Load must be a number, not 'x'$"):
         simulate(network, load="x", unit="flits")
