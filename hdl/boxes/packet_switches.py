@@ -181,9 +181,7 @@ class OutputQueuedSwitch(PacketSwitch):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         queues: list[ArrivalQueue | LaneQueue] = []
-        size: dict[str, Any] = {
-            **{"writers": len(self.i), "depth": self.depth, "refill": self.refill}
-        }
+        size: dict[str, Any] = {"writers": len(self.i), "depth": self.depth, "refill": self.refill}
         for j in range(self.outputs):
             queue: ArrivalQueue | LaneQueue
             if self.dilation_out == 1:

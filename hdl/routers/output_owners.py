@@ -25,7 +25,8 @@ class OutputOwners(wiring.Component):
     nothing and is not inside a worm, if another one wants it: in the next cycle, so one packet can
     follow another without a gap. So it stays with its owner while nobody else wants it. A header
     whose output belongs to another input waits for one cycle at least. An input that wants an
-    output waits for one worm of each other at most, with round-robin or least-recent arbiters.
+    output waits for at most one worm from each other input, with round-robin or least-recent
+    arbiters.
 
     `offered` and `serves` depend on `want` and registers.
 

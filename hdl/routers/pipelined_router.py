@@ -45,8 +45,8 @@ class PipelinedRouter(RoutedSwitch):
     per cycle; a flit that one does not take at once waits behind the switch. With a `pipeline` of 2
     it is five cycles, and there is room for one flit more.
 
-    An input that wants an output waits for one worm of each other one at most, with round-robin or
-    least-recent arbiters. Headers with a choice need a stage for routes, and choose there.
+    An input that wants an output waits for at most one worm from each other input, with round-robin
+    or least-recent arbiters. Headers with a choice need a stage for routes, and choose there.
 
     With a `pipeline` of 2 links must not send more than their credits allow: `ready` of their
     inputs is always 1.
