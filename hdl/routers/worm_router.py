@@ -111,19 +111,8 @@ class WormRouter(Switch):
 
     Members
     -------
-    address, seed, i, o, tag, exits
-        As in `RoutedSwitch`.
-    open : In(1).array(guarded outputs)
-        For each of `shape.guarded_outputs(switching)`, whether a header may enter the queue behind
-        it.
-    space : Out(1).array(guarded inputs)
-        For each of `shape.guarded_inputs(switching)`, the same of this router's queue.
-    freed : Out(1).array(credited inputs)
-        For each of `shape.credited_inputs`, that a flit leaves its queue.
-    level : Out(range(depth + 1)).array(link inputs)
-        With `levels`: flits in the queue of each input from a link. From registers.
-    discarded : Out(link inputs)
-        With a timeout: for each input from a link, that a packet begins to be discarded.
+    address, seed, i, o, tag, exits, open, space, freed, level, discarded
+        As in `Switch`.
 
     Raises
     ------
