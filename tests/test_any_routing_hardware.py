@@ -155,7 +155,7 @@ def test_random_detour(terminals: int, transport: Callable[..., list]) -> None:
 def test_saturation_loses_nothing(routing: str, switching: str) -> None:
     """At full load, uniform and to one place each; and both engines agree, flit for flit."""
     network = GraphNetwork(
-        graph=irregular(6, 7), routing=routing, switching=switching, depth=4, length="1:4"
+        graph=irregular(6, 7), routing=routing, switch=switching, depth=4, length="1:4"
     )
     print("seed", SEED)
     for traffic in ("uniform", "randperm:3"):

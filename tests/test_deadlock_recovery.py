@@ -41,8 +41,8 @@ OTHERS = [
         "torus k=5 n=2 channels=1 length=3 depth=2 timeout=32 window=2",
         "torus k=5 n=1 channels=1 length=2:6 depth=6 latency=2",
         "torus k=5 n=1 channels=1 length=4 decision=3",
-        "torus k=5 n=1 channels=1 length=4 switching=cut-through",
-        "torus k=5 n=1 channels=1 length=4 switching=store-and-forward timeout=20",
+        "torus k=5 n=1 channels=1 length=4 switch=cut-through",
+        "torus k=5 n=1 channels=1 length=4 switch=store-and-forward timeout=20",
         "dragonfly routing=shortest channels=1",
         "lambda stages=3 length=4 depth=2 channels=1",
         "lssn stages=2 length=8 depth=2 channels=1",
@@ -184,7 +184,7 @@ test_recovery_refuses = refusals(
     ("routing=minimal", "Recovery must be none if packets may overtake ..., not discard"),
     ("routing=valiant", "Recovery must be none if packets may overtake ..., not discard"),
     ("channels=9", "Channels must be auto or at most 2 with the network's own ..., not 9"),
-    ("switching=packet channels=1", "Recovery must be none with switching=packet, not discard"),
+    ("switch=packet channels=1", "Recovery must be none with switch=packet, not discard"),
 )
 
 

@@ -211,7 +211,7 @@ from multicube.hdl.boxes.packet_switches import OutputQueuedSwitch
 from multicube.hdl.fabric.fabric import CellType
 from multicube.hdl.networks.multistage.network import MultistageNetwork
 from multicube.hdl.networks.multistage.parameters import MultistageParameters
-from multicube.hdl.networks.multistage.switching import Switching
+from multicube.hdl.networks.multistage.switching import SwitchingMode
 
 
 class OwnSwitch(wiring.Component):
@@ -229,7 +229,7 @@ class OwnSwitch(wiring.Component):
         return m
 
 
-class Own(Switching):
+class Own(SwitchingMode):
     name = "own"
     description = "an own switch"
     depth = 1

@@ -22,7 +22,7 @@ from multicube.sim.workload.trace import Trace, TracePacket
 from refusals import refusals
 
 SEED = 5
-MODEL = "routing=minimal channels=1 allow_deadlock=1 switching=packet"
+MODEL = "routing=minimal channels=1 allow_deadlock=1 switch=packet"
 
 
 @pytest.mark.parametrize(("mean", "bits"), [(2, 5), (5, 7), (16, 8)])
@@ -96,7 +96,7 @@ def test_time_on_links() -> None:
 
 def test_no_packet_waits_for_another_output() -> None:
     """Two packets at one node for two neighbours, behind a long one for the first of them."""
-    network = build("hypercube n=2 switching=packet length=1:40")
+    network = build("hypercube n=2 switch=packet length=1:40")
     packets = [TracePacket(0, 0, 1, 40), TracePacket(1, 0, 1, 5), TracePacket(2, 0, 2, 3)]
     result = run(network, traffic=Trace("apart", tuple(packets)), bins=256)
     latencies = [1 + 40, 40 + 5, 1 + 3]
@@ -113,7 +113,7 @@ def test_a_link_is_a_queue(interval: int, cycles: int) -> None:
     mean, busy = 5, 0.7
     words = "level1=complete:nodes=2 level2=complete:nodes=2"
     network = build(
-        f"hierarchical {words} interval={interval} switching=packet length=geometric:{mean} "
+        f"hierarchical {words} interval={interval} switch=packet length=geometric:{mean} "
         "depth=512"
     )
     s = mean * interval
@@ -126,7 +126,7 @@ def test_a_link_is_a_queue(interval: int, cycles: int) -> None:
 
 
 def test_engines_agree() -> None:
-    network = build("hypercube n=1 switching=packet length=geometric:2")
+    network = build("hypercube n=1 switch=packet length=geometric:2")
     compiled, amaranth = (
         run(network, load=0.3, cycles=100, warmup=0, seed=SEED, bins=8, engine=name)
         for name in ("compiled", "amaranth")
@@ -172,12 +172,12 @@ test_refused = refusals(
     build,
     ("hypercube n=2 length=geometric:1", "...from 2 to 64, not '1'"),
     ("hypercube n=2 length=geometric:x", "...from 2 to 64, not 'x'"),
-    ("hypercube n=2 switching=packet decision=2", "...Decision must be 1 with switching=packet..."),
-    ("torus k=5 n=1 switching=packet", "...one channel with switching=packet, not 2..."),
+    ("hypercube n=2 switch=packet decision=2", "...Decision must be 1 with switch=packet..."),
+    ("torus k=5 n=1 switch=packet", "...one channel with switch=packet, not 2..."),
     (f"bh-bh dimension=3 cluster=2 {MODEL}", "...Selection must not be first-free..."),
     ("bh-bh dimension=3 cluster=2 interval=2:1", "...Interval must be 1 unless switching..."),
-    ("bh-bh dimension=3 cluster=2 interval=2:1:1 switching=packet", "...at most 2, not 3"),
-    ("bh-bh dimension=3 cluster=2 interval=a switching=packet", "...LEVEL1:LEVEL2..."),
+    ("bh-bh dimension=3 cluster=2 interval=2:1:1 switch=packet", "...at most 2, not 3"),
+    ("bh-bh dimension=3 cluster=2 interval=a switch=packet", "...LEVEL1:LEVEL2..."),
     (
         "combining ports=4 lengths=geometric:4",
         "...number of flits or LOW:HIGH, not 'geometric:4'",
@@ -187,4 +187,4 @@ test_refused = refusals(
 
 def test_no_axi_stream_ports() -> None:
     with pytest.raises(ValueError, match="need a network of flits"):
-        AxiStreamNetwork(build("hypercube n=2 switching=packet"))
+        AxiStreamNetwork(build("hypercube n=2 switch=packet"))

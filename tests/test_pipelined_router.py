@@ -338,7 +338,7 @@ def test_networks_reject_what_needs_another_router(words: dict[str, Any], messag
 
 
 def test_packet_switching_rejects_a_pipeline() -> None:
-    message = "Pipeline must be 0 with switching=packet, not 1"
+    message = "Pipeline must be 0 with switch=packet, not 1"
     with pytest.raises(InvalidValue, match=message):
         build("mesh", switching="packet", pipeline=1)
 

@@ -146,7 +146,7 @@ def test_a_run_is_led_around_severed_links(engine: str) -> None:
         ("fat-tree k=2 n=2", SEVERED, 5, "Network must have tables=rewritable, which 'fat-tree'"),
         (f"{TREE} routing=own", SEVERED, 5, "Routing must not be own if tables are rewritable"),
         (f"{TREE} routing=minimal", SEVERED, 5, "Tables to be rewritten must lead each packet"),
-        (f"{TREE} switching=packet", SEVERED, 5, "Tables must be fixed with switching=packet"),
+        (f"{TREE} switch=packet", SEVERED, 5, "Tables must be fixed with switch=packet"),
     ],
 )
 def test_runs_that_can_not_be_rerouted(

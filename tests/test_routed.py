@@ -116,7 +116,7 @@ def irregular(seed: int) -> nx.Graph:
 def test_irregular_graphs(seed: int, switching: str) -> None:
     """Under load, everything arrives; both engines agree."""
     relation = SpanningTree(irregular(seed))
-    network = GraphNetwork(graph=relation, switching=switching, depth=6, length="1:4")
+    network = GraphNetwork(graph=relation, switch=switching, depth=6, length="1:4")
     assert deadlock_cycle(network) is None
     check(network, load=0.3, cycles=1500, engine="compiled")
     records = [
@@ -149,7 +149,7 @@ def test_latency_of_links_and_switching(latency: int, decision: int, length: int
     the h + 1 routers; depth lets it run at full rate."""
     size = {"depth": max(2 * latency, length), "decision": decision, "length": length}
     for switching, hops in itertools.product(("wormhole", "store-and-forward"), (0, 1, 3)):
-        network = GraphNetwork(graph=Line(4, latency), switching=switching, **size)
+        network = GraphNetwork(graph=Line(4, latency), switch=switching, **size)
         measured = alone(network, 0, hops, length)
         expected = hops * (decision - 1 + latency - 1) + hops + length
         if switching == "store-and-forward":
@@ -175,7 +175,7 @@ def test_each_way_of_switching_keeps_its_promise(transport: Callable[..., list])
     """When the header leaves: how much of the packet is there, and how much room behind."""
     size = {"depth": 6, "length": "1:6"}
     for switching in SWITCHINGS:
-        network = GraphNetwork(graph=Line(2, 1), switching=switching, **size)
+        network = GraphNetwork(graph=Line(2, 1), switch=switching, **size)
         shape = network.shapes[0]
         packet = network.packet
         out = shape.output((0, 0))
@@ -234,12 +234,12 @@ class Looked(wiring.Component):
         long("torus k=5 n=1 channels=4 length=1:4 depth=2"),
         long("torus k=5 channels=4 length=1:4 depth=2"),
         "torus k=4 latency=3 depth=6 length=1:4",
-        "torus k=3 switching=cut-through depth=4 length=1:4 decision=3",
-        long("ring k=4x3 switching=store-and-forward depth=4 length=1:4"),
+        "torus k=3 switch=cut-through depth=4 length=1:4 decision=3",
+        long("ring k=4x3 switch=store-and-forward depth=4 length=1:4"),
         "hypercube n=3 routing=adaptive latency=2 depth=4 length=1:4",
-        long("hypercube n=3 routing=adaptive switching=cut-through depth=8 length=1:8"),
-        long("hypercube n=3 routing=pcube switching=store-and-forward depth=8 length=1:4"),
-        long("hypercube n=3 routing=adaptive latency=3 switching=cut-through depth=8 length=4"),
+        long("hypercube n=3 routing=adaptive switch=cut-through depth=8 length=1:8"),
+        long("hypercube n=3 routing=pcube switch=store-and-forward depth=8 length=1:4"),
+        long("hypercube n=3 routing=adaptive latency=3 switch=cut-through depth=8 length=4"),
     ],
 )
 def test_options_of_tori_and_hypercubes(words: str) -> None:
@@ -313,10 +313,10 @@ def test_verilog_has_a_module_for_each_shape(
             (
                 "hypercube n=3 routing=adaptive latency=2",
                 "torus k=3 arbiter=random channels=4",
-                "torus k=3 arbiter=least-recent switching=cut-through latency=2",
-                "mesh k=3 arbiter=fixed channels=3 latency=3 switching=store-and-forward",
-                "hypercube n=3 routing=adaptive switching=cut-through arbiter=fixed",
-                "hypercube n=3 routing=pcube switching=store-and-forward",
+                "torus k=3 arbiter=least-recent switch=cut-through latency=2",
+                "mesh k=3 arbiter=fixed channels=3 latency=3 switch=store-and-forward",
+                "hypercube n=3 routing=adaptive switch=cut-through arbiter=fixed",
+                "hypercube n=3 routing=pcube switch=store-and-forward",
                 "mesh k=3 refill=yes latency=2",
             ),
         ),
@@ -350,7 +350,7 @@ test_network_rejects = refusals(
     ({"graph": 3}, TypeError, "Graph must be a graph or a routing relation, not 3"),
     (
         {"graph": Line(2, 1), "switching": "cut-through", "length": 8},
-        "Depth must be at least the length of 8 flits with switching=cut-through, not 4",
+        "Depth must be at least the length of 8 flits with switch=cut-through, not 4",
     ),
     (
         {"graph": Line(2, 1), "switching": "circuit"},

@@ -253,7 +253,7 @@ def test_least_count_keeps_links_equal() -> None:
         graph=RoutedHypercube(3),
         routing="minimal",
         selection="least-count",
-        switching="store-and-forward",
+        switch="store-and-forward",
         length=4,
         depth=64,
         allow_deadlock=1,
@@ -271,7 +271,7 @@ def test_shortest_queue_avoids_a_busy_link() -> None:
         graph=RoutedHypercube(3),
         routing="minimal",
         selection="shortest-queue",
-        switching="store-and-forward",
+        switch="store-and-forward",
         length=4,
         depth=64,
         allow_deadlock=1,
@@ -319,7 +319,7 @@ def test_no_deadlock_at_full_load(words: str, selection: str) -> None:
 def test_stored_packets_with_deep_queues() -> None:
     """Any shortest path, one channel: it could lock up, and is refused; but not in a run whose
     queues never fill."""
-    words = "bh-br dimension=5 cluster=2 routing=minimal channels=1 switching=store-and-forward"
+    words = "bh-br dimension=5 cluster=2 routing=minimal channels=1 switch=store-and-forward"
     with pytest.raises(ValueError, match="can deadlock"):
         build(words)
     network = build(f"{words} allow_deadlock=1 depth=64 selection=least-count length=1:4")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 from .checks import check_flag, check_integer, nearest, shown
 from .errors import InvalidType, InvalidValue
@@ -227,9 +227,29 @@ class Parameters(Mapping[str, Any]):
         If a field does not allow a value, or values are not compatible with each other.
     """
 
+    aliases: ClassVar[Mapping[str, str]] = {}
+    """Other words for the names of some parameters."""
+
     def __post_init__(self) -> None:
         for about in self.described():
             self._resolve(**{about.name: about.check(getattr(self, about.name))})
+
+    @classmethod
+    def named(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Values by the names of their parameters, of which some have other words too.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is given by two words.
+        """
+        found: dict[str, Any] = {}
+        for word, value in values.items():
+            name = cls.aliases.get(word, word)
+            if name in found:
+                raise InvalidValue(f"Parameter {name} is given twice")
+            found[name] = value
+        return found
 
     @classmethod
     def described(cls) -> tuple[Parameter, ...]:

@@ -64,7 +64,7 @@ class AxiStreamNetwork(FabricComponent):
         if network.holds_links:
             raise InvalidValue(
                 "AXI4-Stream ports need a network of flits, but packets of this one are single "
-                "words (switching=packet)"
+                "words (switch=packet)"
             )
         self.network = network
         self.clocks = clocks

@@ -26,7 +26,8 @@ def place_columns(
     *,
     name: str = "box",
     within: str = "",
-    dilation: int = 1,
+    lanes: int = 1,
+    link: CellType | None = None,
     straps: Callable[[int, int], Mapping[str, int]] = lambda stage, box: {},
 ) -> Columns:
     """Place and link the boxes of a plan; box x of stage s is the cell `{name}_{s}_{x}`.
@@ -37,14 +38,17 @@ def place_columns(
     plan : MultistagePlan or RedundantPathPlan
     boxes : Sequence[CellType]
         Type of the boxes of each stage. They have interfaces `i` and `o`, arrays with one element
-        per link: box port p is elements p * d to p * d + d - 1, where d is the dilation inside the
+        per lane: box port p is elements p * d to p * d + d - 1, where d is `lanes` inside the
         network, and 1 at the terminals.
     name : str
         Prefix of the cells' names.
     within : str
         Beginning of the cells' titles, which go on with stage and box.
-    dilation : int
-        Number of links that replace each link between two stages.
+    lanes : int
+        Streams between two stages for each line: links of a bundle, or channels of a link.
+    link : CellType, optional
+        The type of the links between two stages (`CreditLink`), if they are cells: the one
+        before input p of box x is `link_{name}_{s}_{x}_{p}`.
     straps : Callable
         The straps of each box, by stage and number.
     """
@@ -64,15 +68,17 @@ def place_columns(
             inputs = [Pin(cells[box], ("i", port)) for box, port in reached]
         else:
             wires = [
-                (driver, cells[box], ("i", link))
+                (driver, cells[box], ("i", lane))
                 for driving, (box, port) in zip(drivers, reached)
-                for link, driver in enumerate(driving, port * dilation)
+                for lane, driver in enumerate(driving, port * lanes)
             ]
+            if link is not None:
+                wires = [_through(fabric, link, lanes, *wire) for wire in wires]
             fabric.link_all(
                 Pins.of([driver for driver, _, _ in wires]),
                 Pins([cell for _, cell, _ in wires], [path for _, _, path in wires]),
             )
-        links = 1 if s == last else dilation
+        links = 1 if s == last else lanes
         drivers = [[]] * (len(cells) * plan.outputs[s])
         for port in range(plan.outputs[s]):
             paths = [("o", end) for end in range(port * links, (port + 1) * links)]
@@ -84,6 +90,21 @@ def place_columns(
     for sink, (driver,) in zip(_listed(sinks, len(drivers)), drivers):
         outputs[sink] = driver
     return Columns(inputs, outputs)
+
+
+def _through(
+    fabric: Fabric | Scope, link: CellType, lanes: int, driver: Pin, cell: str, path: tuple
+) -> tuple[Pin, str, tuple]:
+    """Lead a wire to input `path` of a box through the link before it; return the rest of it."""
+    port, channel = divmod(path[1], lanes)
+    name = f"link_{cell}_{port}"
+    if channel == 0:
+        fabric.place(Cell(name, link, title=f"link to {cell}"))
+    fabric.link(driver, Pin(name, ("i", channel)))
+    fabric.link(Pin(cell, ("freed", path[1])), Pin(name, ("freed", channel)))
+    if link.parameters["guarded"]:
+        fabric.link(Pin(name, ("open", channel)), Pin(driver.cell, ("open", *driver.path[1:])))
+    return Pin(name, ("o", channel)), cell, path
 
 
 def _listed(numbers: np.ndarray, count: int) -> list[int]:

@@ -64,7 +64,7 @@ class Family:
         known = {about.name: about for about in self.parameters}
         chosen: dict[str, Any] = {}
         for word, value in parameters.items():
-            name = word.lower()
+            name = self.component.parameters_type.aliases.get(word.lower(), word.lower())
             if name not in known:
                 allowed = ", ".join(known)
                 raise InvalidValue(

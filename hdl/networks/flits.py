@@ -147,4 +147,4 @@ def queue_refill() -> Any:
 
 def decision_time(description: str) -> Any:
     """The field for the decision time of a router or a multiplexer, in cycles per header."""
-    return integer(1, description, least=1, most=2**10, title="Decision time")
+    return integer(1, description, least=1, most=2**10, title="Decision time", plain=1)

@@ -30,7 +30,7 @@ def _interval() -> Any:
     """The field for the cycles that links need for a flit."""
     return integer(
         1,
-        "with switching=packet, cycles that links need for a flit: of all levels, or of each",
+        "with switch=packet, cycles that links need for a flit: of all levels, or of each",
         least=1,
         most=64,
         form="LEVEL1:LEVEL2[:...]",

@@ -218,6 +218,7 @@ class Network(FabricComponent, ABC):
 
     def _checked(self, *values: Any, **named: Any) -> Parameters:
         """The record of the constructor's arguments."""
+        named = self.parameters_type.named(named)
         try:
             inspect.signature(self.parameters_type).bind(*values, **named)
         except TypeError as error:

@@ -27,7 +27,6 @@ from ..switch.route import RouteLogic
 from ..switch.shape import InputChannel, RouterShape, space_needed
 from ..terminals.retransmission import LONGEST_WAIT, acknowledged, clearing_cycles
 from .detours import place_detours
-from .flits import parse_lengths
 from .graph_layout import graph_layout
 from .network import LinkCounts, PacketNetwork, Readings, Terminals, Window
 from .recovery import place_retransmission
@@ -51,7 +50,7 @@ class RoutedNetwork(PacketNetwork):
     no logic, the cell `table_{v}` tells the router where headers may go. A link of more than one
     cycle is a cell `link_{v}_{p}`, after the node and the port that it leaves.
 
-    With `switching="packet"` each router is a `PacketRouter`, and packets are single words. Each
+    With `switch="packet"` each router is a `PacketRouter`, and packets are single words. Each
     link has one channel then, and an interval: the cycles that it needs for a flit.
 
     An unblocked packet of c flits over h links of latency 1 takes h D_t + c cycles, from the cycle
@@ -124,7 +123,7 @@ class RoutedNetwork(PacketNetwork):
     def _set_up(self) -> None:
         given = self.parameters
         self.relation = relation = self._relation()
-        self.lengths = parse_lengths(given.length)
+        self.lengths = given.lengths
         self.ports = relation.ports
         self.tags = relation.tags
         self.ordered = relation.ordered
@@ -140,7 +139,7 @@ class RoutedNetwork(PacketNetwork):
         waits = links * (given.decision - 1 + relation.graph.latency - 1)
         if given.pipeline:
             waits += (links + 1) * (given.pipeline + 1)
-        stored = self.lengths[1] if given.switching == "store-and-forward" else 1
+        stored = self.lengths[1] if given.switch == "store-and-forward" else 1
         self.zero_load_cycles = waits + stored * (links + 1) + self.relation.senses
         if self.holds_links:
             self.zero_load_cycles = links * self.lengths[1] * relation.graph.longest_interval + 1
@@ -317,7 +316,7 @@ class RoutedNetwork(PacketNetwork):
         if self.holds_links:
             return CellType(PacketRouter, **common, **selecting)
         common |= {
-            "switching": given.switching,
+            "switching": given.switch,
             "longest": self.lengths[1],
             "arbiter": given.arbiter,
         }
@@ -359,7 +358,7 @@ class RoutedNetwork(PacketNetwork):
         given = self.parameters
         sender, receiver = self.shapes[link.node], self.shapes[link.peer]
         here, there, name = f"router_{link.node}", f"router_{link.peer}", _link_name(link)
-        guarded = sender.guarded_outputs(given.switching)
+        guarded = sender.guarded_outputs(given.switch)
         ends = [
             (sender.output((link.port, c)), receiver.input((link.peer_port, c)))
             for c in range(link.channels)
@@ -373,7 +372,7 @@ class RoutedNetwork(PacketNetwork):
                 latency=link.latency,
                 depth=given.depth,
                 guarded=waits,
-                needed=space_needed(given.switching, given.depth, self.lengths[1]),
+                needed=space_needed(given.switch, given.depth, self.lengths[1]),
                 levels=self.relation.senses,
             )
             title = f"link to node {self.relation.graph.name(link.peer)}"
@@ -399,7 +398,7 @@ class RoutedNetwork(PacketNetwork):
             elif c in waits:
                 told = Pin(name, ("open", waits.index(c)))
                 if link.latency == 1:
-                    space = receiver.guarded_inputs(given.switching).index(entry)
+                    space = receiver.guarded_inputs(given.switch).index(entry)
                     told = Pin(there, ("space", space))
                 fabric.link(told, Pin(here, ("open", guarded.index(output))))
 

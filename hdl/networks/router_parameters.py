@@ -3,54 +3,42 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from amaranth.hdl import ShapeLike
-
 from ..fabric.errors import InvalidValue
-from ..fabric.parameters import Parameters, integer, word
-from ..fabric.payload_shape import payload_shape
+from ..fabric.parameters import integer, word
 from ..graphs.graph import Channel
 from ..graphs.routing.deadlock import dependency_cycle
 from ..graphs.routing.relation import Relation
-from ..primitives.arbiters import ARBITERS, check_arbiter
+from ..primitives.arbiters import check_arbiter
 from ..switch.rules import check_room
 from ..switch.selection import SELECTIONS, Selection
 from ..switch.shape import SWITCHINGS, RouterShape, Switching
-from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
+from .flits import flit_queue, queue_refill
 from .recovery import RECOVERIES
+from .switch_parameters import SwitchParameters
 
 __all__ = ["RouterParameters"]
 
-_SWITCHINGS = SWITCHINGS | {
+_SWITCHES = SWITCHINGS | {
     "packet": "packets are single words, which wait at outputs and hold a link for their length"
 }
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RouterParameters(Parameters):
+class RouterParameters(SwitchParameters):
     """The parameters that all networks of worm routers have.
 
-    `decision` is D_t of Ould-Khaoua and Sotudeh. With cut-through and store-and-forward switching,
-    `depth` must be at least the length of the longest packet. With packet switching, `depth` counts
-    packets.
+    With cut-through and store-and-forward switching, `depth` must be at least the length of the
+    longest packet. With packet switching, `depth` counts packets.
     """
 
-    decision: int = decision_time("cycles that a router takes to forward a header")
+    switch: Switching = word("wormhole", "when a header may leave a router", _SWITCHES)
     depth: int = flit_queue()
-    switching: Switching = word("wormhole", "when a header may leave a router", _SWITCHINGS)
     refill: str = queue_refill()
-    arbiter: str = word("round-robin", "how worms share an output", ARBITERS)
     selection: Selection = word(
         "first-free", "what a packet takes of several channels", SELECTIONS, plain="first-free"
     )
     allow_deadlock: int = integer(
         0, "1: build it even if its routing can deadlock", least=0, most=1
-    )
-    pipeline: int = integer(
-        0,
-        "1: arbitration and switch in cycles of their own, for a faster clock; 2: routes too",
-        least=0,
-        most=2,
-        plain=0,
     )
     recovery: str = word("none", "what ends a deadlock", RECOVERIES, plain="none")
     timeout: int = integer(
@@ -67,23 +55,16 @@ class RouterParameters(Parameters):
         most=64,
         plain=4,
     )
-    payload: ShapeLike = payload_shape()
-    length: int | str = packet_length()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.switching not in ("wormhole", "packet"):
-            check_room(self.depth, self.longest, f"with switching={self.switching}")
-
-    @property
-    def longest(self) -> int:
-        """Flits of the longest packet."""
-        return parse_lengths(self.length)[1]
+        if self.switch not in ("wormhole", "packet"):
+            check_room(self.depth, self.longest, f"with switch={self.switch}")
 
     @property
     def holds_links(self) -> bool:
         """Whether packets are single words that hold a link for their length."""
-        return self.switching == "packet"
+        return self.switch == "packet"
 
     @property
     def recovers(self) -> bool:
@@ -112,8 +93,8 @@ class RouterParameters(Parameters):
             self.check_packet_switching(relation)
         elif slowest > 1:
             raise InvalidValue(
-                f"Interval must be 1 unless switching is packet, not {slowest} with "
-                f"switching={self.switching}"
+                f"Interval must be 1 unless switch is packet, not {slowest} with "
+                f"switch={self.switch}"
             )
         elif self.pipeline:
             self.check_pipeline(relation)
@@ -121,7 +102,7 @@ class RouterParameters(Parameters):
     def check_recovery(self, relation: Relation) -> None:
         """Packets that are sent again need a network that keeps the order of the others."""
         if self.holds_links:
-            raise InvalidValue(f"Recovery must be none with switching=packet, not {self.recovery}")
+            raise InvalidValue(f"Recovery must be none with switch=packet, not {self.recovery}")
         if not relation.ordered:
             raise InvalidValue(
                 "Recovery must be none if packets may overtake each other, as with "
@@ -137,47 +118,37 @@ class RouterParameters(Parameters):
     def check_packet_switching(self, relation: Relation) -> None:
         """Packets that are single words need links of one channel, and the plain router."""
         if relation.rewritable:
-            raise InvalidValue("Tables must be fixed with switching=packet, not rewritable")
-        for name, plain in (
-            ("decision", 1),
-            ("refill", "no"),
-            ("pipeline", 0),
-            ("arbiter", "round-robin"),
-        ):
-            if self[name] != plain:
-                raise InvalidValue(
-                    f"{name.capitalize()} must be {plain} with switching=packet, not {self[name]}"
-                )
+            raise InvalidValue("Tables must be fixed with switch=packet, not rewritable")
+        self._require(
+            "with switch=packet", decision=1, refill="no", pipeline=0, arbiter="round-robin"
+        )
         if relation.legs is not None:
-            raise InvalidValue("Routing with switching=packet must have no intermediate terminals")
+            raise InvalidValue("Routing with switch=packet must have no intermediate terminals")
         if (channels := max((link.channels for link in relation.graph.links()), default=1)) > 1:
             raise InvalidValue(
-                f"Links must have one channel with switching=packet, not {channels} "
+                f"Links must have one channel with switch=packet, not {channels} "
                 "(routing=minimal channels=1 allow_deadlock=1 needs no more)"
             )
         if relation.graph.latency > 1:
             raise InvalidValue(
-                f"Latency must be 1 with switching=packet, not {relation.graph.latency}"
+                f"Latency must be 1 with switch=packet, not {relation.graph.latency}"
             )
         if relation.choice and not self.selects:
             raise InvalidValue(
-                "Selection must not be first-free with switching=packet if packets have a choice "
+                "Selection must not be first-free with switch=packet if packets have a choice "
                 "of channels"
             )
 
     def check_pipeline(self, relation: Relation) -> None:
         """What needs to know in the same cycle what the router behind a link does."""
-        for name, plain in (
-            ("decision", 1),
-            ("refill", "no"),
-            ("selection", "first-free"),
-            ("recovery", "none"),
-        ):
-            if self[name] != plain:
-                raise InvalidValue(
-                    f"{name.capitalize()} must be {plain} with pipeline={self.pipeline}, "
-                    f"not {self[name]}"
-                )
+        self._require(
+            f"with pipeline={self.pipeline}",
+            decision=1,
+            refill="no",
+            selection="first-free",
+            recovery="none",
+            switch=("wormhole", "cut-through"),
+        )
         if relation.rewritable:
             raise InvalidValue(f"Tables must be fixed with pipeline={self.pipeline}")
         if relation.senses:
@@ -188,11 +159,6 @@ class RouterParameters(Parameters):
         if relation.graph.latency > 1:
             raise InvalidValue(
                 f"Latency must be 1 with pipeline={self.pipeline}, not {relation.graph.latency}"
-            )
-        if self.switching == "store-and-forward":
-            raise InvalidValue(
-                f"Switching must be wormhole or cut-through with pipeline={self.pipeline}, "
-                f"not {self.switching}"
             )
         if relation.choice and self.pipeline == 1:
             raise InvalidValue(

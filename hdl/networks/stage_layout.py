@@ -51,7 +51,7 @@ class Part:
     plan : MultistagePlan or RedundantPathPlan
     name : str
         Box x of stage s is the cell `{name}_{s}_{x}`.
-    dilation : int
+    lanes : int
         Links of a line between two stages.
     copy : int
         Its number among copies of a network between the same terminals.
@@ -63,7 +63,7 @@ class Part:
 
     plan: MultistagePlan | RedundantPathPlan
     name: str = "box"
-    dilation: int = 1
+    lanes: int = 1
     copy: int = 0
     mirrored: bool = False
     bypassed: Collection[int] = ()
@@ -155,7 +155,7 @@ class _Frame:
         cells, ports = [cell], []
         for side, count in (("i", inputs), ("o", plan.outputs[stage])):
             at = x + width / 2 * (-1 if (side == "i") != part.mirrored else 1)
-            links = 1 if stage == (0 if side == "i" else last) else part.dilation
+            links = 1 if stage == (0 if side == "i" else last) else part.lanes
             for port in range(count):
                 middle = y - (port - (count - 1) / 2) * _PORTS
                 for link in range(links):
@@ -269,7 +269,7 @@ def _labels(part: Part) -> Iterable[tuple[Pin, str]]:
         return
     last = len(plan.stages) - 1
     for stage, boxes in enumerate(plan.columns):
-        links = 1 if stage == last else part.dilation
+        links = 1 if stage == last else part.lanes
         for box in range(boxes):
             for port in range(plan.outputs[stage]):
                 line = plan.line(stage, box, port)
@@ -360,7 +360,7 @@ def plan_diagram(
     wiring: Any = _Wiring()
     for name in names:
         boxes: Any = [None] * len(plan.stages)
-        ends = place_columns(wiring, plan, boxes, name=name, dilation=links)
+        ends = place_columns(wiring, plan, boxes, name=name, lanes=links)
         for way, pins in zip("io", ends):
             for number, pin in enumerate(pins):
                 outer = Pin(None, (way, number))

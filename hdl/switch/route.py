@@ -81,10 +81,13 @@ class DigitRoute(RouteLogic):
     routing : "destination", "xor" or "difference"
         Whether the digit is the number of the output; that number exclusive-ored with the number of
         the input; or that number minus the number of the input, modulo the number of outputs.
+    channels : int
+        Virtual channels of an output, any of which a header may take.
     """
 
     outputs: int
     routing: Routing = "destination"
+    channels: int = 1
 
     address = 0
     quick = True
@@ -103,4 +106,6 @@ class DigitRoute(RouteLogic):
         """As in `RouteLogic`."""
         assert came is not None
         digit = output_port(tag, self.outputs, self.routing, came[0])
-        return {(j, 0): digit == j for j in range(self.outputs)}
+        named = [digit == j for j in range(self.outputs)]
+        ends = {(j, c): bit for j, bit in enumerate(named) for c in range(self.channels)}
+        return ends | {(-1 - j, 0): bit for j, bit in enumerate(named)}

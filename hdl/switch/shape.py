@@ -120,10 +120,40 @@ class RouterShape:
     @classmethod
     def box(cls, inputs: int, outputs: int) -> "RouterShape":
         """The shape of a box: single channels, and turns from all inputs to all outputs."""
-        everything = tuple(range(inputs))
+        return cls.of_stage(inputs, outputs)
+
+    @classmethod
+    def of_stage(
+        cls,
+        inputs: int,
+        outputs: int,
+        *,
+        channels: tuple[int, int] = (1, 1),
+        credits: bool = False,
+        last: bool = False,
+    ) -> "RouterShape":
+        """The shape of the boxes of a stage, with turns from all inputs to all outputs.
+
+        Parameters
+        ----------
+        inputs, outputs : int
+            Links into a box, and out of it.
+        channels : tuple[int, int]
+            Virtual channels of each of these; a header may take any channel of its link.
+        credits : bool
+            Whether the senders before it count credits.
+        last : bool
+            Whether terminals are behind it.
+        """
+        before, behind = channels
+        sides = [(i, c) for i in range(inputs) for c in range(before)]
+        ends = [(-1 - j if last else j, c) for j in range(outputs) for c in range(behind)]
+        everything = tuple(range(len(sides)))
         return cls(
-            tuple(InputChannel((i, 0)) for i in everything),
-            tuple(OutputChannel((j, 0), everything) for j in range(outputs)),
+            tuple(InputChannel(end, credits=credits) for end in sides),
+            tuple(OutputChannel(end, everything) for end in ends),
+            choice=behind > 1,
+            equal_choices=behind > 1,
         )
 
     @cached_property

@@ -1,23 +1,17 @@
-# amaranth: UnusedElaboratable=no
 """Delta networks and SW-banyans: multistage networks whose boxes need not be square."""
 
 from dataclasses import dataclass
-from inspect import signature
 from math import prod
 from typing import Any, ClassVar, Literal
 
 from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
-from ...fabric.fabric import CellType
 from ...fabric.parameters import fixed, integer, word
 from ...graphs.plans.multistage import PLANS, MultistagePlan, delta_plan, parse_radices
-from ...graphs.tags import Routing
-from ...links.packet import Packet
-from ...terminals.parity import Granularity
 from ..family import Family
 from ..network import Confinement, Theory
 from .network import MultistageNetwork
-from .parameters import MOST_PORTS, MultistageParameters
+from .parameters import MOST_PORTS, BoxParameters
 from .switching import SWITCHES
 
 __all__ = [
@@ -41,7 +35,7 @@ def _stages(description: str) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class _RectangularParameters(MultistageParameters):
+class _RectangularParameters(BoxParameters):
     """The parameters that delta networks and SW-banyans share.
 
     The fields named in `_SIZES` are the inputs of a box, its outputs, and the number of stages.
@@ -49,28 +43,11 @@ class _RectangularParameters(MultistageParameters):
 
     _SIZES: ClassVar[tuple[str, str, str]]
 
-    ports: int | Literal["auto"] = fixed("auto", "sources and sinks follow from the boxes")
-    radix: int | str = fixed("auto", "inputs and outputs are given instead")
     switch: str = word(
         "unbuffered",
         "how a box switches",
         {name: kind.description for name, kind in SWITCHES.items() if kind.rectangular},
     )
-    routing: Routing = fixed("destination", "tags don't depend on the source")
-    policy: str = fixed("auto", "the first policy of the switch")
-    hold_limit: int = fixed(16, "no path is set up", plain=16)
-    dilation: int = fixed(1, "there is one link for each line", plain=1)
-    replication: int = fixed(1, "there is one copy", plain=1)
-    resubmit: int | Literal["auto"] = fixed(0, "dropped packets are not sent again", plain=0)
-    broadcast: int = fixed(0, "packets have one destination", plain=0)
-    extra_stage: int = fixed(0, "there is one path", plain=0)
-    parity: Granularity | Literal["none"] = fixed("none", "packets have no parity", plain="none")
-    faults: str = fixed("", "there is no other path", plain="")
-
-    def __post_init__(self) -> None:
-        # That of another switch, if this record was made from one that was resolved.
-        self._resolve(policy="auto")
-        super().__post_init__()
 
     def _resolve_size(self) -> None:
         """Resolve the boxes: several equal numbers become one, and so do the stages."""
@@ -121,7 +98,7 @@ class _RectangularParameters(MultistageParameters):
 
     @property
     def plan(self) -> MultistagePlan:
-        return delta_plan(self.wiring, *self.sides)
+        return delta_plan(self["wiring"], *self.sides)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,21 +128,10 @@ class SwBanyanParameters(_RectangularParameters):
     wiring: str = fixed("butterfly", "the recursive construction")
 
 
-def _with_outputs(box: CellType, outputs: int) -> CellType:
-    """The same type of boxes with another number of outputs than of inputs."""
-    if "outputs" not in signature(box.component).parameters:
-        raise InvalidValue(f"Boxes must have as many inputs as outputs if they are {box.name}s")
-    return CellType(box.component, outputs=outputs, **box.parameters)
-
-
 class _RectangularNetwork(MultistageNetwork):
     """A multistage network of boxes with a inputs and b outputs."""
 
     parameters: _RectangularParameters
-
-    def _boxes(self, packet: Packet) -> list[CellType]:
-        boxes = zip(super()._boxes(packet), self.radices, self.plan.outputs)
-        return [_with_outputs(box, outputs) if outputs != n else box for box, n, outputs in boxes]
 
     @property
     def theory(self) -> Theory | None:

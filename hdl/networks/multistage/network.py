@@ -17,6 +17,7 @@ from ...graphs.plans.multistage import ALIASES, PLANS, MultistagePlan
 from ...links.circuit_link import CircuitLink
 from ...links.packet import Packet
 from ...primitives.random_bits import scattered_seed
+from ...routers.credit_link import CreditLink
 from ...terminals.circuit_parity import CircuitParityChecker
 from ...terminals.parity import Granularity, place_parity, protected
 from ..columns import place_columns
@@ -26,7 +27,7 @@ from ..stage_layout import Part, stage_layout
 from .ends import chosen_straps, place_copies, place_ends
 from .extra_stage import Controls, Kind, controls, place_choice, place_stages
 from .extra_stage_cells import widened
-from .parameters import MultistageParameters
+from .parameters import BoxParameters, MultistageParameters
 
 __all__ = ["FAMILIES", "MultistageNetwork"]
 
@@ -66,7 +67,7 @@ class MultistageNetwork(PacketNetwork):
     """
 
     parameters_type = MultistageParameters
-    parameters: MultistageParameters
+    parameters: BoxParameters
     isolates = True
     plan: MultistagePlan
     radices: tuple[int, ...]
@@ -75,7 +76,7 @@ class MultistageNetwork(PacketNetwork):
     def _set_up(self) -> None:
         given = self.parameters
         assert given.resubmit != "auto"  # resolved by the record
-        self.family = given.wiring
+        self.family = given.plan.name
         self.lengths = given.lengths
         self.longest_delay = given.resubmit
         self.drops = given.rejects or given.parity != "none"
@@ -85,6 +86,7 @@ class MultistageNetwork(PacketNetwork):
         self.flits = given.switching.has_flits(self.lengths[1])
         self.ordered = given.replication == 1 and given.switching.keeps_order(given)
         if given.extra_stage:
+            assert isinstance(given, MultistageParameters)
             assert given.ports != "auto"  # resolved by the record
             self.plan = plan = extra_stage_plan(given.ports, given.radix, given.wiring)
             self.configuration = plan.configure(parse_faults(given.faults))
@@ -98,6 +100,7 @@ class MultistageNetwork(PacketNetwork):
         self.sources, self.sinks = self.plan.sources, self.plan.sinks
         self.stages = len(self.radices)
         self.zero_load_cycles = self.stages * given.switching.box_cycles(given.pipeline)
+        self.zero_load_cycles += (self.stages - 1) * (given.decision + given.latency - 2)
         self.tags = self.plan.tags(given.routing)
         self.boxes = self._boxes(self.packet)
         for box in dict.fromkeys(self.boxes):
@@ -131,6 +134,8 @@ class MultistageNetwork(PacketNetwork):
     def theory(self) -> Theory | None:
         if self._has_two_paths:
             return None  # The loads of links are unequal.
+        if self.parameters.has_links:
+            return None
         return self.parameters.switching.theory(self.parameters, self.radices)
 
     @property
@@ -145,17 +150,17 @@ class MultistageNetwork(PacketNetwork):
 
     def single_paths(self) -> MultistagePlan:
         for name, single in (("dilation", 1), ("replication", 1), ("extra_stage", 0)):
-            if self.parameters[name] != single:
+            if (value := getattr(self.parameters, name)) != single:
                 raise InvalidValue(
                     f"Permutations need one path between two terminals: {name} must be "
-                    f"{single}, not {self.parameters[name]}"
+                    f"{single}, not {value}"
                 )
         return self.plan
 
     def _boxes(self, packet: Packet) -> list[CellType]:
         """The boxes of each stage, for packets of this layout at the terminals."""
         inside = self._inside(packet)
-        return list(self.parameters.switching.boxes(self.parameters, inside, self.plan.radices))
+        return list(self.parameters.switching.boxes(self.parameters, inside, self.plan))
 
     def _protected(self, packet: Packet) -> Packet:
         """The packet with its parity, if any."""
@@ -242,10 +247,28 @@ class MultistageNetwork(PacketNetwork):
             boxes,
             name=name,
             within=within,
-            dilation=self.parameters.dilation,
+            lanes=self.parameters.lanes,
+            link=self._link(boxes),
             straps=straps,
         )
         return Terminals(*columns)
+
+    def _link(self, boxes: list[CellType]) -> CellType | None:
+        """The type of the links between stages, if they take several cycles."""
+        given = self.parameters
+        if given.latency == 1 or len(boxes) == 1:
+            return None
+        exit_ = boxes[0].parameters["exit"]
+        guarded = exit_.switching != "wormhole"
+        return CellType(
+            CreditLink,
+            packet=boxes[0].parameters["packet"],
+            channels=given.channels,
+            latency=given.latency,
+            depth=given.depth,
+            guarded=tuple(range(given.channels)) if guarded else (),
+            needed=exit_.longest,
+        )
 
     def _place_extra_stage(
         self,
@@ -273,7 +296,7 @@ class MultistageNetwork(PacketNetwork):
         if given.replication > 1:
             names = [f"box_{copy}" for copy in range(given.replication)]
         parts = [
-            Part(self.plan, name, given.dilation, copy, bypassed=bypassed)
+            Part(self.plan, name, given.lanes, copy, bypassed=bypassed)
             for copy, name in enumerate(names)
         ]
         return stage_layout(parts, self.fabric)
@@ -284,7 +307,7 @@ class MultistageNetwork(PacketNetwork):
             hops = self.extra_plan.path(source, destination, self.configuration, self.tags.routing)
             return [Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output)) for hop in hops]
         name = "box" if self.parameters.replication == 1 else "box_0"
-        links = [self.parameters.dilation] * (self.stages - 1) + [1]
+        links = [self.parameters.lanes] * (self.stages - 1) + [1]
         return [
             Pin(f"{name}_{hop.stage}_{hop.box}", ("o", hop.output * links[hop.stage]))
             for hop in self.plan.path(source, destination)

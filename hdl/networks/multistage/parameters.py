@@ -2,52 +2,193 @@
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Literal
-
-from amaranth.hdl import ShapeLike
+from typing import Any, Literal, cast
 
 from ...boxes.circuit import POLICIES
 from ...boxes.pipelined import MOST_PIPELINED
 from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
-from ...fabric.parameters import Parameters, integer, text, word
-from ...fabric.payload_shape import payload_shape
+from ...fabric.parameters import integer, text, word
 from ...graphs.plans import multistage
 from ...graphs.plans.multistage import MultistagePlan, parse_radices, stage_radices
 from ...graphs.tags import ROUTINGS, Routing
 from ...switch.rules import check_room
 from ...terminals.parity import PARITIES, Granularity
-from ..flits import flits_of, packet_length, parse_lengths
-from .switching import MEMORIES, QUEUES, REFILLS, SWITCHES, Switching
+from ..flits import flits_of, packet_length
+from ..switch_parameters import SwitchParameters
+from .switching import MEMORIES, QUEUES, REFILLS, SWITCHES, SwitchingMode
 
-__all__ = ["MOST_PORTS", "OPTIONS", "MultistageParameters"]
+__all__ = ["MOST_PORTS", "BoxParameters", "MultistageParameters"]
 
 MOST_PORTS = 2**16
 
-OPTIONS = (
-    *("dilation", "replication", "resubmit", "broadcast", "refill", "queues", "extra_stage"),
-    *("pipeline", "memories"),
-)
+_REDUNDANCY = ("dilation", "replication", "resubmit", "broadcast", "extra_stage")
+_LINKS = ("channels", "latency", "decision", "arbiter")
+_OPTIONS = (*_REDUNDANCY, "refill", "queues", "pipeline", "memories", *_LINKS)
 """Parameters that not all kinds of switch have."""
 
 
-def _own(kind: Switching) -> str:
+def _own(kind: SwitchingMode) -> str:
     """The parameters that only some kinds of switch have, for one kind."""
     policies = [f"policy={'/'.join(kind.policies)}"] if len(kind.policies) > 1 else []
     length = ["length"] if kind.flits else []
-    return ", ".join([*policies, *length, *(each for each in OPTIONS if each in kind.options)])
+    return ", ".join([*policies, *length, *(each for each in _OPTIONS if each in kind.options)])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BoxParameters(SwitchParameters):
+    """The parameters of the boxes of a multistage network, and of the links between them.
+
+    `depth` "auto" is 4, or twice the largest length for cut-through, or the only depth that the
+    switch has. With `refill` "auto" a slot freed in a cycle can be filled in the same cycle only at
+    depth 1. A `length` in bits becomes one in flits of this payload (`flits_of`).
+    """
+
+    switch: str = word(
+        "output-queued",
+        "how a box switches",
+        {name: f"{kind.description} (takes {_own(kind)})" for name, kind in SWITCHES.items()},
+    )
+    depth: int | Literal["auto"] = integer(
+        "auto", "packets, or flits, that fit into each queue", least=0, choices=("auto",)
+    )
+    length: int | str = packet_length(
+        "flits of a packet; also geometric:MEAN, or bits:HEADER+LOW:HIGH, for its bits", plain=1
+    )
+    refill: str = word(
+        "auto", "a slot freed in a cycle can be filled in the same one", REFILLS, plain="auto"
+    )
+    queues: str = word("input", "where a cut-through switch has its queues", QUEUES, plain="input")
+    memories: str = word(
+        "auto",
+        "memories of an output-queued box: separate for each input, or shared, which is smaller in "
+        "an FPGA without memories made of tables; auto: separate with 3 to 8 inputs",
+        tuple(MEMORIES),
+        plain="auto",
+    )
+    channels: int = integer(
+        1, "virtual channels of a link between two stages", least=1, most=8, plain=1
+    )
+    latency: int = integer(1, "cycles of a link between two stages", least=1, most=2**10, plain=1)
+
+    # What a network has unless it has a parameter for it.
+    routing = cast(Routing, "destination")
+    policy = "auto"
+    hold_limit = 1
+    dilation = 1
+    replication = 1
+    resubmit = cast(int | Literal["auto"], 0)
+    broadcast = 0
+    extra_stage = 0
+    parity = cast(Granularity | Literal["none"], "none")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._resolve_size()
+        self._resolve(length=flits_of(self.length, self.payload))
+        switching, switch = self.switching, f"with switch={self.switch}"
+        if not switching.flits and self.lengths != (1, 1):
+            raise InvalidValue(f"Length must be 1 {switch}, not {self.length}")
+        policy = switching.policies[0] if self.policy == "auto" else self.policy
+        if policy not in switching.policies:
+            allowed = " or ".join(switching.policies)
+            raise InvalidValue(f"Policy must be {allowed} {switch}, not {policy}")
+        resubmit = self.resubmit
+        if resubmit == "auto":
+            rejects = switching.rejects(policy, self.broadcast)
+            resubmit = switching.resubmit if rejects else 0
+        self._resolve(
+            depth=switching.resolve_depth(self.depth, self.longest),
+            policy=policy,
+            resubmit=resubmit,
+        )
+        plain = self.plain()
+        for name in _OPTIONS:
+            if name in plain and name not in switching.options:
+                self._require(switch, **{name: plain[name]})
+        if self.has_links:
+            self._check_links()
+        if self.pipeline:
+            self._check_pipeline()
+        if self.memories != "auto" and (self.dilation > 1 or self.depth == 1):
+            raise InvalidValue(
+                f"Memories must be auto with depth 1 or dilation, not {self.memories}"
+            )
+
+    def _resolve_size(self) -> None:
+        """Resolve what the size of the network follows from."""
+        raise NotImplementedError
+
+    def _check_pipeline(self) -> None:
+        """Raise ValueError if a pipelined box can't have the other parameters."""
+        self._require(
+            f"with pipeline={self.pipeline}",
+            dilation=1,
+            broadcast=0,
+            refill=("no", "auto"),
+            policy="hold",
+            queues="input",
+        )
+        check_integer(f"Depth with pipeline={self.pipeline}", self.depth, 2, MOST_PIPELINED)
+
+    def _check_links(self) -> None:
+        """Raise ValueError if boxes with channels, or links of several cycles, can't have the rest.
+
+        What a header may enter is decided by the sender, who sees the queue behind the link.
+        """
+        changed = next(name for name in _LINKS if self[name] != self.plain()[name])
+        self._require(
+            f"with {changed}={self[changed]}",
+            dilation=1,
+            broadcast=0,
+            extra_stage=0,
+            pipeline=0,
+            policy="hold",
+            queues="input",
+        )
+        if self.channels > 1 or self.latency > 1:
+            self._require(f"with {changed}={self[changed]}", refill=("no", "auto"))
+
+    @property
+    def has_links(self) -> bool:
+        """Whether boxes have virtual channels, an arbiter or a decision time, or links several
+        cycles."""
+        return any(self[name] != self.plain()[name] for name in _LINKS)
+
+    @property
+    def lanes(self) -> int:
+        """Streams of a link between two stages: links of a bundle, or virtual channels."""
+        return self.dilation * self.channels
+
+    @property
+    def plan(self) -> MultistagePlan:
+        """The wiring plan, without an extra stage."""
+        raise NotImplementedError
+
+    @property
+    def rejects(self) -> bool:
+        """Whether packets can be dropped, or rejected and sent again."""
+        return self.switching.rejects(self.policy, self.broadcast)
+
+    @property
+    def switching(self) -> SwitchingMode:
+        """The selected switching mode."""
+        return SWITCHES[self.switch]
+
+    @property
+    def queue(self) -> dict[str, Any]:
+        """The arguments of a switch that describe its queues."""
+        refill = {"auto": None, "yes": True, "no": False}[self.refill]
+        return {"depth": self.depth, "refill": refill}
 
 
 @dataclass(frozen=True, eq=False)
-class MultistageParameters(Parameters):
+class MultistageParameters(BoxParameters):
     """The parameters of `MultistageNetwork`.
 
-    `depth` "auto" is 4, or twice the largest length for cut-through, or the only depth that the
-    switch has; `resubmit` "auto" is 16 for wormhole, 8 for circuit, 0 for unbuffered. With `refill`
-    "auto" a slot freed in a cycle can be filled in the same cycle only at depth 1. `ports` "auto"
-    is the least power of the radix from 8 on, or the product of the radices. Radix "4+" is 4 x 4
-    boxes, and smaller ones in the last stage if `ports` is no power of 4. A `length` in bits
-    becomes one in flits of this payload (`flits_of`).
+    `ports` "auto" is the least power of the radix from 8 on, or the product of the radices. Radix
+    "4+" is 4 x 4 boxes, and smaller ones in the last stage if `ports` is no power of 4. `resubmit`
+    "auto" is 16 for wormhole, 8 for circuit, 0 for unbuffered.
     """
 
     ports: int | Literal["auto"] = integer(
@@ -65,19 +206,7 @@ class MultistageParameters(Parameters):
         form="AxBxC",
     )
     wiring: str = word("cube", "wiring plan", tuple(multistage.PLANS), listed=False)
-    switch: str = word(
-        "output-queued",
-        "how a box switches",
-        {name: f"{kind.description} (takes {_own(kind)})" for name, kind in SWITCHES.items()},
-    )
-    depth: int | Literal["auto"] = integer(
-        "auto", "packets, or flits, that fit into each queue", least=0, choices=("auto",)
-    )
-    payload: ShapeLike = payload_shape()
     routing: Routing = word("destination", "tag scheme", ROUTINGS)
-    length: int | str = packet_length(
-        "flits of a packet; also geometric:MEAN, or bits:HEADER+LOW:HIGH, for its bits", plain=1
-    )
     policy: str = word(
         "auto", "policy for a blocked packet or request", ("auto", *POLICIES), plain="hold"
     )
@@ -97,25 +226,6 @@ class MultistageParameters(Parameters):
         plain=0,
     )
     broadcast: int = integer(0, "1: packets carry a broadcast mask", least=0, most=1, plain=0)
-    refill: str = word(
-        "auto", "a slot freed in a cycle can be filled in the same one", REFILLS, plain="auto"
-    )
-    queues: str = word("input", "where a cut-through switch has its queues", QUEUES, plain="input")
-    memories: str = word(
-        "auto",
-        "memories of an output-queued box: separate for each input, or shared, which is smaller in "
-        "an FPGA without memories made of tables; auto: separate with 3 to 8 inputs",
-        tuple(MEMORIES),
-        plain="auto",
-    )
-    pipeline: int = integer(
-        0,
-        "stages in a box beside its queues, for a faster clock: 1 for its switch, 2 for its "
-        "arbiters or routes too",
-        least=0,
-        most=2,
-        plain=0,
-    )
     extra_stage: int = integer(0, "1: an Extra Stage Cube", least=0, most=1, plain=0)
     parity: Granularity | Literal["none"] = word(
         "none", "parity inside the network", ("none", *PARITIES), plain="none"
@@ -126,35 +236,19 @@ class MultistageParameters(Parameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._resolve_size()
-        self._resolve(length=flits_of(self.length, self.payload))
-        switching = self.switching
-        if not switching.flits and self.lengths != (1, 1):
-            raise InvalidValue(f"Length must be 1 with switch={self.switch}, not {self.length}")
-        policy = switching.policies[0] if self.policy == "auto" else self.policy
-        if policy not in switching.policies:
-            allowed = " or ".join(switching.policies)
-            raise InvalidValue(f"Policy must be {allowed} with switch={self.switch}, not {policy}")
-        resubmit = self.resubmit
-        if resubmit == "auto":
-            rejects = switching.rejects(policy, self.broadcast)
-            resubmit = switching.resubmit if rejects else 0
-        self._resolve(
-            depth=switching.resolve_depth(self.depth, self.lengths[1]),
-            policy=policy,
-            resubmit=resubmit,
-        )
         if self.broadcast:
             self._check_broadcast()
-        self._check_options(resubmit)
-        if self.pipeline:
-            self._check_pipeline()
-        if self.memories != "auto" and (self.dilation > 1 or self.depth == 1):
-            raise InvalidValue(
-                f"Memories must be auto with depth 1 or dilation, not {self.memories}"
-            )
-        self._check_redundancy()
-        if self.parity != "none" and not switching.parity:
+        if self.resubmit:
+            self._check_resubmission()
+        if self.policy == "drop" and self.switch == "wormhole":
+            self._require("with switch=wormhole and policy=drop", replication=1, pipeline=0)
+        if self.extra_stage:
+            self._require("with extra_stage=1", dilation=1, replication=1)
+            if self.broadcast and self.routing == "difference":
+                raise InvalidValue("Broadcast must be 0 with extra_stage=1 and routing=difference")
+        elif self.faults:
+            raise InvalidValue(f"Faults can be avoided only with extra_stage=1, not {self.faults}")
+        if self.parity != "none" and not self.switching.parity:
             raise InvalidValue(
                 f"Parity needs packets of one flit, or circuits, not switch={self.switch}"
             )
@@ -176,95 +270,28 @@ class MultistageParameters(Parameters):
             several = len(set(radices)) > 1
             self._resolve(radix="x".join(map(str, radices)) if several else radices[0])
 
-    def _check_options(self, resubmit: int) -> None:
-        """Raise ValueError if an option is not compatible with the switch or resubmission."""
-        plain = self.plain()
-        changed = [name for name in OPTIONS if self[name] != plain[name]]
-        for name in changed:
-            if name not in self.switching.options:
-                raise InvalidValue(
-                    f"Parameter {name} must be {plain[name]} with switch={self.switch}, "
-                    f"not {self[name]}"
-                )
-        if "resubmit" in changed:
-            if not self.rejects:
-                raise InvalidValue(
-                    f"Parameter resubmit must be 0 with policy=hold, not {self.resubmit}"
-                )
-            if resubmit & resubmit - 1:
-                raise InvalidValue(f"Resubmit must be a power of two, not {self.resubmit}")
-            if "broadcast" in changed and not self.switching.circuits:
-                raise InvalidValue("Parameter broadcast must be 0 with resubmission, not 1")
-        if "replication" in changed and self.policy == "drop" and self.switch == "wormhole":
-            raise InvalidValue(
-                f"Parameter replication must be 1 with switch={self.switch} and policy=drop, "
-                f"not {self.replication}"
-            )
-
-    def _check_pipeline(self) -> None:
-        """Raise ValueError if a pipelined box can't have the other parameters."""
-        for name in ("dilation", "broadcast", "refill", "policy", "queues"):
-            allowed = ("auto", "no") if name == "refill" else (self.plain()[name],)
-            if self[name] not in allowed:
-                raise InvalidValue(
-                    f"{name.capitalize()} must be {allowed[-1]} with pipeline={self.pipeline}, "
-                    f"not {self[name]}"
-                )
-        check_integer(f"Depth with pipeline={self.pipeline}", self.depth, 2, MOST_PIPELINED)
+    def _check_resubmission(self) -> None:
+        """Raise ValueError if dropped packets can't be sent again."""
+        resubmit = int(self.resubmit)
+        if not self.rejects:
+            self._require("with policy=hold", resubmit=0)
+        if resubmit & resubmit - 1:
+            raise InvalidValue(f"Resubmit must be a power of two, not {resubmit}")
+        if not self.switching.circuits:
+            self._require("with resubmission", broadcast=0)
 
     def _check_broadcast(self) -> None:
         """Raise ValueError if the switch can't copy packets without loss or deadlock."""
-        for name in ("dilation", "replication"):
-            if self.switching.circuits and self[name] > 1:
-                raise InvalidValue(
-                    f"{name.capitalize()} must be 1 with switch={self.switch} and broadcast=1, "
-                    f"not {self[name]}"
-                )
-        if self.switching.circuits and int(self.resubmit) < 2:
-            raise InvalidValue(
-                f"Resubmit must be at least 2 with switch={self.switch} and broadcast=1, "
-                f"not {self.resubmit}"
-            )
-        if self.switch == "wormhole" and self.policy == "drop":
-            raise InvalidValue("Policy must be hold with switch=wormhole and broadcast=1, not drop")
+        reason = f"with switch={self.switch} and broadcast=1"
+        if self.switching.circuits:
+            self._require(reason, dilation=1, replication=1)
+            check_integer(f"Resubmit {reason}", self.resubmit, 2)
         if self.switch == "wormhole":
-            check_room(int(self.depth), self.lengths[1], "with broadcast=1")
-
-    def _check_redundancy(self) -> None:
-        """Raise ValueError if an extra stage, or its faults, are not compatible with the rest."""
-        if self.extra_stage and self.broadcast and self.routing == "difference":
-            raise InvalidValue("Broadcast must be 0 with extra_stage=1 and routing=difference")
-        if self.faults and not self.extra_stage:
-            raise InvalidValue(f"Faults can be avoided only with extra_stage=1, not {self.faults}")
-        for name in ("dilation", "replication"):
-            if self.extra_stage and self[name] > 1:
-                raise InvalidValue(
-                    f"{name.capitalize()} must be 1 with extra_stage=1, not {self[name]}"
-                )
+            self._require(reason, policy="hold")
+            check_room(int(self.depth), self.longest, "with broadcast=1")
 
     @property
     def plan(self) -> MultistagePlan:
-        """The wiring plan, without an extra stage."""
+        """As in `BoxParameters`."""
         assert self.ports != "auto"  # resolved
         return multistage.multistage_plan(self.wiring, self.ports, self.radix)
-
-    @property
-    def rejects(self) -> bool:
-        """Whether packets can be dropped, or rejected and sent again."""
-        return self.switching.rejects(self.policy, self.broadcast)
-
-    @property
-    def switching(self) -> Switching:
-        """The selected switching mode."""
-        return SWITCHES[self.switch]
-
-    @property
-    def lengths(self) -> tuple[int, int]:
-        """Fewest and most flits of a packet."""
-        return parse_lengths(self.length)
-
-    @property
-    def queue(self) -> dict[str, Any]:
-        """The arguments of a switch that describe its queues."""
-        refill = {"auto": None, "yes": True, "no": False}[self.refill]
-        return {"depth": self.depth, "refill": refill}

@@ -146,7 +146,7 @@ def _together(points: Sequence[Point], options: Options) -> list[Measurement]:
         routing="minimal",
         channels=1,
         allow_deadlock=1,
-        switching="packet",
+        switch="packet",
         selection=first.selection,
         depth=_DEPTH,
         length=f"geometric:{first.length}",

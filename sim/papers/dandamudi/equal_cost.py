@@ -56,8 +56,8 @@ WIDTH, _WIDE = 32, 96
 LOAD = 0.1 * WIDTH / BITS
 """Messages per node and cycle at which delays are measured: a tenth of a flit in the hypercube."""
 SWITCHINGS: dict[str, dict[str, Any]] = {
-    "wormhole": {"switching": "wormhole", "depth": 4},
-    "packet": {"switching": "store-and-forward", "depth": 32},
+    "wormhole": {"switch": "wormhole", "depth": 4},
+    "packet": {"switch": "store-and-forward", "depth": 32},
 }
 """Parameters of the routers."""
 _CYCLES, _QUICK_CYCLES, _WARMUP = 3000, 300, 1000
