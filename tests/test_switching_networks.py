@@ -50,6 +50,18 @@ NETWORKS: dict[str, dict[str, Any]] = {
     },
     "cut-through, crosspoints": {"switch": "cut-through", "queues": "crosspoint", "length": 3},
     "store-and-forward": {"switch": "store-and-forward", "length": "1:4", "wiring": "omega"},
+    "input-queued, long links": {
+        **{"switch": "input-queued", "latency": 2, "decision": 2, "replication": 2},
+        **{"parity": "packet"},
+    },
+    "wormhole, channels": {"switch": "wormhole", "length": "1:4", "channels": 2, "depth": 2},
+    "cut-through, channels of long links": {
+        **{"switch": "cut-through", "length": "1:4", "channels": 2, "latency": 3},
+        **{"routing": "xor"},
+    },
+    "store-and-forward, deciding": {
+        **{"switch": "store-and-forward", "length": 3, "decision": 3, "arbiter": "random"},
+    },
     "circuit": {"switch": "circuit", "length": 3, "wiring": "butterfly"},
     "circuit, dilated": {"switch": "circuit", "length": 3, "dilation": 2},
     "circuit, dropping, dilated, two copies": {
@@ -171,6 +183,7 @@ MISTAKES = [
     ("wormhole, rejecting", "close"),
     ("cut-through", "ready"),
     ("cut-through, crosspoints", "payload"),
+    ("wormhole, channels", "payload"),
     ("circuit", "payload"),
     ("circuit, dropping", "request"),
 ]
