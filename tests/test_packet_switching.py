@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module, Signal
 from long_runs import long
-from multicube.hdl import build
+from multicube.hdl import AxiStreamNetwork, build
 from multicube.hdl.bench.geometric import bit_probabilities, geometric_length
-from multicube.hdl.networks import AxiStreamNetwork
 from multicube.hdl.networks.flits import geometric_mean, parse_lengths
 from multicube.sim import simulate as run
 from multicube.sim.papers.dandamudi.delays_on_rtl import Point, clocked, measured

@@ -12,7 +12,7 @@ import math
 import numpy as np
 import pytest
 from long_runs import long
-from multicube.hdl.networks import build
+from multicube.hdl import build
 from multicube.sim import Result, simulate
 from multicube.sim.theory.multistage_cube import (
     buffered_delay,

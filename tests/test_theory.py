@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from multicube.hdl.networks import build
+from multicube.hdl import build
 from multicube.sim.theory import predict
 from multicube.sim.theory.hot_spot import hot_spot_limit
 from multicube.sim.theory.multistage_cube import (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl.networks import MultistageNetwork
+from multicube.hdl import MultistageNetwork
 from multicube.sim import simulate
 from multicube.sim.measure.result import Result
 from multicube.sim.theory.multistage_cube import (

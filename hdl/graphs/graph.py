@@ -1,7 +1,7 @@
 """Networks as graphs: nodes, the links between their ports, and the terminals at the nodes.
 
 This is plain data, without hardware. `graphs.routing.relation` says where packets may go, and
-`networks.graph` makes hardware of both.
+`families.graph_network` makes hardware of both.
 """
 
 import re

@@ -7,7 +7,7 @@ from ..fabric.checks import nearest
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import Parameter
 from .network import Network
-from .presets import Preset
+from .preset import Preset
 
 __all__ = ["Family"]
 

@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from ...hdl.fabric.checks import check_flag, check_kind, check_number
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.networks import Network
+from ...hdl.networks.network import Network
 from .dcsh_torus import Locality, dcsh_latency
 from .multistage_cube import (
     attempts_by_recurrence,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ....hdl.networks import MultistageNetwork
+from ....hdl.families.multistage.multistage_network import MultistageNetwork
 from ...run.run import Run
 from ...theory.multistage_cube import first_stage_waiting, later_stage_waiting
 from ...workload.traffic import pattern
