@@ -4,6 +4,20 @@ from .boxes import InterchangeBox as InterchangeBox
 from .boxes import OutputQueuedSwitch as OutputQueuedSwitch
 from .catalogue.catalogue import FAMILIES as FAMILIES
 from .catalogue.catalogue import build as build
+from .catalogue.graph_networks import ChordalRingNetwork as ChordalRingNetwork
+from .catalogue.graph_networks import CompleteNetwork as CompleteNetwork
+from .catalogue.graph_networks import CubeConnectedCyclesNetwork as CubeConnectedCyclesNetwork
+from .catalogue.graph_networks import DeBruijnNetwork as DeBruijnNetwork
+from .catalogue.graph_networks import DragonflyNetwork as DragonflyNetwork
+from .catalogue.graph_networks import ExpressMeshNetwork as ExpressMeshNetwork
+from .catalogue.graph_networks import FatTreeNetwork as FatTreeNetwork
+from .catalogue.graph_networks import HyperXNetwork as HyperXNetwork
+from .catalogue.graph_networks import KautzNetwork as KautzNetwork
+from .catalogue.graph_networks import LeisersonFatTreeNetwork as LeisersonFatTreeNetwork
+from .catalogue.graph_networks import ShuffleExchangeNetwork as ShuffleExchangeNetwork
+from .catalogue.graph_networks import ShuffleNearestNeighborNetwork as ShuffleNearestNeighborNetwork
+from .catalogue.graph_networks import StarNetwork as StarNetwork
+from .catalogue.graph_networks import TreeNetwork as TreeNetwork
 from .export.verilog import write_verilog as write_verilog
 from .fabric.errors import MulticubeError as MulticubeError
 from .families.bus.bus_network import BusNetwork as BusNetwork
@@ -36,23 +50,9 @@ from .families.multistage.stage_sequenced_network import (
     StageSequencedNetwork as StageSequencedNetwork,
 )
 from .families.processor_memory_network import ProcessorMemoryNetwork as ProcessorMemoryNetwork
-from .families.scalable import CubeConnectedCyclesNetwork as CubeConnectedCyclesNetwork
-from .families.scalable import DeBruijnNetwork as DeBruijnNetwork
-from .families.scalable import DragonflyNetwork as DragonflyNetwork
-from .families.scalable import ExpressMeshNetwork as ExpressMeshNetwork
-from .families.scalable import FatTreeNetwork as FatTreeNetwork
-from .families.scalable import HyperXNetwork as HyperXNetwork
-from .families.scalable import KautzNetwork as KautzNetwork
 from .families.single_stage.single_stage_network import LambdaNetwork as LambdaNetwork
 from .families.single_stage.single_stage_network import LoopSwitchingNetwork as LoopSwitchingNetwork
 from .families.single_stage.single_stage_network import ManYoNetwork as ManYoNetwork
-from .families.static import ChordalRingNetwork as ChordalRingNetwork
-from .families.static import CompleteNetwork as CompleteNetwork
-from .families.static import LeisersonFatTreeNetwork as LeisersonFatTreeNetwork
-from .families.static import ShuffleExchangeNetwork as ShuffleExchangeNetwork
-from .families.static import ShuffleNearestNeighborNetwork as ShuffleNearestNeighborNetwork
-from .families.static import StarNetwork as StarNetwork
-from .families.static import TreeNetwork as TreeNetwork
 from .families.torus.torus_network import RingNetwork as RingNetwork
 from .families.torus.torus_network import TorusNetwork as TorusNetwork
 from .graphs.plans.multistage import multistage_plan as multistage_plan

@@ -11,8 +11,7 @@ import networkx as nx
 import pytest
 from long_runs import long
 from multicube.hdl import RingNetwork, TorusNetwork, build
-from multicube.hdl.families.chordal_ring_graph import ChordalRing
-from multicube.hdl.families.chordal_ring_routing import RoutedChordalRing
+from multicube.hdl.families.chordal_ring_graph import ChordalRing, RoutedChordalRing
 from multicube.hdl.families.complete_graph import Complete
 from multicube.hdl.families.leiserson_fat_tree_graph import LeisersonFatTree
 from multicube.hdl.families.perfect_shuffle_graph import (

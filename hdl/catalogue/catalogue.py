@@ -1,4 +1,4 @@
-"""The networks that the library can build, by name. Each network module names its families."""
+"""The networks that the library can build, by name."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,53 +8,33 @@ from typing import Any
 from ..fabric.checks import check_kind, nearest
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import Parameters, pairs
-from ..families import combining_network as combining
-from ..families import graph_network as graph
-from ..families import processor_memory_network as processor_memory
-from ..families import scalable, static
-from ..families.bus import bus_network as bus
-from ..families.clos import clos_network as rearrangeable
-from ..families.connection_machine import connection_machine_network as connection_machine
-from ..families.dcsh import dcsh_network as dcsh
-from ..families.deflection import deflection_network as deflection
-from ..families.hierarchical import hierarchical_network as hierarchical
-from ..families.hypercube import hypercube_network as hypercube
 from ..families.machines import PRESETS
-from ..families.multistage import crossbar_network as crossbar
-from ..families.multistage import delta_network as delta
-from ..families.multistage import multistage_network as multistage
-from ..families.multistage import stage_sequenced_network as stage_sequenced
-from ..families.single_stage import single_stage_network as single_stage
-from ..families.torus import torus_network as torus
-from ..networks.family import Family
+from ..networks.family import Family, GraphFamily, Group
 from ..networks.network import Network
 from ..networks.preset import Preset
+from .discovery import ENTRIES
+from .graph_networks import graph_network
 
 __all__ = ["FAMILIES", "build", "described", "find", "told"]
 
-_MODULES = (
-    multistage,
-    crossbar,
-    delta,
-    stage_sequenced,
-    combining,
-    processor_memory,
-    hypercube,
-    torus,
-    deflection,
-    scalable,
-    static,
-    single_stage,
-    rearrangeable,
-    bus,
-    hierarchical,
-    graph,
-    connection_machine,
-    dcsh,
-)
+
+def _completed(entry: Family | GraphFamily) -> Family:
+    """A family with the class of its networks."""
+    if isinstance(entry, Family):
+        return entry
+    return Family(
+        entry.name,
+        entry.description,
+        graph_network(entry.graph),
+        entry.group,
+        example=entry.example,
+        aliases=entry.aliases,
+        papers=entry.papers,
+    )
+
 
 _NETWORKS: dict[str, Family] = {
-    family.name: family for module in _MODULES for family in module.FAMILIES
+    entry.name: _completed(entry) for group in Group for entry in ENTRIES if entry.group is group
 }
 
 
@@ -64,8 +44,10 @@ def _of_preset(name: str, preset: Preset) -> Family:
         base,
         name=name,
         description=preset.description,
+        group=Group.MACHINES,
         example=preset.example,
         aliases=(),
+        papers=preset.papers,
         preset=preset,
     )
 
@@ -73,7 +55,7 @@ def _of_preset(name: str, preset: Preset) -> Family:
 FAMILIES: dict[str, Family] = _NETWORKS | {
     name: _of_preset(name, preset) for name, preset in PRESETS.items()
 }
-"""All families by name, with the presets last."""
+"""All families by name: by group, and the presets last."""
 
 
 def find(name: str) -> Family:

@@ -15,7 +15,7 @@ from ..graphs.address_hash import AddressHash
 from ..graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
 from ..graphs.plans.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
 from ..graphs.tags import MixedCode, TagScheme
-from ..networks.family import Family
+from ..networks.family import Family, Group
 from ..networks.flits import packet_length, parse_lengths
 from ..networks.memory_network import MemoryNetwork, Place, tag_bits
 from ..networks.network import Confinement, Readings, Window
@@ -364,6 +364,7 @@ FAMILIES = (
         "combining",
         "processors and memory: boxes combine requests for one word, fetch-and-add in the switches",
         CombiningNetwork,
+        Group.MEMORY,
         example={"ports": 4},
     ),
 )

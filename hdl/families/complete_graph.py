@@ -9,8 +9,9 @@ from ..fabric.parameters import integer
 from ..graphs.circle import circle_position
 from ..graphs.graph import Channel, Link
 from ..graphs.routing.relation import RoutedGraph
+from ..networks.family import GraphFamily, Group
 
-__all__ = ["Complete"]
+__all__ = ["FAMILIES", "Complete"]
 
 _MOST = 256
 """Most nodes. Each has a queue for each other one: 65,280 queues in all."""
@@ -66,3 +67,15 @@ class Complete(RoutedGraph):
     def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
         if node != destination:
             yield Channel(node, (destination - node) % self.nodes - 1)
+
+
+FAMILIES = (
+    GraphFamily(
+        "complete",
+        "a link between any two nodes",
+        Complete,
+        Group.STATIC,
+        example={"nodes": 4},
+        aliases=("completely-connected", "ccn"),
+    ),
+)

@@ -8,8 +8,9 @@ from ..fabric.parameters import integer
 from ..graphs.circle import circle_position
 from ..graphs.graph import Graph, Link
 from ..graphs.grid import cube_position
+from ..networks.family import GraphFamily, Group
 
-__all__ = ["CubeConnectedCycles"]
+__all__ = ["FAMILIES", "CubeConnectedCycles"]
 
 _UP, _DOWN, _ACROSS = 0, 1, 2
 """The ports of a node."""
@@ -61,3 +62,16 @@ class CubeConnectedCycles(Graph):
             yield Link(node, _UP, n * corner + (position + 1) % n, _DOWN)
             yield Link(node, _DOWN, n * corner + (position - 1) % n, _UP)
             yield Link(node, _ACROSS, n * (corner ^ 1 << position) + position, _ACROSS)
+
+
+FAMILIES = (
+    GraphFamily(
+        "cube-connected-cycles",
+        "a hypercube with a ring of n nodes at each corner; shortest paths in layers",
+        CubeConnectedCycles,
+        Group.LARGE,
+        example={"dimension": 2},
+        aliases=("ccc",),
+        papers=("preparata", "dandamudi"),
+    ),
+)

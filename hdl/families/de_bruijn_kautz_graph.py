@@ -9,8 +9,9 @@ from itertools import pairwise, product
 from ..fabric.parameters import integer
 from ..graphs.graph import Channel, Link
 from ..graphs.routing.relation import RoutedGraph
+from ..networks.family import GraphFamily, Group
 
-__all__ = ["DeBruijn", "Kautz", "ShiftGraph"]
+__all__ = ["FAMILIES", "DeBruijn", "Kautz", "ShiftGraph"]
 
 _Word = tuple[int, ...]
 
@@ -77,3 +78,21 @@ class DeBruijn(ShiftGraph):
     @cached_property
     def words(self) -> list[_Word]:
         return list(product(range(self.d), repeat=self.n))
+
+
+FAMILIES = (
+    GraphFamily(
+        "kautz",
+        "a Kautz graph of degree d and diameter n; shortest paths",
+        Kautz,
+        Group.LARGE,
+        papers=("kautz",),
+    ),
+    GraphFamily(
+        "de-bruijn",
+        "a de Bruijn graph of d^n nodes; shortest paths",
+        DeBruijn,
+        Group.LARGE,
+        papers=("de-bruijn",),
+    ),
+)

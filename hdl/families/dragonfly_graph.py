@@ -8,8 +8,9 @@ from math import cos, pi, sin
 from ..fabric.parameters import integer
 from ..graphs.graph import Channel, Link
 from ..graphs.routing.relation import RoutedGraph
+from ..networks.family import GraphFamily, Group
 
-__all__ = ["Dragonfly"]
+__all__ = ["FAMILIES", "Dragonfly"]
 
 
 @dataclass(frozen=True)
@@ -87,3 +88,15 @@ class Dragonfly(RoutedGraph):
             yield Channel(node, (gate - own) % a - 1, number)
         elif group != target:
             yield Channel(node, a - 1 + j)
+
+
+FAMILIES = (
+    GraphFamily(
+        "dragonfly",
+        "groups of a nodes, and a link between any two groups",
+        Dragonfly,
+        Group.LARGE,
+        example={"h": 1},
+        papers=("kim-dragonfly",),
+    ),
+)

@@ -8,8 +8,9 @@ from ..fabric.parameters import integer
 from ..graphs.graph import Channel, Link
 from ..graphs.grid import grid_position
 from ..graphs.routing.relation import RoutedGraph
+from ..networks.family import GraphFamily, Group
 
-__all__ = ["ExpressMesh"]
+__all__ = ["FAMILIES", "ExpressMesh"]
 
 
 @dataclass(frozen=True)
@@ -69,3 +70,15 @@ class ExpressMesh(RoutedGraph):
                 far = here % self.interval == 0 and abs(there - here) >= self.interval
                 yield Channel(node, 4 * i + 2 * far + (there < here))
                 return
+
+
+FAMILIES = (
+    GraphFamily(
+        "express-mesh",
+        "a mesh with express links over several nodes; dimensions in order",
+        ExpressMesh,
+        Group.TORI,
+        example={"k": 4, "interval": 3},
+        papers=("dally-express",),
+    ),
+)

@@ -8,8 +8,9 @@ from typing import Literal
 from ..fabric.parameters import integer, word
 from ..graphs.graph import Channel, Link
 from ..graphs.routing.relation import RoutedGraph
+from ..networks.family import GraphFamily, Group
 
-__all__ = ["FatTree"]
+__all__ = ["FAMILIES", "FatTree"]
 
 
 @dataclass(frozen=True)
@@ -83,3 +84,15 @@ class FatTree(RoutedGraph):
             yield from (Channel(node, self.k + up) for up in ups)
         elif level:
             yield Channel(node, target // self.k ** (level - 1) % self.k)
+
+
+FAMILIES = (
+    GraphFamily(
+        "fat-tree",
+        "a k-ary n-tree: up by any link, and then down",
+        FatTree,
+        Group.LARGE,
+        example={"k": 2, "n": 3},
+        papers=("petrini",),
+    ),
+)

@@ -11,7 +11,7 @@ from ..graphs.conversion import from_networkx, is_networkx
 from ..graphs.graph import Graph
 from ..graphs.routing.relation import Relation
 from ..networks.any_routing import AnyRoutingNetwork, AnyRoutingParameters
-from ..networks.family import Family
+from ..networks.family import Family, Group
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -82,4 +82,12 @@ class GraphNetwork(AnyRoutingNetwork):
         return given.read[1]
 
 
-FAMILIES = (Family("graph", "wormhole routers in a graph of one's own, from a file", GraphNetwork),)
+FAMILIES = (
+    Family(
+        "graph",
+        "wormhole routers in a graph of one's own, from a file",
+        GraphNetwork,
+        Group.GRAPHS,
+        papers=("schroeder", "skeie"),
+    ),
+)

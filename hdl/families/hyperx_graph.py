@@ -9,8 +9,9 @@ from ..fabric.parameters import integer
 from ..graphs.graph import Channel, Link
 from ..graphs.grid import grid_position
 from ..graphs.routing.relation import RoutedGraph
+from ..networks.family import GraphFamily, Group
 
-__all__ = ["HyperX"]
+__all__ = ["FAMILIES", "HyperX"]
 
 
 @dataclass(frozen=True)
@@ -76,3 +77,16 @@ class HyperX(RoutedGraph):
             if step := (target // self.k**i - node // self.k**i) % self.k:
                 yield Channel(node, (self.k - 1) * i + step - 1)
                 return
+
+
+FAMILIES = (
+    GraphFamily(
+        "hyperx",
+        "nodes that are all linked in each of n dimensions; dimensions in order",
+        HyperX,
+        Group.LARGE,
+        example={"k": 2, "n": 2},
+        aliases=("flattened-butterfly",),
+        papers=("ahn", "kim-butterfly"),
+    ),
+)

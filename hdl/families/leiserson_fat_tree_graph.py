@@ -10,8 +10,9 @@ from ..fabric.errors import InvalidValue
 from ..fabric.parameters import integer, word
 from ..graphs.graph import Channel, Link
 from ..graphs.routing.relation import RoutedGraph
+from ..networks.family import GraphFamily, Group
 
-__all__ = ["LeisersonFatTree"]
+__all__ = ["FAMILIES", "LeisersonFatTree"]
 
 _MOST_PORTS = 256
 """Most ports of a switch: its crossbar grows as their square."""
@@ -181,3 +182,15 @@ class LeisersonFatTree(RoutedGraph):
             return
         wires = range(capacity) if self.parallel == "any" else [destination % capacity]
         yield from (Channel(node, first + wire) for wire in wires)
+
+
+FAMILIES = (
+    GraphFamily(
+        "leiserson-fat-tree",
+        "a tree of switches, with more parallel links at higher levels",
+        LeisersonFatTree,
+        Group.LARGE,
+        example={"levels": 3},
+        papers=("leiserson", "stanfill"),
+    ),
+)

@@ -47,6 +47,7 @@ PRESETS: dict[str, Preset] = {
         cycle_ns=None,
         path_bits=1,
         source="VII-A",
+        papers=("batcher",),
     ),
     "cedar": Preset(
         "Cedar: 8 x 8 boxes of two buffers, packets of 64-bit words, a network each way, memory",
@@ -73,6 +74,7 @@ PRESETS: dict[str, Preset] = {
         cycle_ns=None,
         path_bits=16,
         source="VII-D",
+        papers=("adams-siegel",),
     ),
     # 128 ports are three stages of 4 x 4 boxes and one of 2 x 2 boxes; the paper does not say how.
     # The paper names checksums too, and further control bits, but no widths: they are left out.
@@ -126,6 +128,7 @@ PRESETS: dict[str, Preset] = {
         path_bits=32,
         source="VII-F",
         example={"ports": 4},
+        papers=("gottlieb",),
     ),
     # 512 processor/memory elements; the paper says how many share a port of the other network only.
     "rp3-combining": Preset(
@@ -144,6 +147,7 @@ PRESETS: dict[str, Preset] = {
         path_bits=32,
         source="VII-E",
         example={"ports": 4, "processors_per_port": 2},
+        papers=("pfister",),
     ),
     # The architectural design: "each port is connected to four PMEs".
     "rp3-design": Preset(
@@ -154,6 +158,7 @@ PRESETS: dict[str, Preset] = {
         path_bits=8,
         source="VII-E",
         example={"ports": 4, "radix": 2},
+        papers=("pfister",),
     ),
     # The prototype: "each PME has its own port".
     "rp3": Preset(
@@ -163,6 +168,7 @@ PRESETS: dict[str, Preset] = {
         cycle_ns=70,
         path_bits=8,
         source="VII-E",
+        papers=("pfister",),
     ),
 }
 """All presets by name. Parameters that the paper does not give have the network's defaults."""

@@ -10,8 +10,9 @@ from ..fabric.checks import check_field
 from ..fabric.parameters import integer
 from ..graphs.circle import circle_position
 from ..graphs.graph import Graph, Link
+from ..networks.family import GraphFamily, Group
 
-__all__ = ["PerfectShuffle", "ShuffleExchange", "ShuffleNearestNeighbor"]
+__all__ = ["FAMILIES", "PerfectShuffle", "ShuffleExchange", "ShuffleNearestNeighbor"]
 
 
 @dataclass(frozen=True)
@@ -119,3 +120,25 @@ class ShuffleExchange(PerfectShuffle):
 
     def further(self) -> Iterator[tuple[int, int, int, int]]:
         return ((node, 2, node + 1, 2) for node in range(0, self.nodes, 2))
+
+
+FAMILIES = (
+    GraphFamily(
+        "psnn",
+        "perfect shuffle nearest neighbor: two-way shuffle links, and a two-way ring",
+        ShuffleNearestNeighbor,
+        Group.STATIC,
+        example={"n": 3},
+        aliases=("shuffle-nearest-neighbor",),
+        papers=("stone",),
+    ),
+    GraphFamily(
+        "pse",
+        "perfect shuffle exchange: two-way shuffle links, and those of the last bit",
+        ShuffleExchange,
+        Group.STATIC,
+        example={"n": 3},
+        aliases=("shuffle-exchange",),
+        papers=("stone",),
+    ),
+)

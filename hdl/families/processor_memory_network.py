@@ -11,7 +11,7 @@ from ..fabric.layout import Layout
 from ..fabric.parameters import Parameters, integer, text, word
 from ..graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
 from ..graphs.tags import TagScheme
-from ..networks.family import Family
+from ..networks.family import Family, Group
 from ..networks.memory_network import MemoryNetwork, tag_bits
 from ..networks.stage_columns import place_columns
 from ..networks.stage_layout import Part, plan_path, stage_layout
@@ -184,6 +184,7 @@ FAMILIES = (
         "processor-memory",
         "processors and memory modules, joined by one network of wormhole boxes each way",
         ProcessorMemoryNetwork,
+        Group.MEMORY,
         example={"ports": 4},
     ),
 )

@@ -8,8 +8,9 @@ from ..fabric.parameters import integer
 from ..graphs.circle import circle_position
 from ..graphs.graph import Channel, Link
 from ..graphs.routing.relation import RoutedGraph
+from ..networks.family import GraphFamily, Group
 
-__all__ = ["Star"]
+__all__ = ["FAMILIES", "Star"]
 
 _MOST = 256
 """Most nodes. The centre has a crossbar as wide, with N^2 crosspoints."""
@@ -66,3 +67,14 @@ class Star(RoutedGraph):
     def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
         if node != destination:
             yield Channel(node, 0 if node else destination - 1)
+
+
+FAMILIES = (
+    GraphFamily(
+        "star",
+        "a node in the centre that all others are linked to",
+        Star,
+        Group.STATIC,
+        example={"nodes": 5},
+    ),
+)

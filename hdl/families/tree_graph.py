@@ -8,8 +8,9 @@ from ..fabric.checks import check_field
 from ..fabric.parameters import integer
 from ..graphs.graph import Channel, Link
 from ..graphs.routing.relation import RoutedGraph
+from ..networks.family import GraphFamily, Group
 
-__all__ = ["Tree"]
+__all__ = ["FAMILIES", "Tree"]
 
 _MOST_NODES = 2**16
 _MOST_BRANCHING = 64
@@ -117,3 +118,10 @@ class Tree(RoutedGraph):
             yield Channel(node, 0)
         elif destination != node:
             yield Channel(node, self._port(node, child))
+
+
+FAMILIES = (
+    GraphFamily(
+        "tree", "nodes in a tree, each with a terminal", Tree, Group.STATIC, example={"nodes": 7}
+    ),
+)

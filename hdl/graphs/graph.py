@@ -170,6 +170,11 @@ class Graph(ABC):
         """
         return ""
 
+    def routed(self) -> "Graph":
+        """The graph with a routing of its own (a `RoutedGraph`), if it has one at its sizes only;
+        else itself."""
+        return self
+
     @property
     def bisection(self) -> int | None:
         """Links between two halves of the nodes, both directions counted, if that is known."""

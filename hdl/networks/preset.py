@@ -62,6 +62,8 @@ class Preset:
         Section of the paper.
     example : dict[str, Any]
         Parameters of a small network of its kind; see `Family`.
+    papers : tuple[str, ...]
+        As in `Family`.
     """
 
     description: str
@@ -73,3 +75,4 @@ class Preset:
     bandwidths: tuple[Figure, ...] = field(default_factory=tuple)
     source: str = ""
     example: dict[str, Any] = field(default_factory=lambda: {"ports": 8})
+    papers: tuple[str, ...] = ()

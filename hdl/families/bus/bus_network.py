@@ -4,7 +4,7 @@
 from ...fabric.diagram import Node, Terminal
 from ...fabric.fabric import Pin
 from ...fabric.layout import Layout
-from ...networks.family import Family
+from ...networks.family import Family, Group
 from ...networks.routed import RoutedNetwork
 from .bus_graph import Bus
 from .bus_router import BusLogic
@@ -55,4 +55,8 @@ class BusNetwork(RoutedNetwork):
         return Layout(nodes, terminals, unit=1.25)
 
 
-FAMILIES = (Family("bus", "a shared bus with an arbiter: one flit per cycle in all", BusNetwork),)
+FAMILIES = (
+    Family(
+        "bus", "a shared bus with an arbiter: one flit per cycle in all", BusNetwork, Group.CLOS
+    ),
+)

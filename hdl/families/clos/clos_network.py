@@ -3,7 +3,7 @@
 
 from ...graphs.permutations import Permutation
 from ...graphs.schedules.looping import BoxSettings
-from ...networks.family import Family
+from ...networks.family import Family, Group
 from ...networks.routed import RoutedNetwork
 from .benes_graph import Benes
 from .clos_graph import Clos
@@ -47,11 +47,15 @@ FAMILIES = (
         "clos",
         "a Clos network of three stages: by any free middle box",
         ClosNetwork,
+        Group.CLOS,
         example={"n": 2, "r": 4},
+        papers=("clos",),
     ),
     Family(
         "benes",
         "a Benes network of 2 log N - 1 stages of 2 x 2 boxes: any way through the first ones",
         BenesNetwork,
+        Group.CLOS,
+        papers=("benes",),
     ),
 )

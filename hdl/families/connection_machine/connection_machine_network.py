@@ -14,7 +14,7 @@ from ...fabric.payload_shape import payload_shape
 from ...fabric.wires import Lane
 from ...graphs.grid import cube_position
 from ...links.packet import Packet
-from ...networks.family import Family
+from ...networks.family import Family, Group
 from ...networks.graph_layout import cells_layout
 from ...networks.network import LinkCounts, PacketNetwork, Readings, Terminals, Window
 from ...operations.folds import FOLDS
@@ -238,6 +238,7 @@ FAMILIES = (
         "a hypercube whose routers inject, route, buffer, refer and deliver; 2^n nodes of "
         "processors",
         ConnectionMachine,
+        Group.HYPERCUBES,
         example={"n": 3},
     ),
 )

@@ -12,7 +12,7 @@ from ...fabric.layout import Layout
 from ...fabric.parameters import Parameters, integer
 from ...fabric.payload_shape import payload_shape
 from ...links.packet import Packet
-from ...networks.family import Family
+from ...networks.family import Family, Group
 from ...networks.flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
 from ...networks.network import LinkCounts, PacketNetwork, Terminals, Theory
 from ...switch.rules import check_room
@@ -187,6 +187,7 @@ FAMILIES = (
         "dcsh",
         "hypermesh: each node owns a channel in each of its clusters; all others there receive it",
         DCSHNetwork,
+        Group.HYPERMESHES,
         example={"k": 3},
         aliases=("hypermesh",),
     ),

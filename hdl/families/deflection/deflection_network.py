@@ -14,7 +14,7 @@ from ...fabric.parameters import Parameters, integer
 from ...fabric.payload_shape import payload_shape
 from ...fabric.wires import Lane
 from ...links.packet import Packet
-from ...networks.family import Family
+from ...networks.family import Family, Group
 from ...networks.graph_layout import graph_layout
 from ...networks.network import LinkCounts, PacketNetwork, Readings, Terminals, Window
 from ..torus.torus_graph import Torus
@@ -162,6 +162,7 @@ FAMILIES = (
         "deflection",
         "a torus of one-way rings without queues, which deflects packets that meet (Hoplite)",
         DeflectionTorus,
+        Group.DEFLECTION,
         example={"k": 3},
         aliases=("hoplite",),
     ),

@@ -8,7 +8,7 @@ from ...fabric.errors import InvalidValue
 from ...fabric.parameters import fixed, integer, pairs, text
 from ...graphs.routing.relation import Relation
 from ...networks.any_routing import AnyRoutingNetwork, AnyRoutingParameters
-from ...networks.family import Family
+from ...networks.family import Family, Group
 from ...networks.routed import RoutedNetwork
 from ...networks.router_parameters import RouterParameters
 from .hierarchical_graph import Hierarchical
@@ -210,6 +210,7 @@ FAMILIES = (
         "hierarchical",
         "clusters of one network, joined by another: any networks of nodes and links",
         HierarchicalNetwork,
+        Group.HIERARCHIES,
         example={"level1": "hypercube:n=2", "level2": "torus:k=3,n=1"},
     ),
     *(
@@ -217,6 +218,7 @@ FAMILIES = (
             name,
             f"{below}, joined by {above}",
             TwoLevelNetwork,
+            Group.HIERARCHIES,
             {"networks": name},
             _SMALL,
         )
@@ -231,6 +233,7 @@ FAMILIES = (
         "bh-ccc",
         "hypercubes, joined by cube-connected cycles",
         CyclesNetwork,
+        Group.HIERARCHIES,
         example={"cluster": 1, "cycles": 2},
     ),
 )

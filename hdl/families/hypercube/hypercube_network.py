@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Hypercubes of wormhole routers."""
 
-from ...networks.family import Family
+from ...networks.family import Family, Group
 from ...networks.routed import RoutedNetwork
 from .hypercube_graph import RoutedHypercube
 from .hypercube_router import HypercubeLogic
@@ -38,6 +38,7 @@ FAMILIES = (
         "hypercube",
         "wormhole routers in n dimensions; routing=ecube (dimensions in order), pcube or adaptive",
         HypercubeNetwork,
+        Group.HYPERCUBES,
         example={"n": 3},
     ),
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...fabric.parameters import fixed, integer, word
-from ...networks.family import Family
+from ...networks.family import Family, Group
 from .multistage_network import MultistageNetwork
 from .multistage_parameters import MultistageParameters
 from .switching import SWITCHES
@@ -47,4 +47,6 @@ class CrossbarNetwork(MultistageNetwork):
         self.family = "crossbar"
 
 
-FAMILIES = (Family("crossbar", "one box that joins all terminals", CrossbarNetwork),)
+FAMILIES = (
+    Family("crossbar", "one box that joins all terminals", CrossbarNetwork, Group.RECTANGULAR),
+)

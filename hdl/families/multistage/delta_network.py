@@ -13,7 +13,7 @@ from ...fabric.parameters import fixed, integer, word
 from ...graphs.plans.multistage import PLANS, MultistagePlan, delta_plan, parse_radices
 from ...graphs.tags import Routing
 from ...links.packet import Packet
-from ...networks.family import Family
+from ...networks.family import Family, Group
 from ...networks.network import Confinement, Theory
 from ...terminals.parity import Granularity
 from .multistage_network import MultistageNetwork
@@ -246,6 +246,18 @@ class SwBanyanNetwork(_RectangularNetwork):
 
 
 FAMILIES = (
-    Family("delta", "stages of a x b boxes between a^n sources and b^n sinks", DeltaNetwork),
-    Family("sw-banyan", "fanout F and spread S: F^L bases, S^L apexes", SwBanyanNetwork),
+    Family(
+        "delta",
+        "stages of a x b boxes between a^n sources and b^n sinks",
+        DeltaNetwork,
+        Group.RECTANGULAR,
+        papers=("patel",),
+    ),
+    Family(
+        "sw-banyan",
+        "fanout F and spread S: F^L bases, S^L apexes",
+        SwBanyanNetwork,
+        Group.RECTANGULAR,
+        papers=("goke-lipovski",),
+    ),
 )

@@ -16,7 +16,7 @@ from ...graphs.plans.extra_stage import (
 from ...graphs.plans.multistage import ALIASES, PLANS, MultistagePlan
 from ...links.circuit_link import CircuitLink
 from ...links.packet import Packet
-from ...networks.family import Family
+from ...networks.family import Family, Group
 from ...networks.network import LinkCounts, PacketNetwork, Terminals, Theory
 from ...networks.stage_columns import place_columns
 from ...networks.stage_layout import Part, stage_layout
@@ -291,13 +291,23 @@ class MultistageNetwork(PacketNetwork):
         ]
 
 
+_PAPERS: dict[str, tuple[str, ...]] = {
+    "omega": ("lawrie",),
+    "baseline": ("wu-feng",),
+    "indirect-cube": ("pease",),
+    "flip": ("batcher",),
+}
+"""Where a wiring is from; see `Family.papers`."""
+
 FAMILIES = tuple(
     Family(
         name,
         description,
         MultistageNetwork,
+        Group.MULTISTAGE,
         {"wiring": name},
         aliases=tuple(alias for alias, plan in ALIASES.items() if plan == name),
+        papers=_PAPERS.get(name, ()),
     )
     for name, (_, description) in PLANS.items()
 )

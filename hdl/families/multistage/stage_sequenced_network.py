@@ -14,7 +14,7 @@ from ...fabric.parameters import Parameters, integer, word
 from ...fabric.payload_shape import payload_shape
 from ...graphs.plans.multistage import PLANS, multistage_plan
 from ...links.packet import Packet
-from ...networks.family import Family
+from ...networks.family import Family, Group
 from ...networks.network import PacketNetwork, Terminals
 from ...networks.stage_layout import Part, stage_layout
 from ...primitives.arrival_queue import ArrivalQueue
@@ -306,6 +306,7 @@ FAMILIES = (
         "stage-sequenced",
         "one control per stage; a sequencer sets one permutation after the other",
         StageSequencedNetwork,
+        Group.CENTRAL,
         example={"ports": 8},
     ),
 )

@@ -6,7 +6,7 @@ from functools import partial
 from ...fabric.fabric import CellType
 from ...graphs.partitions import Partition
 from ...networks.any_routing import AnyRoutingNetwork
-from ...networks.family import Family
+from ...networks.family import Family, Group
 from ...networks.network import Confinement
 from .loop_partition_interface import LoopPartitionInterface
 from .loop_partitions import LoopPartition
@@ -70,6 +70,7 @@ FAMILIES = (
         "man-yo",
         "a multistage cube closed to rings: its boxes are nodes with a terminal each; one-way",
         ManYoNetwork,
+        Group.SINGLE_STAGE,
         example={"stages": 3},
         aliases=("cbar", "hcsn"),
     ),
@@ -77,6 +78,7 @@ FAMILIES = (
         "lssn",
         "the same with two terminals at each node; one-way",
         LoopSwitchingNetwork,
+        Group.SINGLE_STAGE,
         example={"stages": 2},
         aliases=("loop-structured-switching-network",),
     ),
@@ -84,6 +86,7 @@ FAMILIES = (
         "lambda",
         "a multistage cube closed to rings: its boxes are nodes with a terminal each; two-way",
         LambdaNetwork,
+        Group.SINGLE_STAGE,
         example={"stages": 3},
     ),
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...fabric.parameters import integer
-from ...networks.family import Family
+from ...networks.family import Family, Group
 from ...networks.routed import RoutedNetwork
 from .torus_graph import Torus
 from .torus_router import TorusLogic
@@ -79,14 +79,23 @@ FAMILIES = (
         "torus",
         "wormhole routers in n rings each, with links in both directions; dimensions in order",
         TorusNetwork,
+        Group.TORI,
         example={"k": 3},
         aliases=("hypertorus", "nearest-neighbor"),
     ),
-    Family("mesh", "a torus without wrap-around links", TorusNetwork, {"wrap": False}, {"k": 3}),
+    Family(
+        "mesh",
+        "a torus without wrap-around links",
+        TorusNetwork,
+        Group.TORI,
+        {"wrap": False},
+        {"k": 3},
+    ),
     Family(
         "ring",
         "a torus of one-way rings (n=1: a single ring); directions=2: two-way",
         RingNetwork,
+        Group.TORI,
         example={"k": 3},
     ),
 )
