@@ -28,7 +28,7 @@ from multicube.hdl.primitives.xoroshiro import Xoroshiro128
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run.run import Run
 from multicube.sim.run.simulation import simulate
-from multicube.sim.theory.multistage_cube import unbuffered_throughput
+from multicube.sim.theory.unbuffered_bandwidth import unbuffered_throughput
 from multicube.sim.workload.traffic import pattern
 from refusals import refusals
 from scipy.stats import t as student

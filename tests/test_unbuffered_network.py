@@ -12,7 +12,7 @@ from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.sim import simulate
 from multicube.sim.measure.result import Result
-from multicube.sim.theory.multistage_cube import (
+from multicube.sim.theory.unbuffered_bandwidth import (
     attempts,
     attempts_by_recurrence,
     crossbar_throughput,

@@ -14,7 +14,7 @@ from multicube.hdl.bench import sink as sink_module
 from multicube.hdl.bench.instruments import record_latency
 from multicube.hdl.families.multistage.multistage_network import MultistageNetwork
 from multicube.sim import Result, Trace, TracePacket, simulate
-from multicube.sim.theory.multistage_cube import (
+from multicube.sim.theory.buffered_delay import (
     buffered_delay,
     first_stage_waiting,
     later_stage_waiting,

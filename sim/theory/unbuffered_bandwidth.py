@@ -1,10 +1,9 @@
-"""The paper's analysis of multistage cube networks (Siegel et al. 1989, section VI).
+"""The throughput of unbuffered multistage networks: recurrence (1) and Fig. 9 (Siegel et al., VI).
 
 Every function is for uniform traffic, where each packet goes to any output with equal
-probability. p is the load in packets per terminal per cycle, k the radix of the switches, and
-c the length of a packet in cycles. Waiting times and delays are in cycles. Where k may be several
-numbers, they are the radices of the stages, in the order in which a packet meets them. For
-unbuffered networks a pair (a, b) among them stands for boxes of a inputs and b outputs.
+probability. p is the load in packets per terminal per cycle, k the radix of the switches. Where k
+may be several numbers, they are the radices of the stages, in the order in which a packet meets
+them. A pair (a, b) among them stands for boxes of a inputs and b outputs.
 """
 
 import math
@@ -16,18 +15,16 @@ from ...hdl.fabric.checks import check_integer
 from ...hdl.fabric.errors import InvalidValue
 
 __all__ = [
+    "Radix",
     "attempts",
     "attempts_by_recurrence",
-    "buffered_delay",
     "crossbar_throughput",
     "dilated_stages",
     "dilated_throughput",
+    "each_radix",
     "enhanced_throughput",
-    "first_stage_waiting",
-    "later_stage_waiting",
     "replicated_throughput",
     "returned_rate",
-    "serial_delay",
     "sinks_per_source",
     "survival",
     "unbuffered_bandwidth_limit",
@@ -37,11 +34,9 @@ __all__ = [
 ]
 
 
-def _check_load(p: float, c: float = 1) -> None:
+def _check_load(p: float) -> None:
     if not 0 <= p <= 1:
         raise InvalidValue(f"Load p must be from 0 to 1, not {p}")
-    if c * p >= 1 and c > 0:
-        raise InvalidValue(f"Traffic intensity c*p must be below 1, not {c * p}")
 
 
 Radix = int | Sequence[int]
@@ -56,7 +51,7 @@ Boxes = int | Sequence[Shape]
 _Each = TypeVar("_Each", int, Shape)
 
 
-def _radices(k: int | Sequence[_Each], stages: int) -> tuple[int | _Each, ...]:
+def each_radix(k: int | Sequence[_Each], stages: int) -> tuple[int | _Each, ...]:
     """The radix of each stage; ValueError if there are not as many as stages."""
     if not isinstance(k, Sequence):
         return (k,) * stages
@@ -76,80 +71,6 @@ def sinks_per_source(k: Boxes) -> float:
     return math.prod(outputs / inputs for inputs, outputs in sides)
 
 
-def first_stage_waiting(p: float, k: int, c: float = 1) -> float:
-    """Mean waiting time at a queue of the first stage, eq. (3): (c - 1/k) c p / 2 (1 - c p).
-
-    Exact for unlimited output queues that get each packet in one cycle. For k = 1 it is the waiting
-    of packets in a source that sends one flit per cycle.
-
-    Raises
-    ------
-    ValueError
-        If c p, the traffic intensity, is not from 0 to below 1.
-    """
-    _check_load(p, c)
-    return (c - 1 / k) * c * p / (2 * (1 - c * p))
-
-
-def later_stage_waiting(p: float, k: int, c: float = 1) -> float:
-    """Mean waiting time at a queue of a later stage.
-
-    It is (1 + 4 c p / 5 k) c (1 - 1/k) c p / 2 (1 - c p): the approximation below eq. (3), which
-    prints (c - 1/k) in the place of c (1 - 1/k). For c = 1 both are the same. For c > 1 the printed
-    one is too high, for large c by the factor k / (k - 1). It is probably a misprint: the two parts
-    of eq. (3) are
-
-        (c - 1/k) = c (1 - 1/k) + (c - 1) / k.
-
-    The first is the waiting for packets of the other k - 1 inputs. The second is the waiting for
-    packets of the same input that came fewer than c cycles ago (1/k of what eq. (3) gives for
-    k = 1). In a later stage there are none, since a line takes c cycles to bring a packet. What
-    remains is c times the waiting of single packets at the same traffic c p, as if cycles were c
-    times longer.
-
-    It is the limit for a stage deep in the network: packets that leave earlier stages are not
-    independent, and wait for each other longer. A queueing model of the network
-    (tests/test_statistics.py, c = 1) shows its accuracy. Deep in the network and at loads up to 0.7
-    the formula is too high by at most 1.3 % for k = 2 and 2.6 % for k = 4. The second stage has
-    about 0.6 (k = 2) or 0.7 (k = 4) of the excess over the first, so for few stages the sum is up
-    to 5 % too large, and the latency up to 2 %. For c from 2 to 16 and c p up to 0.7 it is within
-    5 % in every stage (tests/test_long_packets.py).
-    """
-    _check_load(p, c)
-    return (1 + 4 * c * p / (5 * k)) * c * (1 - 1 / k) * c * p / (2 * (1 - c * p))
-
-
-def buffered_delay(
-    p: float, k: Radix, stages: int, c: float = 1, *, cut_through: bool = True
-) -> float:
-    """Mean delay through a network of output-queued switches (VI-D).
-
-    The sum of the waiting times at all stages and the service time, which is `stages` + c - 1
-    cycles with cut-through, and `stages` times c with store-and-forward. For c = 1 they are equal.
-    As in the paper, a source puts a whole packet into the first switch in one cycle.
-    """
-    first, *later = _radices(k, stages)
-    waiting = first_stage_waiting(p, first, c)
-    waiting += sum(later_stage_waiting(p, radix, c) for radix in later)
-    return waiting + (stages + c - 1 if cut_through else stages * c)
-
-
-def serial_delay(
-    p: float, k: Radix, stages: int, c: float = 1, *, cut_through: bool = True
-) -> float:
-    """Mean latency if a source sends one flit per cycle, as hardware does.
-
-    Packets wait in the source until those before them are sent: by eq. (3) with k = 1, which is
-    exact. So the first stage, like the others, gets packets from lines that bring one flit per
-    cycle, and if c > 1 the waiting is that of a later stage. For c = 1 it is `buffered_delay`.
-    """
-    if c == 1:
-        return buffered_delay(p, k, stages)
-    waiting = sum(later_stage_waiting(p, radix, c) for radix in _radices(k, stages))
-    service = stages + c - 1 if cut_through else stages * c
-    return first_stage_waiting(p, 1, c) + waiting + service
-
-
 def unbuffered_stages(p: float, k: Boxes) -> Iterator[float]:
     """Packets on a line after stage 1, 2, ... of an unbuffered network: recurrence (1).
 
@@ -157,8 +78,7 @@ def unbuffered_stages(p: float, k: Boxes) -> Iterator[float]:
     conflicting packets are dropped. With boxes of a inputs and b outputs it is Patel's recurrence
     p_i = 1 - (1 - p_(i-1) / b)^a.
     """
-    if not 0 <= p <= 1:
-        raise InvalidValue(f"Load p must be from 0 to 1, not {p}")
+    _check_load(p)
     for inputs, outputs in map(_sides, k if isinstance(k, Sequence) else repeat(k)):
         p = 1 - (1 - p / outputs) ** inputs
         yield p
@@ -170,13 +90,12 @@ def unbuffered_throughput(p: float, k: Boxes, stages: int) -> float:
     If there are not as many sinks as sources: p is the load per source, and this the throughput per
     sink. `sinks_per_source` times it is the throughput per source.
     """
-    return [p, *unbuffered_stages(p, _radices(k, stages))][-1]
+    return [p, *unbuffered_stages(p, each_radix(k, stages))][-1]
 
 
 def unbuffered_throughput_approximation(p: float, k: int, stages: int) -> float:
     """The closed form (2), an upper bound of (1): 1 / ((k - 1) i / 2 k + 1 / p)."""
-    if not 0 <= p <= 1:
-        raise InvalidValue(f"Load p must be from 0 to 1, not {p}")
+    _check_load(p)
     return 1 / ((k - 1) * stages / (2 * k) + 1 / p) if p else 0.0
 
 
@@ -248,11 +167,11 @@ def dilated_throughput(
         If p is not from 0 to 1, `terminal_links` is not from 1 to `dilation`, or another number is
         too small.
     """
-    _check_load(p, 0)
+    _check_load(p)
     stages = check_integer("Stages", stages, 1)
     sides = [
         (check_integer("Radix", inputs, 2), check_integer("Radix", outputs, 2))
-        for inputs, outputs in map(_sides, _radices(k, stages))
+        for inputs, outputs in map(_sides, each_radix(k, stages))
     ]
     dilation = check_integer("Dilation", dilation, 1)
     terminal_links = check_integer("Links of a terminal", terminal_links, 1, dilation)
@@ -267,7 +186,7 @@ def dilated_stages(p: float, k: int, dilation: int) -> Iterator[float]:
 
     The recurrence of `dilated_throughput`, where the terminals have `dilation` links.
     """
-    _check_load(p, 0)
+    _check_load(p)
     bundle = [1 - p, p]
     while True:
         bundle = _behind(bundle, (k, k), dilation)
@@ -300,13 +219,13 @@ def replicated_throughput(p: float, k: Radix, stages: int, copies: int) -> float
     TypeError, ValueError
         If p is not from 0 to 1, or `copies` is not at least 1.
     """
-    _check_load(p, 0)
+    _check_load(p)
     copies = check_integer("Copies", copies, 1)
     return 1 - (1 - unbuffered_throughput(p / copies, k, stages)) ** copies
 
 
 def _check_stable(p: float, k: int, stages: int) -> None:
-    _check_load(p, 0)
+    _check_load(p)
     limit = unbuffered_bandwidth_limit(k, stages)
     if p >= limit:
         raise InvalidValue(
@@ -376,7 +295,7 @@ def attempts_by_recurrence(
     ValueError
         If p is negative, or above the throughput of the network at load 1.
     """
-    _check_load(p, 0)
+    _check_load(p)
     size = (k, stages, dilation, copies)
     limit = enhanced_throughput(1, *size)
     if p > limit:
