@@ -14,7 +14,7 @@ TOOLS := $(VENV)/installed-tools
 SITE_TOOLS := $(VENV)/installed-site-tools
 COVERAGE := $(BIN)/python -m coverage
 FOLDERS := hdl sim boards
-SURFACE := $(notdir $(wildcard sim/multicube/*.py))
+SURFACE := $(notdir $(wildcard sim/multicube/*.py*))
 LINKS := $(FOLDERS:%=build/types/multicube/%) $(SURFACE:%=build/types/multicube/%)
 
 .PHONY: demo test test-long fuzz nightly coverage mutants bench bench-others boards docs docs-data lint imports types clean

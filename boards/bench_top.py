@@ -14,7 +14,7 @@ from ..hdl.bench import SourcePlan, bench_for
 from ..hdl.fabric.checks import check_field
 from ..hdl.fabric.errors import InvalidValue
 from ..hdl.fabric.fabric import Cell, CellType, Fabric, Leaf, Pin
-from ..hdl.networks import Network
+from ..hdl.networks.network import Network
 from ..sim.run.run import Run
 from ..sim.workload.traffic import pattern
 from .command_port import ADDRESS_BITS, CommandPort, strap_words

@@ -13,7 +13,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..hdl.fabric.fabric import Cell, CellType, Fabric, Pin
-from ..sim.engines.selection import open_engines
+from ..sim.engines.engine_selection import open_engines
 from .bench_top import BoardBench
 from .uart import UARTReceiver, UARTTransmitter
 

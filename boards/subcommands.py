@@ -14,7 +14,7 @@ from rich.table import Table
 
 from ..hdl.fabric.errors import InvalidValue
 from ..hdl.support.output_file import check_output, whole_file
-from ..sim.command.words import (
+from ..sim.command.shared_arguments import (
     INTERRUPTED,
     engine_option,
     network_arguments,
@@ -24,11 +24,11 @@ from ..sim.command.words import (
 from .protocol import BAUD
 
 if TYPE_CHECKING:
-    from ..hdl.networks import Network
+    from ..hdl.networks.network import Network
     from ..sim.measure.result import Result
     from ..sim.run.run import Run
     from .bench_top import Instruments
-    from .build import Build
+    from .bitstream import Build
 
 __all__ = ["build", "list_", "run", "simulate"]
 
@@ -130,7 +130,7 @@ def build(
 ) -> None:
     """Build a network with its test bench for a board."""
     from .bench_top import BoardBench
-    from .build import build_board, write_plan
+    from .bitstream import build_board, write_plan
     from .platforms import find_board
 
     target = find_board(name)
@@ -205,7 +205,7 @@ def run(
     **given: Any,
 ) -> None:
     """Run the network on a board at a serial PORT, and report the results."""
-    from ..sim.command.tables import print_result
+    from ..sim.command.printed_tables import print_result
     from ..sim.run.run import Run
     from ..sim.workload.traffic import pattern
 

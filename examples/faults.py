@@ -19,14 +19,13 @@ from statistics import fmean, stdev
 
 import click
 from matplotlib.figure import Figure
-from multicube.hdl import GraphNetwork, build
+from multicube.hdl import GraphNetwork, MultistageNetwork, PacketNetwork, build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.fabric.fabric import Pin
-from multicube.hdl.graphs.families.torus import Torus
+from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.plans.extra_stage import ExtraStagePlan, Fault
 from multicube.hdl.graphs.routing.rewritable import Rewritable
 from multicube.hdl.graphs.routing.up_down import UpDown
-from multicube.hdl.networks import MultistageNetwork, PacketNetwork
 from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.sim import pattern
 from multicube.sim.engines.compiled import CompiledEngine

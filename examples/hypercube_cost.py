@@ -11,11 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from multicube.hdl import HypercubeNetwork
 from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.networks import HypercubeNetwork
-from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.hdl.routers.connection_machine import HypercubeNode, Slot
+from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
+from multicube.hdl.families.connection_machine.hypercube_node import HypercubeNode
+from multicube.hdl.families.connection_machine.message import Slot
 from multicube.sim.synthesis import Storage, cost_command
 
 PAYLOAD = 16

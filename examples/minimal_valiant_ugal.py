@@ -15,7 +15,7 @@ import click
 import numpy as np
 from matplotlib.figure import Figure
 from multicube.hdl import GraphNetwork, build
-from multicube.hdl.graphs.families.torus import Torus
+from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.routing.relation import Relation
 from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.sim import Run, pattern, simulate_runs

@@ -18,7 +18,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 from amaranth.sim import Simulator
 from multicube.hdl import build
-from multicube.hdl.networks import WishboneNetwork
+from multicube.hdl.networks.buses import WishboneNetwork
 
 try:
     from amaranth_soc import wishbone

@@ -14,22 +14,22 @@ from typing import Any
 
 import pytest
 from long_runs import long
+from multicube.hdl import Network, build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.bench.twin import OnBench, with_twin
+from multicube.hdl.catalogue.catalogue import FAMILIES
 from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.export.verilog_names import net_name, port_name
 from multicube.hdl.fabric.fabric import Pin
-from multicube.hdl.networks import Network, build
-from multicube.hdl.networks.catalogue import FAMILIES
 from multicube.sim import Run, pattern, simulate
 from multicube.sim.command import main
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.engines.verilator import VerilatorMissing, _verilator
 from multicube.sim.measure.activity import Activity, Energy, TypeActivity
-from multicube.sim.run.activity import ActivityWatch
+from multicube.sim.run.activity_watch import ActivityWatch
 from multicube.sim.run.observers import Observed
-from multicube.sim.run.rerun import Record, rerun
+from multicube.sim.run.recorded_runs import Record, rerun
 
 Counts = dict[tuple[str, ...], tuple[int, int, int]]
 """T0, T1 and TC of each bit, by instance and name."""

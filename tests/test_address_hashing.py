@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl import build, write_verilog
+from multicube.hdl import CombiningNetwork, build, write_verilog
 from multicube.hdl.graphs.address_hash import AddressHash
 from multicube.hdl.links.memory_link import MemoryLink
-from multicube.hdl.networks import CombiningNetwork
 from multicube.hdl.terminals.address_hasher import AddressHasher
 from multicube.sim import Request, run_programs
 from multicube.sim import simulate as measure

@@ -15,10 +15,9 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from long_runs import long
-from multicube.hdl import write_verilog
+from multicube.hdl import GraphNetwork, write_verilog
 from multicube.hdl.graphs.routing.algorithms import ALGORITHMS
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import GraphNetwork
 from multicube.hdl.routers.detour import RandomDetour, detoured
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 

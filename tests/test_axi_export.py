@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 from command_line import exit_status
-from multicube.hdl import build
+from multicube.hdl import AXI_CLOCK, AxiStreamNetwork, PacketNetwork, build
 from multicube.hdl.export.verilog import Clock, port_list, verilog_text, write_verilog
 from multicube.hdl.fabric.fabric import CellType, Fabric, Pin
-from multicube.hdl.networks import AXI_CLOCK, AxiStreamNetwork, PacketNetwork
 from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.hdl.primitives.round_robin import RoundRobin
 from multicube.sim.engines.compiled.netlist import lower

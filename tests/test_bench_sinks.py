@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import pytest
 from amaranth.hdl import Cat, Const
+from multicube.hdl import MultistageNetwork
 from multicube.hdl.bench import Sink
 from multicube.hdl.bench.instruments import EventMeter
 from multicube.hdl.bench.stamp import Stamp, stamp_for
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.graphs.tags import TagScheme
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import MultistageNetwork
 
 # Defects of a packet of four flits, as changes of (index in the sequence: changed fields); the
 # flits that are not as they should be, and packets that the sink counts.

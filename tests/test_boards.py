@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from long_runs import long
-from multicube.boards import build as builds
+from multicube.boards import bitstream as builds
 from multicube.boards.bench_top import BoardBench, Instruments
 from multicube.boards.host import BoardEngine, BoardError, Line, open_line
 from multicube.boards.platforms import BOARDS, find_board
@@ -27,9 +27,8 @@ from multicube.boards.protocol import (
     frame,
 )
 from multicube.boards.simulated import SimulatedBoard
-from multicube.hdl import build
+from multicube.hdl import Network, build
 from multicube.hdl.fabric.fabric import Pin
-from multicube.hdl.networks import Network
 from multicube.sim import Run, pattern, simulate
 from multicube.sim.measure.result import Latency, Result
 from multicube.sim.run.simulation import run_bench

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from multicube.boards.bench_top import BoardBench, Instruments
-from multicube.boards.build import write_plan
+from multicube.boards.bitstream import write_plan
 from multicube.boards.host import BoardEngine, Line, open_line
 from multicube.boards.platforms import find_board
 from multicube.boards.protocol import BAUD

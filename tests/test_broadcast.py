@@ -15,12 +15,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import MultistageNetwork
-from multicube.hdl.boxes import (
-    BoxState,
-    InputQueuedSwitch,
-    OutputQueuedSwitch,
-    packet_switches,
-)
+from multicube.hdl.boxes import BoxState, InputQueuedSwitch, OutputQueuedSwitch, packet_switches
 from multicube.hdl.boxes.broadcast import CopyTracker
 from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
 from multicube.hdl.links.packet import Packet

@@ -6,10 +6,10 @@ from collections import Counter, deque
 import pytest
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.graphs.families.bus import Bus
+from multicube.hdl.families.bus.bus_graph import Bus
+from multicube.hdl.families.bus.bus_network import BusNetwork
 from multicube.hdl.graphs.graph import check_graph
 from multicube.hdl.graphs.routing.survey import survey
-from multicube.hdl.networks.bus import BusNetwork
 from multicube.sim import Trace, TracePacket, simulate
 
 

@@ -10,8 +10,9 @@ from amaranth.lib.wiring import connect
 from amaranth.sim import Simulator
 from multicube.hdl import build
 from multicube.hdl.links.memory_link import MemoryLink
-from multicube.hdl.networks import AxiNetwork, RemoteMemory, WishboneNetwork
-from multicube.hdl.operations.bus import bus_operations, row_bits
+from multicube.hdl.networks.buses import AxiNetwork, WishboneNetwork
+from multicube.hdl.networks.remote_memory_network import RemoteMemory
+from multicube.hdl.operations.bus_operations import bus_operations, row_bits
 from multicube.hdl.operations.memory import OperationUnit, Rules
 from multicube.hdl.terminals.axi import AxiTarget
 from multicube.hdl.terminals.bus_words import WordMap

@@ -18,17 +18,17 @@ from multicube.hdl.bench import PacketBench
 from multicube.hdl.boxes.circuit import POLICIES
 from multicube.hdl.export.verilog import write_verilog
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.families.multistage.circuit_network import CircuitNetwork
 from multicube.hdl.graphs.permutations import bit_reversal, cyclic_shift, identity
 from multicube.hdl.links.circuit_link import CircuitLink
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks.columns import place_columns
-from multicube.hdl.networks.multistage.circuit import CircuitNetwork
+from multicube.hdl.networks.stage_columns import place_columns
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.primitives.xoroshiro import Xoroshiro128
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run.run import Run
 from multicube.sim.run.simulation import simulate
-from multicube.sim.theory.multistage_cube import unbuffered_throughput
+from multicube.sim.theory.unbuffered_bandwidth import unbuffered_throughput
 from multicube.sim.workload.traffic import pattern
 from refusals import refusals
 from scipy.stats import t as student

@@ -13,9 +13,9 @@ from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes.circuit import POLICIES, CircuitBox
+from multicube.hdl.families.multistage.circuit_network import CircuitNetwork
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks.multistage.circuit import CircuitNetwork
 from multicube.sim import SimulationError, Trace, TracePacket, simulate
 from proof_table import proves
 
@@ -303,7 +303,7 @@ def test_trees_do_not_deadlock(policy: str) -> None:
 
 
 def test_trees_that_wait_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("multicube.hdl.networks.multistage.switching.CircuitBox", Waits)
+    monkeypatch.setattr("multicube.hdl.families.multistage.switching.CircuitBox", Waits)
     network = MultistageNetwork(8, switch="circuit", length=2, broadcast=1)
     with pytest.raises(SimulationError, match="never taken"):
         simulate(network, traffic=broadcasts(8), engine="compiled", bins=64)
@@ -366,5 +366,5 @@ def test_a_tree_is_set_up_or_rejected(tmp_path: Path, ports: int, policy: Any) -
 @pytest.mark.long
 @needs_yosys
 def test_proof_finds_trees_that_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("multicube.hdl.networks.multistage.circuit.CircuitBox", Waits)
+    monkeypatch.setattr("multicube.hdl.families.multistage.circuit_network.CircuitBox", Waits)
     assert not trees_are_answered(4, "hold", 2).hold(tmp_path)

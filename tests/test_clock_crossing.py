@@ -12,9 +12,8 @@ import pytest
 from amaranth.hdl import ClockDomain, Module
 from amaranth.sim import Simulator
 from long_runs import long
-from multicube.hdl import build
+from multicube.hdl import MultiClockNetwork, TerminalClocks, build
 from multicube.hdl.fabric.fabric import SYNC, Cell, CellType, Fabric
-from multicube.hdl.networks import MultiClockNetwork, TerminalClocks
 from multicube.hdl.terminals.clock_crossing import ClockCrossing
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine

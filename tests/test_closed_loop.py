@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 from long_runs import long
+from multicube.hdl import build
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.networks import build
 from multicube.sim import Run, pattern, rerun, simulate, simulate_runs, sweep
 from refusals import refusals
 from scipy import stats

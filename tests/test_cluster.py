@@ -7,10 +7,10 @@ from operator import call
 from typing import Any
 
 import pytest
-from multicube.hdl.graphs.families.dcsh import DCSH
+from multicube.hdl.families.dcsh.dcsh_graph import DCSH
+from multicube.hdl.families.dcsh.dcsh_multiplexer import ClusterChannel, ClusterMultiplexer
+from multicube.hdl.families.dcsh.dcsh_router import DCSHRouter
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.routers.cluster import ClusterChannel, ClusterMultiplexer
-from multicube.hdl.routers.dcsh_router import DCSHRouter
 from refusals import refusals
 
 SEED = 11

@@ -12,10 +12,9 @@ import pytest
 from amaranth.hdl import Value
 from amaranth.lib import wiring
 from long_runs import long
-from multicube.hdl import write_verilog
+from multicube.hdl import CombiningNetwork, write_verilog
 from multicube.hdl.boxes.combining import CombiningBox, InputBufferedBox
 from multicube.hdl.links.memory_link import MemoryLink
-from multicube.hdl.networks import CombiningNetwork
 from multicube.hdl.operations.memory import OPERATIONS, find_operation
 from multicube.hdl.primitives.pacing import Pacer, request_length
 from multicube.hdl.primitives.word_buffer import WordBuffer

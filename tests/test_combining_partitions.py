@@ -18,9 +18,9 @@ from long_runs import long
 from multicube.hdl import CombiningNetwork, PartitionedNetwork
 from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.fabric.fabric import CellType, FabricComponent
+from multicube.hdl.families.processor_memory_network import ProcessorMemoryNetwork
 from multicube.hdl.graphs.partitions import Partition, Subnetwork
 from multicube.hdl.networks.memory_network import MemoryNetwork
-from multicube.hdl.networks.processor_memory import ProcessorMemoryNetwork
 from multicube.hdl.terminals.memory_partition import MemoryPartitionInterface
 from multicube.sim.measure.serial_order import Access, serial_order
 

@@ -12,8 +12,8 @@ from amaranth.hdl import Module, Signal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_runs import long
+from multicube.hdl import CombiningNetwork, build
 from multicube.hdl.bench import bench_for
-from multicube.hdl.networks import CombiningNetwork, build
 from multicube.hdl.networks.network import Network
 from multicube.hdl.operations.memory import OPERATIONS, OperationUnit
 from multicube.hdl.terminals.memory_module import MemoryModule
@@ -319,7 +319,7 @@ def without_results(operations: tuple, width: int, *, used: Any = None) -> Opera
 BREAKS: list[Any] = [
     ("multicube.hdl.boxes.combining.box.OperationUnit", without_results),
     long("multicube.hdl.terminals.memory_module.OperationUnit", without_results),
-    long("multicube.hdl.networks.combining.MemoryModule", Forgetful),
+    long("multicube.hdl.families.combining_network.MemoryModule", Forgetful),
 ]
 
 

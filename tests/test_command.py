@@ -23,9 +23,9 @@ import psutil
 import pytest
 from amaranth.lib.fifo import SyncFIFO
 from long_runs import families, long
-from multicube.hdl.networks import FAMILIES
-from multicube.hdl.networks.catalogue import find
-from multicube.hdl.networks.multistage.parameters import MultistageParameters
+from multicube.hdl import FAMILIES
+from multicube.hdl.catalogue.catalogue import find
+from multicube.hdl.families.multistage.multistage_parameters import MultistageParameters
 from multicube.sim import SimulationError
 from started import started, wait_for
 

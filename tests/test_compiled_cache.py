@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 from multicube.sim.engines.compiled import build
-from multicube.sim.engines.compiled.errors import CompilerFailed, NoCompiler
+from multicube.sim.engines.compiled.compiled_errors import CompilerFailed, NoCompiler
 from started import started, wait_for
 
 Compilations = list[list[str]]

@@ -16,7 +16,7 @@ from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.engines.compiled.build import compiler_command, library
-from multicube.sim.engines.compiled.errors import (
+from multicube.sim.engines.compiled.compiled_errors import (
     AssertionViolated,
     CombinationalLoop,
     CompilerFailed,

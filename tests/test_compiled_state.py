@@ -16,9 +16,9 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+from multicube.hdl import build
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.networks import build
 from multicube.sim import Run, pattern
 from multicube.sim.engines.compiled import CompiledEngine, State
 

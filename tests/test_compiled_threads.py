@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from multicube.hdl import build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric
-from multicube.hdl.networks import build
 from multicube.sim import Run, pattern
 from multicube.sim.engines.compiled import CompiledEngine, State
-from multicube.sim.engines.compiled.errors import AssertionViolated
+from multicube.sim.engines.compiled.compiled_errors import AssertionViolated
 from test_compiled_fabrics import Watched
 
 

@@ -28,14 +28,13 @@ from example_networks import (
     skip_if_combining,
 )
 from long_runs import ALIKE, families, long
-from multicube.hdl import FAMILIES, build, write_verilog
+from multicube.hdl import FAMILIES, PacketNetwork, PartitionedNetwork, build, write_verilog
 from multicube.hdl.bench import bench_for
+from multicube.hdl.catalogue.catalogue import find
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.graphs.isolation import shared_channel
 from multicube.hdl.graphs.partitions import Partition, Subnetwork, check_mask
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle
-from multicube.hdl.networks import PacketNetwork, PartitionedNetwork
-from multicube.hdl.networks.catalogue import find
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine

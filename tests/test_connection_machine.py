@@ -13,12 +13,12 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat
 from command_line import exit_status
 from long_runs import long
+from multicube.hdl import build
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.graphs.families.hypercube import Hypercube
+from multicube.hdl.families.connection_machine.connection_machine_graph import Hypercube
+from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
+from multicube.hdl.families.connection_machine.hypercube_node import HypercubeNode
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import build
-from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.hdl.routers.connection_machine import HypercubeNode
 from multicube.sim import Run, simulate
 from multicube.sim.workload.traffic import Pattern, Trace, TracePacket, pattern
 from refusals import refusals

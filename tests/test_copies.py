@@ -5,9 +5,9 @@ import doctest
 import math
 import random
 
+from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 from multicube.hdl.graphs.schedules import copies as copies_module
 from multicube.hdl.graphs.schedules.copies import copy_rounds
-from multicube.hdl.networks.connection_machine import ConnectionMachine
 from multicube.sim import Copies, Message, Messenger, copy_messages
 
 

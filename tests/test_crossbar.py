@@ -9,7 +9,7 @@ from amaranth.hdl import Elaboratable, Module, Signal
 from amaranth.sim import Simulator
 from long_runs import long
 from multicube.hdl import build, write_verilog
-from multicube.hdl.networks.multistage.crossbar import CrossbarNetwork
+from multicube.hdl.families.multistage.crossbar_network import CrossbarNetwork
 from multicube.hdl.primitives.random_bits import RandomOrder
 from multicube.hdl.primitives.round_robin import lowest
 from multicube.sim import simulate

@@ -3,8 +3,8 @@
 from math import isclose
 
 import pytest
-from multicube.hdl.networks import build
-from multicube.hdl.networks.graph import GraphNetwork
+from multicube.hdl import build
+from multicube.hdl.families.graph_network import GraphNetwork
 from multicube.sim.papers import Options, find_item
 from multicube.sim.papers.dandamudi.equal_cost import (
     Cost,

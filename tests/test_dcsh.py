@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat
 from long_runs import long
-from multicube.hdl import build, write_verilog
+from multicube.hdl import DCSHNetwork, build, write_verilog
 from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.families.dcsh.dcsh_multiplexer import ClusterMultiplexer
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.graphs.schedules.passes import connections
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import DCSHNetwork
-from multicube.hdl.routers.cluster import ClusterMultiplexer
 from multicube.sim import Result, SimulationError, simulate
 from multicube.sim.workload.traffic import Trace, TracePacket
 from refusals import refusals
@@ -268,7 +267,7 @@ def test_broadcasts_would_deadlock_if_packets_were_not_taken_whole(
     trace = Trace("all to all", packets)
     network = DCSHNetwork(4, 1, depth=8, length=8, broadcast=1)
     assert run(network, traffic=trace).delivered == 16
-    monkeypatch.setattr("multicube.hdl.networks.dcsh.ClusterMultiplexer", Greedy)
+    monkeypatch.setattr("multicube.hdl.families.dcsh.dcsh_network.ClusterMultiplexer", Greedy)
     with pytest.raises(SimulationError, match="lost or stuck"):
         simulate(network.altered(), traffic=trace)
 

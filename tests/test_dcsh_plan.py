@@ -5,7 +5,7 @@ import random
 
 import pytest
 from long_runs import long
-from multicube.hdl.graphs.families.dcsh import DCSH, Crossing
+from multicube.hdl.families.dcsh.dcsh_graph import DCSH, Crossing
 from multicube.hdl.graphs.permutations import Permutation
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.graphs.schedules.passes import count_passable, passable

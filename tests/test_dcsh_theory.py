@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 import pytest
-from multicube.hdl.graphs.families.dcsh import DCSH
-from multicube.hdl.graphs.families.torus import Torus
-from multicube.hdl.networks import DCSHNetwork
+from multicube.hdl import DCSHNetwork
+from multicube.hdl.families.dcsh.dcsh_graph import DCSH
+from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.sim.theory import predict
 from multicube.sim.theory.dcsh_torus import (
     Locality,

@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from multicube.hdl import build
+from multicube.hdl import HypercubeNetwork, PacketNetwork, TorusNetwork, build
 from multicube.hdl.fabric.fabric import Pin
-from multicube.hdl.graphs.families.hypercube_routing import HYPERCUBE_ROUTINGS
+from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
+from multicube.hdl.families.hypercube.hypercube_routing import HYPERCUBE_ROUTINGS
 from multicube.hdl.graphs.plans import multistage
 from multicube.hdl.graphs.routing import deadlock
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle, dependencies, dependency_cycle
-from multicube.hdl.networks import HypercubeNetwork, PacketNetwork, TorusNetwork
-from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.sim.command.deadlock import deadlock as command
+from multicube.sim.command.deadlock_command import deadlock as command
 from refusals import refusals
 
 

@@ -11,9 +11,9 @@ import pytest
 from amaranth.lib.wiring import In, Out
 from multicube.hdl import build
 from multicube.hdl.fabric.fabric import Fabric, Pin
+from multicube.hdl.families.deflection.deflection_network import DeflectionTorus
+from multicube.hdl.families.deflection.deflection_router import DeflectionRouter
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import DeflectionTorus
-from multicube.hdl.routers.deflection_router import DeflectionRouter
 from multicube.sim import simulate
 from multicube.sim.engines.compiled import CompiledEngine
 from refusals import refusals

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from claims import Claims, needs_yosys
+from multicube.hdl.families.deflection.deflection_network import DeflectionTorus
+from multicube.hdl.families.deflection.deflection_router import DeflectionRouter
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import DeflectionTorus
-from multicube.hdl.routers.deflection_router import DeflectionRouter
 from proof_table import proves
 
 pytestmark = needs_yosys

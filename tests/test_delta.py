@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl import build
+from multicube.hdl import AxiStreamNetwork, Network, build
 from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan, delta_plan
-from multicube.hdl.networks import AxiStreamNetwork, Network
 from multicube.sim import Trace, TracePacket, predict, simulate
-from multicube.sim.theory.multistage_cube import sinks_per_source, unbuffered_throughput
+from multicube.sim.theory.unbuffered_bandwidth import sinks_per_source, unbuffered_throughput
 from refusals import refusals
 
 Call = Callable[..., Any]

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 import networkx as nx
 import numpy as np
 import pytest
-from multicube.hdl import build
+from multicube.hdl import Network, build
+from multicube.hdl.catalogue.catalogue import FAMILIES
 from multicube.hdl.fabric.diagram import Diagram, End, Line
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.graphs.conversion import from_networkx
 from multicube.hdl.graphs.graph import Link, ListedGraph
-from multicube.hdl.networks import Network
-from multicube.hdl.networks.catalogue import FAMILIES
 from multicube.hdl.networks.graph_layout import graph_diagram
 
 OTHERS = (

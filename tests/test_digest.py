@@ -107,6 +107,28 @@ def test_code_of_a_user_is_foreign(own: object) -> None:
     assert not Digest([pattern("tornado", 4), Packet, np.int8(3), len]).foreign
 
 
+def test_a_class_of_the_library_may_move_to_another_folder() -> None:
+    """Stored runs stay true then; and no two of its classes are taken for one another."""
+
+    def placed(module: str) -> type:
+        return type("Moved", (), {"__module__": module})
+
+    here, there = "multicube.hdl.graphs.torus_graph", "multicube.hdl.families.torus.torus_graph"
+    assert digest(placed(here)) == digest(placed(there))
+    others = ("multicube.hdl.graphs.mesh_graph", "torus_graph", "own.torus_graph")
+    figures = ("multicube.sim.papers.siegel.fig9", "multicube.sim.papers.ginosar.fig9")
+    kinds = [placed(module) for module in (here, *others, *figures)]
+    kinds += {
+        kind
+        for name, module in sys.modules.items()
+        if name.startswith("multicube.")
+        for kind in vars(module).values()
+        if isinstance(kind, type) and kind.__module__ == name
+    }
+    assert len(kinds) > 200
+    assert len(set(map(digest, kinds))) == len(kinds)
+
+
 def test_functions_of_a_user_are_told_apart_by_their_code() -> None:
     def kept(number: int) -> object:
         return lambda: number

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from long_runs import long
+from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import InputQueuedSwitch, OutputQueuedSwitch
 from multicube.hdl.boxes.circuit_copies import CircuitDistributor, CircuitMerger
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import MultistageNetwork
 from multicube.hdl.primitives.lane_queue import LaneQueue
 from multicube.sim import simulate as simulate_network
 

@@ -15,12 +15,11 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
-from multicube.hdl import build, multistage_plan
+from multicube.hdl import Network, build, multistage_plan
 from multicube.hdl.fabric.diagram import Diagram
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.graphs.graph import Link, ListedGraph
 from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan
-from multicube.hdl.networks import Network
 from multicube.hdl.networks.graph_layout import graph_diagram
 from multicube.hdl.networks.stage_layout import plan_diagram, plan_path
 from multicube.sim.report.drawing import (

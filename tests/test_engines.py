@@ -16,16 +16,16 @@ from typing import Any
 import pytest
 from command_line import exit_status
 from long_runs import long
+from multicube.hdl import build
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric.fabric import Pin
-from multicube.hdl.networks import build
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine, State
 from multicube.sim.engines.compiled import build as builder
 from multicube.sim.engines.compiled import engine as engine_module
-from multicube.sim.engines.compiled.errors import NoCompiler, NotEnoughMemory
-from multicube.sim.engines.selection import open_engines, resolve_engine
+from multicube.sim.engines.compiled.compiled_errors import NoCompiler, NotEnoughMemory
+from multicube.sim.engines.engine_selection import open_engines, resolve_engine
 from vcd.reader import TokenKind, tokenize
 
 

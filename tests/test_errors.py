@@ -15,7 +15,7 @@ from multicube.hdl import MulticubeError, build
 from multicube.hdl.fabric.checks import check_integer
 from multicube.hdl.fabric.errors import InvalidType, InvalidValue
 from multicube.sim import ProgramsStuck, SimulationError, simulate
-from multicube.sim.engines.compiled.errors import EngineError
+from multicube.sim.engines.compiled.compiled_errors import EngineError
 from multicube.sim.engines.verilator import VerilatorFailed, VerilatorMissing, VerilatorTimeout
 from multicube.sim.measure.serial_order import Undecided
 from multicube.sim.synthesis import SynthesisError

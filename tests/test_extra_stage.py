@@ -12,7 +12,13 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat, Module, Signal, Value
 from deliveries import deliveries
 from long_runs import long
+from multicube.hdl import MultistageNetwork
 from multicube.hdl.fabric.fabric import FabricComponent
+from multicube.hdl.families.multistage.extra_stage_cells import PathSelector
+from multicube.hdl.families.multistage.extra_stage_network import (
+    ReconfigurableExtraStageCube,
+    controls,
+)
 from multicube.hdl.graphs.plans.extra_stage import (
     Configuration,
     Fault,
@@ -20,9 +26,6 @@ from multicube.hdl.graphs.plans.extra_stage import (
     parse_faults,
 )
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import MultistageNetwork
-from multicube.hdl.networks.multistage.extra_stage import ReconfigurableExtraStageCube, controls
-from multicube.hdl.networks.multistage.extra_stage_cells import PathSelector
 from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.workload.faults import inject
 from multicube.sim.workload.injection import Injection

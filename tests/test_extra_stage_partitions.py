@@ -15,7 +15,7 @@ from amaranth.hdl import Module
 from amaranth.sim import Simulator
 from disturbance import BEHAVIOURS, Disturbed
 from long_runs import long
-from multicube.hdl import build
+from multicube.hdl import PartitionedNetwork, build
 from multicube.hdl.fabric.fabric import CellType, FabricComponent, Pin
 from multicube.hdl.graphs import mask_rule
 from multicube.hdl.graphs.isolation import shared_channel
@@ -23,7 +23,6 @@ from multicube.hdl.graphs.mask_rule import MaskRule
 from multicube.hdl.graphs.partitions import Partition, Subnetwork
 from multicube.hdl.graphs.plans.extra_stage import ExtraStagePlan, Fault, extra_stage_plan
 from multicube.hdl.graphs.tags import Routing
-from multicube.hdl.networks import PartitionedNetwork
 from multicube.hdl.terminals.mask_guard import MaskGuard
 from subsets import legal_sets, tilings
 

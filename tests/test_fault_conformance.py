@@ -21,12 +21,11 @@ from example_networks import (
     skip_if_combining,
 )
 from long_runs import ALIKE, long
-from multicube.hdl import FAMILIES
+from multicube.hdl import FAMILIES, Network
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.links.rejecting_link import RejectingLink
-from multicube.hdl.networks import Network
 from multicube.sim import Result, SimulationError, Trace, TracePacket
 from multicube.sim import simulate as simulated
 from multicube.sim.workload.fault_cells import LinkFault, LinkGate

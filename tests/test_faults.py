@@ -11,13 +11,13 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Value
 from long_runs import long
+from multicube.hdl import MultistageNetwork, Network, build
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.boxes.circuit import CircuitBox
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl.families.connection_machine.message import Message
 from multicube.hdl.graphs.plans.extra_stage import Fault
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import MultistageNetwork, Network, build
-from multicube.hdl.routers.connection_machine import Message
 from multicube.hdl.terminals.circuit_terminals import CircuitInitiator
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.engines.compiled import CompiledEngine

@@ -8,8 +8,8 @@ from typing import Any
 import networkx as nx
 import pytest
 from multicube.hdl import build
+from multicube.hdl.families.clos.benes_graph import Benes
 from multicube.hdl.graphs.conversion import from_networkx, to_networkx
-from multicube.hdl.graphs.families.benes import Benes
 from multicube.hdl.graphs.graph import Graph, Link, ListedGraph
 from multicube.sim.measure.graph_measures import (
     GraphMeasures,

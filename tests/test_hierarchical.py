@@ -7,14 +7,14 @@ import networkx as nx
 import pytest
 from long_runs import long
 from multicube.hdl import build
+from multicube.hdl.families.complete_graph import Complete
+from multicube.hdl.families.cube_connected_cycles_graph import CubeConnectedCycles
+from multicube.hdl.families.dragonfly_graph import Dragonfly
+from multicube.hdl.families.fat_tree_graph import FatTree
+from multicube.hdl.families.hierarchical.hierarchical_graph import Hierarchical
+from multicube.hdl.families.hypercube.hypercube_graph import RoutedHypercube
+from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.conversion import to_networkx
-from multicube.hdl.graphs.families.complete import Complete
-from multicube.hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
-from multicube.hdl.graphs.families.dragonfly import Dragonfly
-from multicube.hdl.graphs.families.fat_tree import FatTree
-from multicube.hdl.graphs.families.hierarchical import Hierarchical
-from multicube.hdl.graphs.families.routed_hypercube import RoutedHypercube
-from multicube.hdl.graphs.families.torus import Torus
 from multicube.hdl.graphs.graph import check_graph
 from multicube.hdl.graphs.routing.adaptive import Adaptive
 from multicube.hdl.graphs.routing.layered import Layered
@@ -78,7 +78,9 @@ def test_free_of_deadlock(levels: list[Relation], channels: list[int], replicati
 
 def test_rings_need_a_channel_for_packets_that_come_down(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without it the checker finds a cycle; so it also finds one in a ring of one channel."""
-    monkeypatch.setattr("multicube.hdl.graphs.families.hierarchical.down_channels", lambda *_: 0)
+    monkeypatch.setattr(
+        "multicube.hdl.families.hierarchical.hierarchical_graph.down_channels", lambda *_: 0
+    )
     graph = Hierarchical([ring(5), ring(5)])
     cycle = survey(graph).cycle
     assert cycle

@@ -7,11 +7,11 @@ import networkx as nx
 import numpy as np
 import pytest
 from long_runs import long
+from multicube.hdl.families.cube_connected_cycles_graph import CubeConnectedCycles
+from multicube.hdl.families.hierarchical.hierarchical_graph import Hierarchical
+from multicube.hdl.families.hypercube.hypercube_graph import RoutedHypercube
+from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.conversion import to_networkx
-from multicube.hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
-from multicube.hdl.graphs.families.hierarchical import Hierarchical
-from multicube.hdl.graphs.families.routed_hypercube import RoutedHypercube
-from multicube.hdl.graphs.families.torus import Torus
 from multicube.hdl.graphs.graph import Graph
 from multicube.sim.measure.path_loads import LocalTraffic, converging_loads
 from multicube.sim.papers import Options, find_item

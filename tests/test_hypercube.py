@@ -12,21 +12,20 @@ from amaranth.hdl import Cat, Module, Value
 from command_line import exit_status
 from example_networks import ROUTERS
 from long_runs import long
-from multicube.hdl import FAMILIES, build
+from multicube.hdl import FAMILIES, HypercubeNetwork, build
 from multicube.hdl.fabric.fabric import Pin
-from multicube.hdl.graphs.families.hypercube_routing import (
+from multicube.hdl.families.hypercube.hypercube_graph import RoutedHypercube
+from multicube.hdl.families.hypercube.hypercube_router import HypercubeLogic
+from multicube.hdl.families.hypercube.hypercube_routing import (
     HYPERCUBE_ROUTINGS,
     channel_moves,
     dimension_path,
     next_channels,
     next_dimensions,
 )
-from multicube.hdl.graphs.families.routed_hypercube import RoutedHypercube
 from multicube.hdl.graphs.graph import Channel, End
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle, dependencies, dependency_cycle
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import HypercubeNetwork
-from multicube.hdl.routers.hypercube_logic import HypercubeLogic
 from multicube.hdl.routers.worm_router import WormRouter
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from refusals import refusals

@@ -12,7 +12,10 @@ import pytest
 from long_runs import long
 from multicube.hdl.bench import MessageBench, PacketBench
 from multicube.hdl.fabric.fabric import Pin
-from multicube.hdl.networks.connection_machine import ConnectionMachine, longest_life
+from multicube.hdl.families.connection_machine.connection_machine_network import (
+    ConnectionMachine,
+    longest_life,
+)
 from multicube.hdl.operations.folds import Fold
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run.run import Run

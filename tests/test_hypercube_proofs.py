@@ -13,19 +13,17 @@ import pytest
 from amaranth.hdl import Assert, Cat, Module, Signal, Value
 from claims import Claims, needs_yosys
 from long_runs import long
+from multicube.hdl.families.connection_machine import hypercube_node as node_module
+from multicube.hdl.families.connection_machine.buffer import Buffer
+from multicube.hdl.families.connection_machine.cube_wires import Wires
+from multicube.hdl.families.connection_machine.deliver import Deliver
+from multicube.hdl.families.connection_machine.hypercube_node import HypercubeNode
+from multicube.hdl.families.connection_machine.inject import Inject
+from multicube.hdl.families.connection_machine.message import Message
+from multicube.hdl.families.connection_machine.refer import Refer
+from multicube.hdl.families.connection_machine.routing_step import Route
+from multicube.hdl.families.connection_machine.seniority import Seniority
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.routers.connection_machine import (
-    Buffer,
-    Deliver,
-    HypercubeNode,
-    Inject,
-    Message,
-    Refer,
-    Route,
-    Seniority,
-    Wires,
-)
-from multicube.hdl.routers.connection_machine import node as node_module
 from proof_table import proves
 
 pytestmark = needs_yosys

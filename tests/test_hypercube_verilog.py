@@ -14,11 +14,10 @@ from amaranth.hdl import Cat
 from amaranth.lib.wiring import In
 from command_line import exit_status
 from long_runs import long
-from multicube.hdl import write_verilog
+from multicube.hdl import HypercubeNetwork, write_verilog
 from multicube.hdl.fabric.fabric import Fabric, FabricComponent, member
-from multicube.hdl.graphs.families.hypercube_routing import HYPERCUBE_ROUTINGS
-from multicube.hdl.networks import HypercubeNetwork
-from multicube.hdl.networks.connection_machine import ConnectionMachine
+from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
+from multicube.hdl.families.hypercube.hypercube_routing import HYPERCUBE_ROUTINGS
 
 SEED = 5
 

@@ -13,19 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from multicube.hdl import build
+from multicube.hdl import Network, build
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric.fabric import Fabric
-from multicube.hdl.networks import Network
-from multicube.sim import (
-    Trace,
-    TracePacket,
-    pattern,
-    read_records,
-    rerun,
-    simulate,
-    sweep,
-)
+from multicube.sim import Trace, TracePacket, pattern, read_records, rerun, simulate, sweep
 from multicube.sim.engines.compiled import CompiledEngine, State
 from multicube.sim.report.notebook import result_html
 from multicube.sim.run.checkpoint import Checkpoint
@@ -209,9 +200,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from multicube.hdl.boxes.packet_switches import OutputQueuedSwitch
 from multicube.hdl.fabric.fabric import CellType
-from multicube.hdl.networks.multistage.network import MultistageNetwork
-from multicube.hdl.networks.multistage.parameters import MultistageParameters
-from multicube.hdl.networks.multistage.switching import SwitchingMode
+from multicube.hdl.families.multistage.multistage_network import MultistageNetwork
+from multicube.hdl.families.multistage.multistage_parameters import MultistageParameters
+from multicube.hdl.families.multistage.switching import SwitchingMode
 
 
 class OwnSwitch(wiring.Component):

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from long_runs import long
-from multicube.hdl.networks import Network, build
+from multicube.hdl import Network, build
 from multicube.sim import Result, Run, pattern, simulate, simulate_runs
-from multicube.sim.measure.batches import PARTS, ratio_estimate
+from multicube.sim.measure.confidence_intervals import PARTS, ratio_estimate
 from multicube.sim.measure.saturation import Balance
 
 RUNS = 200

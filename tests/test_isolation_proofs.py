@@ -20,8 +20,8 @@ from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import InputQueuedSwitch, packet_switches
 from multicube.hdl.boxes.broadcast import CopyTracker
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
-from multicube.hdl.networks.multistage.extra_stage import Controls
-from multicube.hdl.networks.multistage.extra_stage_cells import AvoidedLines
+from multicube.hdl.families.multistage.extra_stage_cells import AvoidedLines
+from multicube.hdl.families.multistage.extra_stage_network import Controls
 from multicube.hdl.primitives.round_robin import RoundRobin
 from multicube.hdl.switch import held
 from multicube.hdl.terminals.partition import PartitionInterface

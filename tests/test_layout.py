@@ -11,10 +11,10 @@ from math import log2
 import pytest
 from long_runs import long
 from multicube.hdl.fabric.errors import InvalidValue
-from multicube.hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
-from multicube.hdl.graphs.families.routed_hypercube import RoutedHypercube
-from multicube.hdl.graphs.families.single_stage import Lambda, ManYo
-from multicube.hdl.graphs.families.torus import Torus
+from multicube.hdl.families.cube_connected_cycles_graph import CubeConnectedCycles
+from multicube.hdl.families.hypercube.hypercube_graph import RoutedHypercube
+from multicube.hdl.families.single_stage.single_stage_graph import Lambda, ManYo
+from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.graph import Graph
 from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
 from multicube.hdl.graphs.plans.multistage_graph import MultistageGraph

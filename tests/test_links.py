@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 import pytest
-from multicube.hdl import build
+from multicube.hdl import PacketNetwork, build
 from multicube.hdl.bench import bench_for
-from multicube.hdl.networks import PacketNetwork
 from multicube.sim import Run, Trace, TracePacket, simulate
 from multicube.sim.workload.traffic import pattern
 

@@ -13,9 +13,9 @@ import pytest
 from browser import Tab, browser, needs_chromium
 from multicube.hdl import GraphNetwork, build
 from multicube.hdl.bench import bench_for
+from multicube.hdl.catalogue.catalogue import FAMILIES
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.graphs.graph import Link, ListedGraph
-from multicube.hdl.networks.catalogue import FAMILIES
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.live import LivePage, lesson_names, lesson_network
 from multicube.sim.workload.faults import cut, gated

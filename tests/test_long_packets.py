@@ -10,7 +10,7 @@ import pytest
 from long_runs import long
 from multicube.hdl import build
 from multicube.sim import simulate
-from multicube.sim.theory.multistage_cube import (
+from multicube.sim.theory.buffered_delay import (
     first_stage_waiting,
     later_stage_waiting,
     serial_delay,

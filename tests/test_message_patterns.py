@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 from amaranth.hdl import signed
-from multicube.hdl.networks.connection_machine import ConnectionMachine
+from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 from multicube.sim import Copies, Message, Messenger
 
 

@@ -14,10 +14,10 @@ import pytest
 from amaranth.hdl import Module, Shape, Signal, signed, unsigned
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.networks.connection_machine import ConnectionMachine
+from multicube.hdl.families.connection_machine.combine import Combine
+from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
+from multicube.hdl.families.connection_machine.hypercube_node import HypercubeNode
 from multicube.hdl.operations.folds import Fold
-from multicube.hdl.routers.connection_machine import Combine
-from multicube.hdl.routers.connection_machine.node import HypercubeNode
 from multicube.sim import Copies, Message, Messenger, SimulationError, send_messages
 from multicube.sim import simulate as run_packets
 from multicube.sim.run import messages as messages_module

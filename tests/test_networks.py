@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat
 from long_runs import long
-from multicube.hdl import FAMILIES, MultistageNetwork, build
+from multicube.hdl import FAMILIES, MultistageNetwork, PacketNetwork, build
+from multicube.hdl.catalogue.catalogue import find
 from multicube.hdl.graphs.plans.multistage import PLANS
-from multicube.hdl.networks import PacketNetwork
-from multicube.hdl.networks.catalogue import find
 from refusals import refusals
 
 SWITCHES = ["output-queued", "input-queued"]

@@ -17,7 +17,7 @@ from multicube.sim.engines import SavingEngine, StateEngine, WaveEngine
 from multicube.sim.engines import verilator as verilators
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.engines.selection import ENGINES, engines_that_can, resolve_engine
+from multicube.sim.engines.engine_selection import ENGINES, engines_that_can, resolve_engine
 from multicube.sim.run.observers import NEVER, Ask, Observed, Observer
 from multicube.sim.run.options import Options
 

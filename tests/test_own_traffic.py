@@ -15,10 +15,10 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_runs import long
+from multicube.hdl import build
 from multicube.hdl.bench.bursts import Bursts
 from multicube.hdl.graphs.permutations import neighbor, random_permutation, tornado
 from multicube.hdl.graphs.tags import AddressCode
-from multicube.hdl.networks import build
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs, sweep
 from multicube.sim.workload.matrix import destination_tables, table_slots
 from refusals import refusals

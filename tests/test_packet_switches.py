@@ -11,11 +11,7 @@ import pytest
 from amaranth.hdl import Value
 from amaranth.lib import data
 from long_runs import long
-from multicube.hdl.boxes import (
-    BoxState,
-    InputQueuedSwitch,
-    OutputQueuedSwitch,
-)
+from multicube.hdl.boxes import BoxState, InputQueuedSwitch, OutputQueuedSwitch
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.switch import crossing
 

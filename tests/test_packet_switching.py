@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module, Signal
 from long_runs import long
-from multicube.hdl import build
+from multicube.hdl import AxiStreamNetwork, build
 from multicube.hdl.bench.geometric import bit_probabilities, geometric_length
-from multicube.hdl.networks import AxiStreamNetwork
 from multicube.hdl.networks.flits import geometric_mean, parse_lengths
 from multicube.sim import simulate as run
 from multicube.sim.papers.dandamudi.delays_on_rtl import Point, clocked, measured
@@ -113,8 +112,7 @@ def test_a_link_is_a_queue(interval: int, cycles: int) -> None:
     mean, busy = 5, 0.7
     words = "level1=complete:nodes=2 level2=complete:nodes=2"
     network = build(
-        f"hierarchical {words} interval={interval} switch=packet length=geometric:{mean} "
-        "depth=512"
+        f"hierarchical {words} interval={interval} switch=packet length=geometric:{mean} depth=512"
     )
     s = mean * interval
     a = busy / s

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from command_line import exit_status
 from long_runs import long
-from multicube.sim.engines.selection import resolve_engine
+from multicube.sim.engines.engine_selection import resolve_engine
 from page_code import PAGES, ROOT, commands, files, python_blocks
 
 CAN_DEADLOCK = (

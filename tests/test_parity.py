@@ -10,12 +10,12 @@ import pytest
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from multicube.hdl import MultistageNetwork
 from multicube.hdl.bench.instruments import EventMeter
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.families.multistage.extra_stage_network import controls
 from multicube.hdl.graphs.plans.extra_stage import Configuration
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import MultistageNetwork
-from multicube.hdl.networks.multistage.extra_stage import controls
 from multicube.hdl.primitives.routing_tags import forwarded
 from multicube.hdl.terminals.parity import ParityChecker, ParityGenerator, protected
 from multicube.sim.engines.compiled import CompiledEngine

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from amaranth.hdl import Cat, Elaboratable, Module, Signal
 from amaranth.sim import Simulator
+from multicube.hdl import build
 from multicube.hdl.boxes import BoxState, InterchangeBox
 from multicube.hdl.graphs.permutations import (
     bit_reversal,
@@ -31,8 +32,7 @@ from multicube.hdl.graphs.schedules.passes import (
     settings,
     state_name,
 )
-from multicube.hdl.networks import build
-from multicube.sim.run.passes import run_passes
+from multicube.sim.run.run_passes import run_passes
 
 SIZES = [
     *((2, 2), (4, 2), (8, 2), (16, 2), (64, 2)),

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl import build, write_verilog
+from multicube.hdl import PacketNetwork, build, write_verilog
 from multicube.hdl.boxes.pipelined import PipelinedSwitch
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import PacketNetwork
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
 from test_packet_switches import Wires, sometimes, traffic
 

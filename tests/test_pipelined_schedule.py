@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl.networks import ConnectionMachine
-from multicube.hdl.routers.connection_machine import PayloadPart
+from multicube.hdl import ConnectionMachine
+from multicube.hdl.families.connection_machine.payload import PayloadPart
 from multicube.sim import Run, SimulationError, pattern, simulate, simulate_runs
 
 SEED = 5

@@ -9,12 +9,9 @@ import pytest
 from long_runs import long
 from multicube.hdl import build
 from multicube.sim import Result, Run, simulate_runs
+from multicube.sim.theory.buffered_delay import buffered_delay, serial_delay
 from multicube.sim.theory.dcsh_torus import Locality, dcsh_latency, saturation_load
-from multicube.sim.theory.multistage_cube import (
-    buffered_delay,
-    replicated_throughput,
-    serial_delay,
-)
+from multicube.sim.theory.unbuffered_bandwidth import replicated_throughput
 from multicube.sim.workload.traffic import pattern
 
 

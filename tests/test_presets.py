@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl import build, write_verilog
-from multicube.hdl.networks import FAMILIES
-from multicube.hdl.networks.presets import PRESETS
+from multicube.hdl import FAMILIES, build, write_verilog
+from multicube.hdl.families.machines import PRESETS
 from multicube.hdl.terminals.parity import protected
 from multicube.sim import simulate
 

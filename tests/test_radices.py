@@ -22,8 +22,8 @@ from multicube.hdl.graphs.tags import TagScheme
 from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.sim import simulate
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.theory.multistage_cube import dilated_throughput, unbuffered_throughput
 from multicube.sim.theory.prediction import predict
+from multicube.sim.theory.unbuffered_bandwidth import dilated_throughput, unbuffered_throughput
 from scripted_terminals import payload_of, records_of, scripted, word_of
 from subsets import legal_sets, tilings
 

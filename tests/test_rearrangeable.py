@@ -19,16 +19,16 @@ from click.testing import CliRunner
 from long_runs import long
 from multicube.hdl import GraphNetwork, build, write_verilog
 from multicube.hdl.fabric.fabric import member
+from multicube.hdl.families.clos.benes_graph import Benes
+from multicube.hdl.families.clos.clos_graph import Clos
+from multicube.hdl.families.clos.rearrangeable_graph import RearrangeableGraph
+from multicube.hdl.families.multistage.box_controlled import BoxControlledNetwork
 from multicube.hdl.graphs.conversion import to_networkx
-from multicube.hdl.graphs.families.benes import Benes
-from multicube.hdl.graphs.families.clos import Clos
-from multicube.hdl.graphs.families.rearrangeable import RearrangeableGraph
 from multicube.hdl.graphs.graph import check_graph
 from multicube.hdl.graphs.permutations import Permutation
 from multicube.hdl.graphs.routing.survey import survey
 from multicube.hdl.graphs.schedules.colouring import edge_colouring
 from multicube.hdl.graphs.schedules.looping import BoxSettings, benes_settings, clos_settings
-from multicube.hdl.networks.multistage.box_controlled import BoxControlledNetwork
 from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.command.permute import permute
 from multicube.sim.measure.graph_measures import graph_measures

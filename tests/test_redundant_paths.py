@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Value
 from long_runs import long
+from multicube.hdl import CombiningNetwork
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.graphs.plans.extra_stage import extra_stage_plan
 from multicube.hdl.graphs.plans.redundant_paths import redundant_path_plan
-from multicube.hdl.networks import CombiningNetwork
 from refusals import refusals
 
 SIZES = [

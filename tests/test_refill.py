@@ -8,18 +8,17 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl import build, write_verilog
+from multicube.hdl import HypercubeNetwork, PacketNetwork, build, write_verilog
 from multicube.hdl.fabric.fabric import Pin
-from multicube.hdl.graphs.families.torus import Torus
+from multicube.hdl.families.dcsh.dcsh_multiplexer import ClusterMultiplexer
+from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.graph import Channel
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import HypercubeNetwork, PacketNetwork
 from multicube.hdl.networks.router_parameters import RouterParameters
-from multicube.hdl.routers.cluster import ClusterMultiplexer
 from multicube.hdl.routers.worm_router import WormRouter
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
+from multicube.sim.engines.compiled.compiled_errors import CombinationalLoop
 from multicube.sim.engines.compiled.engine import CompiledEngine
-from multicube.sim.engines.compiled.errors import CombinationalLoop
 
 SEED = 11
 LENGTH = 6

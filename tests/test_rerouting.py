@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl import GraphNetwork
+from multicube.hdl import GraphNetwork, build
 from multicube.hdl.fabric.fabric import Pin
-from multicube.hdl.graphs.families.torus import Torus
+from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.routing.layered import Layered
 from multicube.hdl.graphs.routing.relation import Relation
 from multicube.hdl.graphs.routing.rewritable import Rewritable, graph_without
 from multicube.hdl.graphs.routing.up_down import UpDown
-from multicube.hdl.networks import build
 from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.sim import Result, SimulationError, rerun, simulate
 from multicube.sim.command import main

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from command_line import exit_status
 from long_runs import families
-from multicube.hdl import build
+from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric.errors import InvalidValue
-from multicube.hdl.networks import FAMILIES
 from multicube.sim import (
     Result,
     Run,

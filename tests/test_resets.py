@@ -22,19 +22,14 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from example_networks import WORDS, example, skip_if_combining
 from long_runs import ALIKE, long
-from multicube.hdl import FAMILIES, build, write_verilog
+from multicube.hdl import FAMILIES, Network, PartitionedNetwork, build, write_verilog
 from multicube.hdl.bench import bench_for
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.graphs.families.torus import Torus
+from multicube.hdl.families.graph_network import GraphNetwork
+from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.routing.rewritable import Rewritable
 from multicube.hdl.graphs.routing.up_down import UpDown
-from multicube.hdl.networks import (
-    AxiNetwork,
-    Network,
-    PartitionedNetwork,
-    WishboneNetwork,
-)
-from multicube.hdl.networks.graph import GraphNetwork
+from multicube.hdl.networks.buses import AxiNetwork, WishboneNetwork
 from multicube.sim import Run, pattern
 from multicube.sim.engines import ResetEngine
 from multicube.sim.engines.amaranth import AmaranthEngine

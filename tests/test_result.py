@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from multicube.hdl.networks import build
+from multicube.hdl import build
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate, sweep
-from multicube.sim.measure.batches import ratio_interval
+from multicube.sim.measure.confidence_intervals import ratio_interval
 from multicube.sim.measure.result import Latency
 
 

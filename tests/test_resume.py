@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from multicube.hdl import build
-from multicube.hdl.networks import Network
+from multicube.hdl import Network, build
 from multicube.sim.measure.result import Result
 from multicube.sim.run import sweeps
 from multicube.sim.run.run import Run

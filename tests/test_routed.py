@@ -14,14 +14,13 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from long_runs import long
-from multicube.hdl import build, write_verilog
+from multicube.hdl import GraphNetwork, build, write_verilog
+from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.conversion import from_networkx
-from multicube.hdl.graphs.families.torus import Torus
 from multicube.hdl.graphs.graph import Channel, Link, ListedGraph
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle
 from multicube.hdl.graphs.routing.relation import Relation, RoutedGraph
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import GraphNetwork
 from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.hdl.routers.worm_router import WormRouter
 from multicube.hdl.switch.shape import SWITCHINGS

@@ -10,14 +10,14 @@ from amaranth.lib import stream
 from claims import Claims, FickleArbiter, any_bits, needs_yosys
 from conveyance import WITNESS, convey
 from long_runs import long
-from multicube.hdl.graphs.families.dcsh import DCSH
+from multicube.hdl.families.dcsh import dcsh_multiplexer as cluster_module
+from multicube.hdl.families.dcsh.dcsh_graph import DCSH
+from multicube.hdl.families.dcsh.dcsh_multiplexer import ClusterChannel, ClusterMultiplexer
+from multicube.hdl.families.dcsh.dcsh_router import DCSHRouter
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
-from multicube.hdl.routers import cluster as cluster_module
-from multicube.hdl.routers.cluster import ClusterChannel, ClusterMultiplexer
 from multicube.hdl.routers.communication_controller import CommunicationController, SilentLane
 from multicube.hdl.routers.credit_link import CreditLink
-from multicube.hdl.routers.dcsh_router import DCSHRouter
 from multicube.hdl.routers.detour import DetourEnd, LeastDelayDetour, RandomDetour
 from multicube.hdl.routers.packet_router import PacketRouter
 from multicube.hdl.routers.route_table import RouteTable

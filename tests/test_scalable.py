@@ -10,12 +10,12 @@ import networkx as nx
 import pytest
 from long_runs import long
 from multicube.hdl import build
+from multicube.hdl.families.de_bruijn_kautz_graph import DeBruijn, Kautz
+from multicube.hdl.families.dragonfly_graph import Dragonfly
+from multicube.hdl.families.express_mesh_graph import ExpressMesh
+from multicube.hdl.families.fat_tree_graph import FatTree
+from multicube.hdl.families.hyperx_graph import HyperX
 from multicube.hdl.graphs.conversion import to_networkx
-from multicube.hdl.graphs.families.dragonfly import Dragonfly
-from multicube.hdl.graphs.families.express_mesh import ExpressMesh
-from multicube.hdl.graphs.families.fat_tree import FatTree
-from multicube.hdl.graphs.families.hyperx import HyperX
-from multicube.hdl.graphs.families.shift_graphs import DeBruijn, Kautz
 from multicube.hdl.graphs.graph import check_graph
 from multicube.hdl.graphs.routing.relation import RoutedGraph
 from multicube.hdl.graphs.routing.survey import survey

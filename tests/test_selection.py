@@ -11,15 +11,14 @@ from typing import Any
 import networkx as nx
 import pytest
 from long_runs import long
-from multicube.hdl import build
+from multicube.hdl import GraphNetwork, build
+from multicube.hdl.families.cube_connected_cycles_graph import CubeConnectedCycles
+from multicube.hdl.families.hierarchical.hierarchical_graph import Hierarchical
+from multicube.hdl.families.hypercube.hypercube_graph import RoutedHypercube
+from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.conversion import from_networkx, to_networkx
-from multicube.hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
-from multicube.hdl.graphs.families.hierarchical import Hierarchical
-from multicube.hdl.graphs.families.routed_hypercube import RoutedHypercube
-from multicube.hdl.graphs.families.torus import Torus
 from multicube.hdl.graphs.graph import Graph, Link, ListedGraph, Turn
 from multicube.hdl.graphs.routing.algorithms import relation_for
-from multicube.hdl.networks import GraphNetwork
 from multicube.hdl.networks.route_tables import weight_bits, weights_of
 from multicube.hdl.switch.selection import SELECTIONS, Selector
 from multicube.hdl.switch.shape import InputChannel, RouterShape

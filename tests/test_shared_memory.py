@@ -7,8 +7,8 @@ from statistics import fmean
 
 import numpy as np
 import pytest
+from multicube.hdl import CombiningNetwork
 from multicube.hdl.fabric.errors import InvalidValue
-from multicube.hdl.networks import CombiningNetwork
 from multicube.hdl.operations.memory import find_operation
 from multicube.sim.papers import Options, find_item
 from multicube.sim.papers.siegel.shared_memory_step import PATTERNS, placed, run_steps

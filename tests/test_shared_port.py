@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from amaranth.hdl import Value
 from long_runs import long
+from multicube.hdl import CombiningNetwork, PartitionedNetwork
 from multicube.hdl.links.memory_link import MemoryLink
-from multicube.hdl.networks import CombiningNetwork, PartitionedNetwork
 from multicube.hdl.operations.memory import OPERATIONS
 from multicube.hdl.terminals.shared_port import MemoryDemultiplexer, ProcessorMultiplexer
 from multicube.sim import Request, run_programs

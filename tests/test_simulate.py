@@ -15,12 +15,12 @@ import pytest
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from long_runs import long
+from multicube.hdl import MultistageNetwork, build
 from multicube.hdl.bench import stamp
 from multicube.hdl.boxes import OutputQueuedSwitch
 from multicube.hdl.fabric.fabric import CellType, Fabric
 from multicube.hdl.graphs.plans.multistage import PLANS
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import MultistageNetwork, build
 from multicube.hdl.networks.network import Terminals
 from multicube.sim import (
     Result,

@@ -17,22 +17,27 @@ from amaranth.lib import data
 from amaranth.sim import Simulator
 from claims import Claims, needs_yosys
 from long_runs import long
-from multicube.hdl import build
+from multicube.hdl import LoopSwitchingNetwork, PartitionedNetwork, build
 from multicube.hdl.fabric.fabric import CellType, FabricComponent
+from multicube.hdl.families.cube_connected_cycles_graph import CubeConnectedCycles
+from multicube.hdl.families.single_stage import loop_partitions, routing_ring
+from multicube.hdl.families.single_stage import single_stage_graph as single_stage
+from multicube.hdl.families.single_stage.loop_partition_interface import LoopPartitionInterface
+from multicube.hdl.families.single_stage.loop_partitions import LoopPartition, effective_destination
+from multicube.hdl.families.single_stage.routing_ring import RoutingRing
+from multicube.hdl.families.single_stage.single_stage_graph import (
+    Lambda,
+    LoopSwitching,
+    ManYo,
+    SingleStageCube,
+)
+from multicube.hdl.families.single_stage.single_stage_router import SingleStageLogic
 from multicube.hdl.graphs.conversion import to_networkx
-from multicube.hdl.graphs.families import loop_partitions, routing_ring, single_stage
-from multicube.hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
-from multicube.hdl.graphs.families.loop_partitions import LoopPartition, effective_destination
-from multicube.hdl.graphs.families.routing_ring import RoutingRing
-from multicube.hdl.graphs.families.single_stage import Lambda, LoopSwitching, ManYo, SingleStageCube
 from multicube.hdl.graphs.graph import End, check_graph
 from multicube.hdl.graphs.routing import sum_of_products
 from multicube.hdl.graphs.routing.sum_of_products import minimal_sum
 from multicube.hdl.graphs.routing.survey import survey
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import LoopSwitchingNetwork, PartitionedNetwork
-from multicube.hdl.routers.single_stage_logic import SingleStageLogic
-from multicube.hdl.terminals.loop_partition import LoopPartitionInterface
 from multicube.sim import simulate
 from proof_table import proves
 

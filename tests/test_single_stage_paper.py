@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from multicube.hdl.graphs.families.routing_ring import routing_ring
-from multicube.hdl.graphs.families.single_stage import Lambda, LoopSwitching
+from multicube.hdl.families.single_stage.routing_ring import routing_ring
+from multicube.hdl.families.single_stage.single_stage_graph import Lambda, LoopSwitching
 from multicube.sim.papers import Options, find_item
 from multicube.sim.papers.siegel.fig14 import loop_resultant, ring_steps
 

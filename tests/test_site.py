@@ -19,6 +19,7 @@ from generate.measurements import COST, CURVES, MEASURES
 from generate.networks import about, default, lacking
 from generate.pages import FROM_ROOT, all_pages
 from multicube.hdl import FAMILIES, build
+from multicube.hdl.networks.family import Group
 from multicube.sim import read_records, rerun
 from multicube.sim.papers import ITEMS
 from multicube.sim.theory.prediction import MODELS
@@ -109,28 +110,24 @@ def test_every_network_is_named_and_measured() -> None:
 
 
 def test_a_forgotten_network_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether its name is missing, its measurements are, or both."""
     families = {"cube": FAMILIES["cube"], "knoedel": FAMILIES["cube"]}
     monkeypatch.setattr("generate.networks.FAMILIES", families)
-    unnamed = "name in a group of docs/generate/networks.toml: knoedel"
-    assert lacking() == f"{unnamed}; measure by make docs-data: knoedel"
+    assert lacking() == "measure by make docs-data: knoedel"
     for folder in ("CURVES", "COST"):
         monkeypatch.setattr(f"generate.networks.{folder}", tmp_path)
-    assert lacking() == f"{unnamed}; measure by make docs-data: cube knoedel"
+    assert lacking() == "measure by make docs-data: cube knoedel"
     for name in families:
         (tmp_path / f"{name}.csv").touch()
         (tmp_path / f"{name}.json").touch()
-    assert lacking() == unnamed
+    assert lacking() == ""
 
 
-def test_groups_hold_no_network_twice() -> None:
-    named = [name for group in about()["group"] for name in group["networks"]]
-    assert len(named) == len(set(named))
-    assert set(named) <= set(FAMILIES)
-    keys = {key for group in about()["group"] for key in group["papers"]}
-    keys |= {key for keys in about()["papers"].values() for key in keys}
+def test_groups_are_those_of_the_catalogue() -> None:
+    assert set(about()["group"]) == {group.name.lower() for group in Group}
+    assert {family.group for family in FAMILIES.values()} == set(Group)
+    keys = {key for group in about()["group"].values() for key in group["papers"]}
+    keys |= {key for family in FAMILIES.values() for key in family.papers}
     assert keys <= set(about()["works"])
-    assert set(about()["papers"]) <= set(FAMILIES)
     assert set(about()["models"]) == set(MODELS)
 
 

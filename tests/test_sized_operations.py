@@ -14,9 +14,9 @@ import pytest
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 from long_runs import long
+from multicube.hdl import CombiningNetwork
 from multicube.hdl.boxes.combining.queue import CombiningQueue
 from multicube.hdl.links.memory_link import MemoryLink
-from multicube.hdl.networks import CombiningNetwork
 from multicube.hdl.operations.memory import (
     OPERATION_SETS,
     OPERATIONS,

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl import write_verilog
-from multicube.hdl.networks import MultistageNetwork
+from multicube.hdl import MultistageNetwork, write_verilog
 from multicube.sim import Trace, TracePacket, simulate
 from verilog_tools import assert_lint_free, check_with_yosys
 

@@ -17,13 +17,13 @@ from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.boxes import InterchangeBox
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
-from multicube.hdl.networks.multistage.stage_controlled import (
+from multicube.hdl.families.multistage.stage_controlled import (
     StageControlledNetwork,
     StageControls,
     place_stage_controlled,
 )
-from multicube.hdl.networks.multistage.stage_sequenced import StageSequencedNetwork
+from multicube.hdl.families.multistage.stage_sequenced_network import StageSequencedNetwork
+from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
 from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from multicube.hdl import build
-from multicube.hdl.networks.multistage.parameters import BoxParameters
+from multicube.hdl.families.multistage.multistage_parameters import BoxParameters
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs
 from refusals import refusals
 

@@ -10,24 +10,22 @@ from typing import Any
 import networkx as nx
 import pytest
 from long_runs import long
-from multicube.hdl import build
-from multicube.hdl.graphs.conversion import to_networkx
-from multicube.hdl.graphs.families.chordal_ring import ChordalRing
-from multicube.hdl.graphs.families.complete import Complete
-from multicube.hdl.graphs.families.leiserson_fat_tree import LeisersonFatTree
-from multicube.hdl.graphs.families.perfect_shuffle import (
+from multicube.hdl import RingNetwork, TorusNetwork, build
+from multicube.hdl.families.chordal_ring_graph import ChordalRing, RoutedChordalRing
+from multicube.hdl.families.complete_graph import Complete
+from multicube.hdl.families.leiserson_fat_tree_graph import LeisersonFatTree
+from multicube.hdl.families.perfect_shuffle_graph import (
     PerfectShuffle,
     ShuffleExchange,
     ShuffleNearestNeighbor,
 )
-from multicube.hdl.graphs.families.routed_chordal_ring import RoutedChordalRing
-from multicube.hdl.graphs.families.star import Star
-from multicube.hdl.graphs.families.tree import Tree
+from multicube.hdl.families.star_graph import Star
+from multicube.hdl.families.tree_graph import Tree
+from multicube.hdl.graphs.conversion import to_networkx
 from multicube.hdl.graphs.graph import Graph, check_graph
 from multicube.hdl.graphs.routing.layered import Layered
 from multicube.hdl.graphs.routing.relation import RoutedGraph
 from multicube.hdl.graphs.routing.survey import survey
-from multicube.hdl.networks import RingNetwork, TorusNetwork
 from multicube.sim import Trace, TracePacket, simulate
 from refusals import refusals
 

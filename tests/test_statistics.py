@@ -12,9 +12,9 @@ import math
 import numpy as np
 import pytest
 from long_runs import long
-from multicube.hdl.networks import build
+from multicube.hdl import build
 from multicube.sim import Result, simulate
-from multicube.sim.theory.multistage_cube import (
+from multicube.sim.theory.buffered_delay import (
     buffered_delay,
     first_stage_waiting,
     later_stage_waiting,

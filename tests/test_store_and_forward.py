@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl.networks import MultistageNetwork
+from multicube.hdl import MultistageNetwork
 from multicube.sim import Trace, TracePacket, simulate
 
 

@@ -1,5 +1,6 @@
 """What `import multicube` offers, and what its functions say to names that they don't know."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -33,10 +34,12 @@ from multicube.sim import (
     simulate,
     sweep,
 )
-from multicube.sim.command.entry import multicube as command
+from multicube.sim.command.entry_point import multicube as command
 from multicube.sim.run.programs import Program
 from refusals import refusals
 
+ROOT = Path(__file__).parent.parent
+FIGURE = re.compile(r"(fig|table|eq)[0-9A-Z]")
 SHORT = {"cycles": 50, "warmup": 0, "bins": 8, "source_depth": 4, "engine": "amaranth"}
 
 
@@ -68,10 +71,10 @@ def test_what_is_not_used_is_not_imported(tmp_path: Path) -> None:
     code = """
 import sys
 import multicube, multicube.hdl, multicube.sim, multicube.hdl.fabric.errors
-from multicube.sim.command import entry
+from multicube.sim.command import entry_point
 multicube.__version__
 try:
-    entry.main(["--help"])
+    entry_point.main(["--help"])
 except SystemExit as end:
     assert end.code == 0
 assert not {"amaranth", "numpy", "scipy", "matplotlib", "rich"} & set(sys.modules)
@@ -81,12 +84,18 @@ assert not {"amaranth", "numpy", "scipy", "matplotlib", "rich"} & set(sys.module
 
 
 def test_graphs_load_no_amaranth(tmp_path: Path) -> None:
-    """None of their modules, nor what these import; as in a process that only measures graphs."""
+    """None of their modules, nor what these import; as in a process that only measures graphs. Of
+    a family these are its graphs."""
     code = """
 import pkgutil, sys
 from importlib import import_module
-from multicube.hdl import graphs
-found = [module.name for module in pkgutil.walk_packages(graphs.__path__, graphs.__name__ + ".")]
+from multicube.hdl import families, graphs
+found = [
+    module.name
+    for room in (graphs, families)
+    for module in pkgutil.walk_packages(room.__path__, room.__name__ + ".")
+    if room is graphs or module.name.endswith("_graph")
+]
 for name in found:
     import_module(name)
     assert "amaranth" not in sys.modules, name
@@ -109,11 +118,15 @@ def _kinds(kind: type) -> Iterator[type]:
         yield from _kinds(each)
 
 
-def test_no_file_name_twice_in_graphs() -> None:
-    found = walk_packages(multicube.hdl.graphs.__path__, "multicube.hdl.graphs.")
-    names = [module.name.rpartition(".")[2] for module in found]
-    assert len(names) > 60
-    assert len(names) == len(set(names))
+def test_no_file_name_twice() -> None:
+    """But for figures of papers, where the folder is part of the name: `siegel/fig9.py`."""
+    names: dict[str, list[Path]] = {}
+    for path in (each for room in ("hdl", "sim", "boards") for each in (ROOT / room).rglob("*.py")):
+        of_a_paper = path.is_relative_to(ROOT / "sim/papers") and FIGURE.match(path.stem)
+        if path.stem != "__init__" and not of_a_paper:
+            names.setdefault(path.name, []).append(path.relative_to(ROOT))
+    assert len(names) > 400
+    assert [paths for paths in names.values() if len(paths) > 1] == []
 
 
 @pytest.mark.parametrize(
@@ -124,9 +137,9 @@ def test_no_file_name_twice_in_graphs() -> None:
 def test_help_imports_nothing_slow(words: list[str], tmp_path: Path) -> None:
     code = f"""
 import sys
-from multicube.sim.command import entry
+from multicube.sim.command import entry_point
 try:
-    entry.main({[*words, "--help"]!r})
+    entry_point.main({[*words, "--help"]!r})
 except SystemExit as end:
     assert end.code == 0
 slow = {{"amaranth", "amaranth.sim", "numpy", "scipy", "matplotlib", "tqdm", "joblib"}}

@@ -7,15 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from long_runs import long
-from multicube.hdl import build
+from multicube.hdl import PacketNetwork, build
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.fabric.fabric import Pin
-from multicube.hdl.graphs.families.routed_hypercube import RoutedHypercube
+from multicube.hdl.families.hypercube.hypercube_graph import RoutedHypercube
 from multicube.hdl.graphs.graph import Channel, check_graph
 from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
 from multicube.hdl.graphs.plans.multistage_graph import MultistageGraph
 from multicube.hdl.graphs.routing.relation import Relation, check_relation
-from multicube.hdl.networks import PacketNetwork
 from multicube.sim.measure.path_shares import path_shares
 from multicube.sim.measure.worst_permutation import heavy_permutations
 from multicube.sim.papers.stanfill.survey_of_networks import ENTRIES, Entry, costs, relation_of

@@ -16,7 +16,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from multicube.hdl.networks import build
+from multicube.hdl import build
 from multicube.sim import Result, simulate
 from multicube.sim.measure.curve import Sweep
 from multicube.sim.report.plot import draw_sweeps

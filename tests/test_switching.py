@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from command_line import exit_status
-from multicube.hdl.networks import MultistageNetwork, build
+from multicube.hdl import MultistageNetwork, build
+from multicube.hdl.families.multistage.switching import SWITCHES
 from multicube.hdl.networks.flits import parse_lengths
-from multicube.hdl.networks.multistage.switching import SWITCHES
 from refusals import refusals
 
 SWITCH_NAMES = [

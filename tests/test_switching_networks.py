@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from long_runs import long
+from multicube.hdl import MultistageNetwork
 from multicube.hdl.fabric.fabric import Fabric, Pin
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import MultistageNetwork
 from multicube.hdl.networks.network import Terminals
 from multicube.sim import Run, SimulationError, Trace, TracePacket, simulate, simulate_runs
 from multicube.sim.workload.traffic import pattern

@@ -8,10 +8,16 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl import build, write_verilog
+from multicube.hdl import (
+    AXI_CLOCK,
+    AxiStreamNetwork,
+    MultiClockNetwork,
+    TerminalClocks,
+    build,
+    write_verilog,
+)
 from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.fabric.fabric import Fabric
-from multicube.hdl.networks import AXI_CLOCK, AxiStreamNetwork, MultiClockNetwork, TerminalClocks
 
 
 def _clocks(fabric: Fabric, **options: Any) -> list[str]:

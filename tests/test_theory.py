@@ -7,21 +7,23 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from multicube.hdl.networks import build
+from multicube.hdl import build
 from multicube.sim.theory import predict
+from multicube.sim.theory.buffered_delay import (
+    buffered_delay,
+    first_stage_waiting,
+    later_stage_waiting,
+    serial_delay,
+)
 from multicube.sim.theory.hot_spot import hot_spot_limit
-from multicube.sim.theory.multistage_cube import (
+from multicube.sim.theory.unbuffered_bandwidth import (
     attempts,
     attempts_by_recurrence,
-    buffered_delay,
     crossbar_throughput,
     dilated_stages,
     dilated_throughput,
-    first_stage_waiting,
-    later_stage_waiting,
     replicated_throughput,
     returned_rate,
-    serial_delay,
     survival,
     unbuffered_bandwidth_limit,
     unbuffered_stages,

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from long_runs import long
 from multicube.hdl import MultistageNetwork
+from multicube.hdl.catalogue.catalogue import FAMILIES, find
 from multicube.hdl.fabric.fabric import Fabric, Pin
 from multicube.hdl.graphs.plans.multistage import ALIASES, PLANS, MultistagePlan, multistage_plan
 from multicube.hdl.graphs.tags import AddressCode, TagScheme, check_routing
-from multicube.hdl.networks.catalogue import FAMILIES, find
 from refusals import refusals
 
 SIZES: list[tuple[int, int | str]] = [

@@ -13,12 +13,11 @@ from amaranth.hdl import Const
 from command_line import exit_status
 from example_networks import ROUTERS
 from long_runs import long
-from multicube.hdl import FAMILIES, build, write_verilog
+from multicube.hdl import FAMILIES, TorusNetwork, build, write_verilog
 from multicube.hdl.bench import bench_for
 from multicube.hdl.fabric.fabric import Pin
-from multicube.hdl.graphs.families.torus import Hop, Torus
-from multicube.hdl.networks import TorusNetwork
-from multicube.hdl.routers.torus_logic import TorusLogic
+from multicube.hdl.families.torus.torus_graph import Hop, Torus
+from multicube.hdl.families.torus.torus_router import TorusLogic
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.engines.compiled.engine import CompiledEngine
 from multicube.sim.run.probe import Probe, crossings

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
+from multicube.hdl import build
 from multicube.hdl.graphs.permutations import bit_reversal, delta_shift, lambda_map
-from multicube.hdl.networks import build
 from multicube.sim import Trace, TracePacket, pattern, read_trace, simulate
 from multicube.sim.workload.traffic import TRAFFIC, check_load
 from refusals import refusals

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl.networks import MultistageNetwork
+from multicube.hdl import MultistageNetwork
 from multicube.sim import simulate
 from multicube.sim.measure.result import Result
-from multicube.sim.theory.multistage_cube import (
+from multicube.sim.theory.unbuffered_bandwidth import (
     attempts,
     attempts_by_recurrence,
     crossbar_throughput,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from multicube.hdl.networks import build
+from multicube.hdl import build
 from multicube.sim import simulate
 from multicube.sim.run.warmup import MAXIMUM, MINIMUM, is_settled
 

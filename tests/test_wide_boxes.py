@@ -4,7 +4,7 @@ import pytest
 from long_runs import long
 from multicube.sim.papers.item import Options
 from multicube.sim.papers.siegel.fig9 import measure_unbuffered
-from multicube.sim.theory.multistage_cube import crossbar_throughput
+from multicube.sim.theory.unbuffered_bandwidth import crossbar_throughput
 
 
 @pytest.mark.parametrize("ports", [20, long(64)])

@@ -16,11 +16,11 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from multicube.hdl import GraphNetwork
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.graphs.graph import Channel, Graph, Link, ListedGraph
 from multicube.hdl.graphs.routing.relation import Relation
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import GraphNetwork
 from multicube.sim.engines.compiled import CompiledEngine
 from worm_model import Flit, Moved, WormModel
 

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
-from multicube.hdl import build
-from multicube.hdl.graphs.families.torus import Torus
+from multicube.hdl import TorusNetwork, build
+from multicube.hdl.families.torus.torus_graph import Torus
+from multicube.hdl.families.torus.torus_router import TorusLogic
 from multicube.hdl.graphs.routing.survey import survey
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks import TorusNetwork
 from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.hdl.primitives.arbiters import ARBITERS
-from multicube.hdl.routers.torus_logic import TorusLogic
 from multicube.hdl.routers.worm_router import WormRouter
 from multicube.hdl.switch.shape import Switching
 

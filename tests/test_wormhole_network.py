@@ -12,9 +12,9 @@ from long_runs import long
 from multicube.hdl.bench import Sink
 from multicube.hdl.bench import sink as sink_module
 from multicube.hdl.bench.instruments import record_latency
-from multicube.hdl.networks.multistage.network import MultistageNetwork
+from multicube.hdl.families.multistage.multistage_network import MultistageNetwork
 from multicube.sim import Result, Trace, TracePacket, simulate
-from multicube.sim.theory.multistage_cube import (
+from multicube.sim.theory.buffered_delay import (
     buffered_delay,
     first_stage_waiting,
     later_stage_waiting,

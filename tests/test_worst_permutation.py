@@ -7,11 +7,7 @@ import pytest
 from multicube.hdl import build
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.sim.measure.break_even import break_even
-from multicube.sim.measure.worst_permutation import (
-    link_uses,
-    most_loaded_link,
-    worst_permutation,
-)
+from multicube.sim.measure.worst_permutation import link_uses, most_loaded_link, worst_permutation
 
 
 @pytest.mark.parametrize("words", ["hypercube n=3 routing=ecube", "psnn n=3", "ring k=6 n=1"])

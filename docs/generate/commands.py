@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import click
-from multicube.sim.command.entry import multicube
+from multicube.sim.command.entry_point import multicube
 
 __all__ = ["commands_page", "has_command"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from multicube.hdl import FAMILIES
 from multicube.hdl.fabric.parameters import Parameter
-from multicube.hdl.networks.family import Family
+from multicube.hdl.networks.family import Family, Group
 from multicube.sim.papers import ITEMS
 
 from .curves import Curve, read_curve
@@ -47,26 +47,18 @@ def about() -> dict[str, Any]:
 
 
 def group_of(family: Family) -> dict[str, Any]:
-    """The group of a family: its title, its further pages, its papers."""
-    (found,) = (group for group in about()["group"] if family.name in group["networks"])
-    return found
+    """The group of a family: its further pages, its papers."""
+    return about()["group"][family.group.name.lower()]
 
 
 def lacking() -> str:
     """The networks whose page can't be made, and what is to be done, in one line; or nothing."""
-    named = {name for group in about()["group"] for name in group["networks"]}
-    unnamed = [name for name in FAMILIES if name not in named]
     unmeasured = [
         name
         for name in FAMILIES
         if not ((CURVES / f"{name}.csv").exists() and (COST / f"{name}.json").exists())
     ]
-    to_do = []
-    if unnamed:
-        to_do.append(f"name in a group of docs/generate/networks.toml: {' '.join(unnamed)}")
-    if unmeasured:
-        to_do.append(f"measure by make docs-data: {' '.join(unmeasured)}")
-    return "; ".join(to_do)
+    return f"measure by make docs-data: {' '.join(unmeasured)}" if unmeasured else ""
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -299,7 +291,7 @@ def _cost(family: Family) -> Iterable[str]:
 
 
 def _papers(family: Family) -> Iterable[str]:
-    keys = dict.fromkeys([*about()["papers"].get(family.name, []), *group_of(family)["papers"]])
+    keys = dict.fromkeys([*family.papers, *group_of(family)["papers"]])
     items = [ITEMS[name] for name in group_of(family)["items"]]
     if not (keys or items):
         return
@@ -327,14 +319,14 @@ def network_list(drawn: Collection[str]) -> str:
         "and the papers. The pages are generated from the catalogue, and show a small example of 4 "
         "to 16 terminals. `multicube list` prints the same list.",
     ]
-    for group in about()["group"]:
-        families = [FAMILIES[name] for name in group["networks"]]
+    for group in Group:
+        families = [family for family in FAMILIES.values() if family.group is group]
         cards = "\n\n".join(_card(family, family.name in drawn) for family in families)
         contents = "\n".join(family.name for family in families)
         parts += [
-            f"## {group['title']}",
+            f"## {group.value}",
             f"::::{{grid}} 1 2 3 3\n:gutter: 2\n\n{cards}\n::::",
-            f"```{{toctree}}\n:hidden:\n:caption: {group['title']}\n\n{contents}\n```",
+            f"```{{toctree}}\n:hidden:\n:caption: {group.value}\n\n{contents}\n```",
         ]
     return "\n\n".join(parts) + "\n"
 

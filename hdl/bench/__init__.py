@@ -1,7 +1,7 @@
 """The test bench: synthesizable sources, sinks and meters that surround a network."""
 
-from .bench import Bench, MemoryBench, PacketBench, SourcePlan, bench_for
 from .message_bench import MessageBench
+from .packet_bench import Bench, MemoryBench, PacketBench, SourcePlan, bench_for
 from .processor import Processor
 from .program_bench import ProgramBench
 from .sink import Sink

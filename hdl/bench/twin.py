@@ -16,7 +16,7 @@ from ..fabric.fabric import Cell, CellType, Fabric, Pin
 from ..links.packet import Packet
 from ..networks.network import PacketNetwork
 from ..primitives.random_bits import LAGS, RandomBits, scattered_seed
-from .bench import Bench, PacketBench
+from .packet_bench import Bench, PacketBench
 
 __all__ = ["OnBench", "TwinSink", "TwinSource", "with_twin"]
 

@@ -111,7 +111,7 @@ class Digest:
     def _name(self, value: Any) -> None:
         module = getattr(value, "__module__", None) or "builtins"
         self.foreign |= module.partition(".")[0] not in _KNOWN
-        self._write("name", f"{module}.{value.__qualname__}".encode())
+        self._write("name", f"{_place(module)}.{value.__qualname__}".encode())
 
     def _function(self, function: FunctionType) -> None:
         self._name(function)
@@ -142,6 +142,16 @@ class Digest:
         else:
             self._write("text", repr(value).encode(errors="surrogatepass"))
         self._within.pop()
+
+
+def _place(module: str) -> str:
+    """A module's name; in the library its package and file, which may move to another folder.
+
+    No two files of the library have the same name, but for the figures of papers.
+    """
+    library, _, file = module.rpartition(".")
+    within = library.split(".")
+    return f"{_LIBRARY}.{file}" if within[0] == _LIBRARY and "papers" not in within else module
 
 
 def _defined(kind: type) -> set[str]:

@@ -1,7 +1,7 @@
 """Networks as graphs: nodes, the links between their ports, and the terminals at the nodes.
 
 This is plain data, without hardware. `graphs.routing.relation` says where packets may go, and
-`networks.graph` makes hardware of both.
+`families.graph_network` makes hardware of both.
 """
 
 import re
@@ -169,6 +169,11 @@ class Graph(ABC):
         Only nodes with a position have such links. Those in opposite directions have one name.
         """
         return ""
+
+    def routed(self) -> "Graph":
+        """The graph with a routing of its own (a `RoutedGraph`), if it has one at its sizes only;
+        else itself."""
+        return self
 
     @property
     def bisection(self) -> int | None:

@@ -4,7 +4,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
-from ..operations.bus import check_data_bits
+from ..operations.bus_operations import check_data_bits
 
 __all__ = ["Axi"]
 

@@ -3,7 +3,7 @@
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..operations.bus import check_data_bits
+from ..operations.bus_operations import check_data_bits
 
 __all__ = ["Wishbone"]
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import integer, word
-from ..graphs.graph import check_graph
+from ..graphs.graph import Graph, check_graph
 from ..graphs.routing.algorithms import ALGORITHMS, relation_for
 from ..graphs.routing.relation import Relation
 from .network import Readings, Window
@@ -56,6 +56,8 @@ class AnyRoutingNetwork(RoutedNetwork):
 
     def _relation(self) -> Relation:
         given, described = self.parameters, self._described()
+        if isinstance(described, Graph):
+            described = described.routed()
         own = described if isinstance(described, Relation) else None
         graph = described.graph if isinstance(described, Relation) else described
         check_graph(graph)

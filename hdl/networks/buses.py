@@ -9,13 +9,13 @@ from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ..links.axi4 import Axi
 from ..links.wishbone_bus import Wishbone
-from ..operations.bus import bus_operations, check_data_bits, row_bits
+from ..operations.bus_operations import bus_operations, check_data_bits, row_bits
 from ..terminals.axi import AxiTarget
 from ..terminals.bus_words import WordMap
 from ..terminals.wishbone import WishboneTarget
 from .memory_network import MemoryNetwork
 from .network import Network, PacketNetwork
-from .remote_memory import RemoteMemory
+from .remote_memory_network import RemoteMemory
 
 __all__ = ["AxiNetwork", "BusPorts", "WishboneNetwork", "bus_memory"]
 

@@ -1,15 +1,62 @@
-"""Entries of the catalogue: networks of one class that differ only in parameters."""
+"""Families: entries of the catalogue, each for networks that differ only in parameters."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from enum import Enum
+from typing import TYPE_CHECKING, Any
 
 from ..fabric.checks import nearest
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import Parameter
-from .network import Network
-from .presets import Preset
+from ..graphs.graph import Graph
+from .preset import Preset
 
-__all__ = ["Family"]
+if TYPE_CHECKING:  # descriptions of graphs name their family, and load no Amaranth
+    from .network import Network
+
+__all__ = ["Family", "GraphFamily", "Group"]
+
+
+class Group(Enum):
+    """What families are listed together, in the order of the catalogue."""
+
+    MULTISTAGE = "Multistage cubes"
+    RECTANGULAR = "Boxes that are not square, crossbars"
+    CENTRAL = "Networks with central control"
+    MEMORY = "Processors and memory"
+    HYPERCUBES = "Hypercubes"
+    TORI = "Tori, meshes, rings"
+    DEFLECTION = "Deflection"
+    HYPERMESHES = "Hypermeshes"
+    LARGE = "Trees, dragonflies, and other networks of large machines"
+    STATIC = "Static networks"
+    SINGLE_STAGE = "Single-stage cubes"
+    CLOS = "Clos networks and the bus"
+    HIERARCHIES = "Hierarchies"
+    GRAPHS = "Any graph"
+    MACHINES = "Machines"
+
+
+@dataclass(frozen=True)
+class GraphFamily:
+    """A family whose networks need no more than their graph: routers look up their tables.
+
+    The catalogue makes the class of its networks, `CompleteNetwork` of `Complete`.
+
+    Attributes
+    ----------
+    name, description, group, example, aliases, papers
+        As in `Family`.
+    graph : type[Graph]
+        A frozen dataclass, whose fields describe parameters.
+    """
+
+    name: str
+    description: str
+    graph: type[Graph]
+    group: Group
+    example: dict[str, Any] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
+    papers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -21,21 +68,27 @@ class Family:
     name : str
     description : str
     component : type[Network]
+    group : Group
     fixed : dict[str, Any]
         Arguments of the component that make it this family.
     example : dict[str, Any]
         Parameters of a small network of 4 to 16 terminals, if the defaults are larger: for tests.
     aliases : tuple[str, ...]
+    papers : tuple[str, ...]
+        The works that it is from, as docs/generate/networks.toml calls them; those of its whole
+        group are said there.
     preset : Preset or None
         The machine whose network this is.
     """
 
     name: str
     description: str
-    component: type[Network]
+    component: "type[Network]"
+    group: Group
     fixed: dict[str, Any] = field(default_factory=dict)
     example: dict[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
+    papers: tuple[str, ...] = ()
     preset: Preset | None = None
 
     def __repr__(self) -> str:
@@ -51,7 +104,7 @@ class Family:
             if about.listed
         )
 
-    def build(self, **parameters: Any) -> Network:
+    def build(self, **parameters: Any) -> "Network":
         """A network of this family, with parameters as values or as text.
 
         Capitals don't matter in the names of parameters and choices.

@@ -12,7 +12,7 @@ from ..fabric.wires import Wire
 from ..graphs.plans.multistage import MultistagePlan
 from ..graphs.plans.redundant_paths import RedundantPathPlan
 from ..graphs.tags import AddressCode
-from .columns import place_columns
+from .stage_columns import place_columns
 
 __all__ = ["Part", "plan_diagram", "plan_path", "stage_layout"]
 

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ..fabric.errors import InvalidValue
 from ..links.axi4 import Axi
 from ..links.memory_link import MemoryLink, check_link
-from ..operations.bus import WINDOWS, bus_operations, check_data_bits
+from ..operations.bus_operations import WINDOWS, bus_operations, check_data_bits
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.pacing import Lengths, check_lengths
 from ..primitives.round_robin import RoundRobin

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..links.memory_link import MemoryLink, check_link
 from ..links.wishbone_bus import Wishbone
-from ..operations.bus import check_data_bits
+from ..operations.bus_operations import check_data_bits
 from ..primitives.pacing import Lengths, paced
 from .bus_words import WordMap
 

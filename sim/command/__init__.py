@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> None:
         os.environ.setdefault(name, "1")
     try:
         ask_for_room()
-        from .entry import main as run
+        from .entry_point import main as run
     except KeyboardInterrupt:
         print("multicube: interrupted", file=sys.stderr)
         sys.exit(INTERRUPTED)

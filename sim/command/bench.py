@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from .words import INTERRUPTED, network_arguments, network_from
+from .shared_arguments import INTERRUPTED, network_arguments, network_from
 
 if TYPE_CHECKING:
     from ..run.engine_timings import Timing

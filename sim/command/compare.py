@@ -9,7 +9,7 @@ import click
 from ...hdl.support.output_file import output_format
 from ..measure.units import PER
 from ..report.formats import FORMATS
-from .words import INTERRUPTED, check_outputs, messages, run_options, sweep_options
+from .shared_arguments import INTERRUPTED, check_outputs, messages, run_options, sweep_options
 
 __all__ = ["compare"]
 
@@ -38,12 +38,12 @@ def compare(
     Each network with its parameters is one argument, in quotes: multicube compare "cube ports=64"
     "torus k=8 n=2" -o all.svg
     """
-    from ...hdl.networks import build
+    from ...hdl.catalogue.catalogue import build
     from ..measure.comparison import rate_factor
     from ..measure.curve import Sweep
     from ..report.save import comparison_record, save_sweeps
     from ..run.sweeps import LoadsLost, parse_loads, sweep
-    from .tables import print_comparison
+    from .printed_tables import print_comparison
 
     check_outputs(output, as_json)
     for path in output:

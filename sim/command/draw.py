@@ -5,7 +5,7 @@ import json
 import click
 
 from ...hdl.fabric.errors import InvalidValue
-from .words import network_arguments, network_from
+from .shared_arguments import network_arguments, network_from
 
 __all__ = ["draw"]
 

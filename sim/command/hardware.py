@@ -11,13 +11,13 @@ from rich.table import Table
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import is_regular
-from .words import check_outputs, messages, network_arguments, network_from
+from .shared_arguments import check_outputs, messages, network_arguments, network_from
 
 if TYPE_CHECKING:
     from ...hdl.export.verilog import Clock
     from ...hdl.fabric.fabric import CellType, Fabric
-    from ...hdl.networks import Network
     from ...hdl.networks.family import Family
+    from ...hdl.networks.network import Network
 
 __all__ = ["export", "list_", "only_type"]
 
@@ -33,8 +33,8 @@ def list_(network: str | None, as_json: bool) -> None:
 
     With NETWORK: its parameters with their defaults, limits and meanings.
     """
-    from ...hdl.networks.catalogue import FAMILIES, find
-    from ..engines.selection import ENGINES
+    from ...hdl.catalogue.catalogue import FAMILIES, find
+    from ..engines.engine_selection import ENGINES
     from ..workload.traffic import TRAFFIC
 
     families = list(FAMILIES.values()) if network is None else [find(network)]
@@ -69,8 +69,8 @@ def _record(family: "Family") -> dict[str, Any]:
 
 
 def _print_all() -> None:
-    from ...hdl.networks.catalogue import FAMILIES
-    from ..engines.selection import ENGINES
+    from ...hdl.catalogue.catalogue import FAMILIES
+    from ..engines.engine_selection import ENGINES
     from ..workload.traffic import TRAFFIC
 
     console = Console(highlight=False)
@@ -92,7 +92,7 @@ def _also(family: "Family") -> str:
 
 
 def _print_one(family: "Family") -> None:
-    from ...hdl.networks.catalogue import told
+    from ...hdl.catalogue.catalogue import told
 
     console = Console(highlight=False)
     console.print(f"{family.name}: {family.description}{_also(family)}")
@@ -206,7 +206,8 @@ def _clocked(
 ) -> "tuple[Fabric, str, Clock]":
     """The fabric, with clocks of the terminals, its title, and its clock."""
     from ...hdl.export.verilog import Clock
-    from ...hdl.networks import AXI_CLOCK, AxiStreamNetwork, MultiClockNetwork, TerminalClocks
+    from ...hdl.networks.axi_stream_network import AXI_CLOCK, AxiStreamNetwork
+    from ...hdl.networks.terminal_clocks import MultiClockNetwork, TerminalClocks
     from ..measure.comparison import size_of
 
     clocks = TerminalClocks(which, **({} if depth is None else {"depth": depth}))
@@ -225,13 +226,9 @@ def _fabric(
     """The fabric to write, its title, and its clock."""
     from ...hdl.export.verilog import Clock
     from ...hdl.fabric.fabric import Fabric
-    from ...hdl.networks import (
-        AXI_CLOCK,
-        AxiNetwork,
-        AxiStreamNetwork,
-        PartitionedNetwork,
-        WishboneNetwork,
-    )
+    from ...hdl.networks.axi_stream_network import AXI_CLOCK, AxiStreamNetwork
+    from ...hdl.networks.buses import AxiNetwork, WishboneNetwork
+    from ...hdl.networks.partitioned import PartitionedNetwork
     from ..measure.comparison import size_of
 
     if rows is not None and face in ("streams", "axis"):

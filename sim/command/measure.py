@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...hdl.fabric.errors import InvalidValue
-from .words import network_arguments, network_from
+from .shared_arguments import network_arguments, network_from
 
 if TYPE_CHECKING:
-    from ...hdl.networks import Network
+    from ...hdl.networks.network import Network
     from ..measure.bounds import Bounds
     from ..measure.graph_measures import CommunicationMeasures, GraphMeasures
 
@@ -37,12 +37,7 @@ def measure(
     of terminals, each with itself too. The other measures are those of Ginosar and Egozi (1989).
     What can't be found exactly within the limit is between two bounds, each with its method.
     """
-    from ..measure.graph_measures import (
-        MOST_NODES,
-        communication_measures,
-        graph_measures,
-        spreads,
-    )
+    from ..measure.graph_measures import MOST_NODES, communication_measures, graph_measures, spreads
 
     built = network_from(network, parameters)
     if built.relation is None:

@@ -11,7 +11,7 @@ from rich.text import Text
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import output_format
 from ..report.formats import FORMATS
-from .words import check_outputs, engine_option, messages
+from .shared_arguments import check_outputs, engine_option, messages
 
 if TYPE_CHECKING:
     from ..papers import Item, PaperResult

@@ -8,14 +8,14 @@ from rich.console import Console
 from rich.table import Table
 
 from ...hdl.fabric.errors import InvalidValue
-from .words import network_arguments, network_from
+from .shared_arguments import network_arguments, network_from
 
 if TYPE_CHECKING:
     from ...hdl.graphs.permutations import Permutation
     from ...hdl.graphs.plans.multistage import MultistagePlan
     from ...hdl.graphs.schedules.looping import BoxSettings
     from ...hdl.graphs.tags import TagScheme
-    from ...hdl.networks import Network
+    from ...hdl.networks.network import Network
 
 __all__ = ["permute"]
 

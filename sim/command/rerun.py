@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...hdl.fabric.errors import InvalidValue
-from .words import INTERRUPTED, same_engine_option
+from .shared_arguments import INTERRUPTED, same_engine_option
 
 if TYPE_CHECKING:
     from ..measure.result import Result
-    from ..run.rerun import Record
+    from ..run.recorded_runs import Record
 
 __all__ = ["rerun"]
 
@@ -36,8 +36,8 @@ def rerun(file: str, rows: tuple[int, ...], engine: str | None, as_json: bool) -
     is in a file that has changed.
     """
     from ..run.record import this_version
-    from ..run.rerun import read_records
-    from ..run.rerun import rerun as run_again
+    from ..run.recorded_runs import read_records
+    from ..run.recorded_runs import rerun as run_again
 
     records = read_records(file)
     for row in rows:

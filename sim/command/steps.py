@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from ...hdl.fabric.errors import InvalidValue
-from .words import engine_option, network_arguments, network_from
+from .shared_arguments import engine_option, network_arguments, network_from
 
 __all__ = ["steps"]
 
@@ -46,12 +46,7 @@ def steps(
     from ...hdl.graphs.schedules.communication_steps import concentration_of, one_message
     from ...hdl.graphs.schedules.permutation_steps import StepRouter
     from ..measure.fan_out import fan_out
-    from ..run.communication import (
-        broadcast_task,
-        concentration_task,
-        permutation_task,
-        run_tasks,
-    )
+    from ..run.communication import broadcast_task, concentration_task, permutation_task, run_tasks
     from ..run.progress import phase
     from ..workload.traffic import pattern
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from ...hdl.fabric.errors import InvalidValue
 from ..synthesis import DEVICES
 from .hardware import only_type
-from .words import network_from
+from .shared_arguments import network_from
 
 if TYPE_CHECKING:
     from ..synthesis import Design, Measurement
@@ -114,7 +114,7 @@ def _network(
 
 
 def _print(what: dict[str, Any], found: "Measurement") -> None:
-    from ...hdl.networks.catalogue import told
+    from ...hdl.catalogue.catalogue import told
 
     words = told(what["network" if "network" in what else "top"], what["parameters"])
     area, storage = found.area, found.storage

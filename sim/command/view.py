@@ -7,7 +7,7 @@ import click
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import check_output, is_standard_output
-from .words import messages, network_from
+from .shared_arguments import messages, network_from
 
 __all__ = ["view"]
 

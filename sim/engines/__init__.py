@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 from ...hdl.fabric.fabric import Pin
 
 if TYPE_CHECKING:
-    from .compiled.activity import ActivityMeter
+    from .compiled.activity_meter import ActivityMeter
     from .compiled.state import State
 
 __all__ = [

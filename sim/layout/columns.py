@@ -8,8 +8,8 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from ...hdl.fabric.errors import InvalidValue
-from .grid import Layout, Point, Square, Wire
 from .left_edge import left_edge
+from .wire_grid import Layout, Point, Square, Wire
 
 __all__ = ["Connection", "Side", "columns"]
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from ...hdl.fabric.errors import InvalidValue
-from .grid import Layout, Point, Square, Wire
 from .left_edge import left_edge
+from .wire_grid import Layout, Point, Square, Wire
 
 __all__ = ["lines"]
 

@@ -9,8 +9,8 @@ from ...hdl.fabric.errors import InvalidValue
 from ...hdl.graphs.graph import Graph
 from ...hdl.graphs.plans.multistage import MultistagePlan
 from .columns import Connection, Side, columns
-from .grid import Layout
 from .lines import lines
+from .wire_grid import Layout
 
 __all__ = [
     "folded",

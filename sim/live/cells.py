@@ -15,11 +15,11 @@ from amaranth.lib.wiring import In
 from ...hdl.boxes.combining.queue import CombiningQueue
 from ...hdl.boxes.combining.wait_buffer import WaitBuffer
 from ...hdl.fabric.fabric import CellType, Path
+from ...hdl.families.connection_machine.buffer import Buffer
 from ...hdl.primitives.arrival_queue import ArrivalQueue, row_order
 from ...hdl.primitives.interchange_box import InterchangeBox
 from ...hdl.primitives.lane_queue import LaneQueue
 from ...hdl.primitives.round_robin import RoundRobin
-from ...hdl.routers.connection_machine.buffer import Buffer
 from ..engines.compiled.ir import Graph, Module, Node
 
 __all__ = ["described", "fields"]

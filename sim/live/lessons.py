@@ -5,8 +5,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ...hdl.catalogue.catalogue import build
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.networks import Network, build
+from ...hdl.networks.network import Network
 
 __all__ = ["lesson_names", "lesson_network", "lessons_for"]
 

@@ -13,17 +13,17 @@ import numpy as np
 
 from ...hdl.fabric.checks import check_integer, check_kind, shown
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.networks import Network
+from ...hdl.networks.network import Network
 from ...hdl.support.output_file import whole_file
 from ..engines.compiled.program import Group
 from ..run.run import Run
 from ..theory.prediction import predict
 from ..workload.pattern import Pattern
 from ..workload.traffic import pattern
-from .bench import LiveBench
 from .cells import described
 from .image import Image
 from .lessons import lessons_for
+from .live_bench import LiveBench
 from .patterns import page_patterns
 
 __all__ = ["LivePage"]

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...hdl.bench import SourcePlan
 from ...hdl.fabric.errors import MulticubeError
-from ...hdl.networks import Network
+from ...hdl.networks.network import Network
 from ..run.run import Run
 from ..workload.pattern import Pattern
 from ..workload.traffic import pattern

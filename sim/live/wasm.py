@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ...hdl.fabric.digest import digest
 from ...hdl.support.children import in_threads
 from ..engines.compiled.build import called, failed, kept
-from ..engines.compiled.errors import NoCompiler
+from ..engines.compiled.compiled_errors import NoCompiler
 
 __all__ = ["Unit", "webassembly"]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ...hdl.fabric.checks import nearest
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.networks import Network
+from ...hdl.networks.network import Network
 from ..workload.traffic import short_name
 from .curve import Sweep
 from .units import PER, units_in_packet

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...hdl.networks import Network
+from ...hdl.networks.network import Network
 from ...hdl.support.shown import html_of
 from .frame import frame_of
 from .result import Result

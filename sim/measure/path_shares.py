@@ -61,7 +61,7 @@ def path_shares(relation: Relation) -> PathShares:
     --------
     In a one-way ring of 4 nodes a broken link cuts off half of the pairs:
 
-    >>> from multicube.hdl.graphs.families.torus import Torus
+    >>> from multicube.hdl.families.torus.torus_graph import Torus
     >>> path_shares(Torus(4, 1, directions=1)).cut_by_links.tolist()
     [0.5, 0.5, 0.5, 0.5]
     """

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...hdl.catalogue.catalogue import told
 from ...hdl.fabric.errors import MulticubeError
-from ...hdl.networks.catalogue import told
 from ...hdl.support.shown import html_of
 from .activity import Activity
 from .frame import frame_of

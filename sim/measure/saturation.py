@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .batches import ratio_interval
+from .confidence_intervals import ratio_interval
 
 __all__ = ["Balance"]
 

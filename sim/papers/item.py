@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from ...hdl.fabric.checks import check_field
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.networks import Network
+from ...hdl.networks.network import Network
 from ..measure.result import Latency, Result
 from ..report.save import save_result
 from ..run.cluster import finished_anywhere

@@ -13,12 +13,12 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from ...hdl.catalogue.naming import takes_names
 from ...hdl.fabric.checks import check_integer, check_kind, check_limit, check_several, shown
 from ...hdl.fabric.diagram import Diagram
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
-from ...hdl.networks import Network
-from ...hdl.networks.naming import takes_names
+from ...hdl.networks.network import Network
 from ...hdl.support.output_file import output_format, whole_file
 from .diagram_drawing import BOX, HEAT, DiagramDrawing, hottest
 from .formats import PICTURES

@@ -3,11 +3,12 @@
 import os
 from collections.abc import Mapping
 
+from ...hdl.catalogue.catalogue import build
 from ...hdl.fabric.checks import check_kind
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.networks import Network, build
+from ...hdl.networks.network import Network
 from ..run.record import changes
-from ..run.rerun import read_records
+from ..run.recorded_runs import read_records
 
 __all__ = ["check_heat", "read_heat"]
 

@@ -8,8 +8,9 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
+from ...hdl.catalogue.catalogue import build
 from ...hdl.fabric.errors import MulticubeError
-from ...hdl.networks import Network, build
+from ...hdl.networks.network import Network
 from ..measure.curve import Sweep
 from ..measure.result import Latency, Result
 from ..run.record import changes

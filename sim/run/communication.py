@@ -1,6 +1,6 @@
 """Programs of communication steps, run on the hardware of an ensemble machine.
 
->>> from multicube.hdl.networks import build
+>>> from multicube.hdl import build
 >>> from multicube.hdl.graphs.schedules.communication_steps import one_message
 >>> from multicube.sim.run.communication import broadcast_task, run_tasks
 >>> ring = build("torus", k=4, n=1).relation.graph
@@ -28,7 +28,7 @@ from ...hdl.graphs.schedules.communication_steps import (
 )
 from ...hdl.graphs.schedules.node_programs import StepProgram, accumulating, delivering
 from ...hdl.operations.folds import Fold
-from ..engines.selection import open_engines
+from ..engines.engine_selection import open_engines
 from ..measure.result import SimulationError
 
 __all__ = [

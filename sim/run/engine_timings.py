@@ -10,10 +10,10 @@ from ...hdl.bench import Bench, bench_for
 from ...hdl.fabric.checks import check_integer, check_kind, check_number
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
-from ...hdl.networks import Network
+from ...hdl.networks.network import Network
 from ..engines import PortEngine
-from ..engines.compiled.errors import CompilerFailed, EngineError, NoCompiler
-from ..engines.selection import open_engines
+from ..engines.compiled.compiled_errors import CompilerFailed, EngineError, NoCompiler
+from ..engines.engine_selection import open_engines
 from ..engines.verilator import VerilatorEngine, VerilatorFailed, VerilatorMissing, VerilatorTimeout
 from ..workload.traffic import check_load, pattern
 from .probe import crossings

@@ -1,12 +1,12 @@
 """A run of a finite number of packets, such as a trace: the window is the whole run."""
 
-from ...hdl.networks import Network
+from ...hdl.networks.network import Network
 from ..measure.result import Latency
 from ..theory import predict
 from ..workload.traffic import TRACE_START, Trace
 from .probe import Probe
 from .run import Run, amount, pace
-from .steps import Steps, empty, patience, result_of
+from .run_steps import Steps, empty, patience, result_of
 
 __all__ = ["finite_run"]
 

@@ -5,7 +5,7 @@ keeps the last. A combining network (`ConnectionMachine(combine=...)`) does part
 network; in others each message arrives separately. A value is sent to many terminals by copies: see
 `copy_rounds`.
 
->>> from multicube.hdl.networks.connection_machine import ConnectionMachine
+>>> from multicube.hdl import ConnectionMachine
 >>> from multicube.sim import Message, send_messages
 >>> network = ConnectionMachine(2, combine="add")
 >>> run = send_messages(network, [Message(source, 3, 10) for source in range(4)])
@@ -27,7 +27,7 @@ from ...hdl.graphs.schedules.copies import copy_rounds
 from ...hdl.networks.network import PacketNetwork
 from ...hdl.operations.folds import Fold
 from ..engines import Engine
-from ..engines.selection import open_engines, resolve_engine
+from ..engines.engine_selection import open_engines, resolve_engine
 from ..measure.result import SimulationError
 from .run import LONGEST
 

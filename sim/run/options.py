@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from ...hdl.fabric.checks import check_flag
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.networks import Network
+from ...hdl.networks.network import Network
 from ...hdl.support.output_file import check_output
-from ..engines.selection import check_engine
+from ..engines.engine_selection import check_engine
 from ..workload.injection import StateBits
 from ..workload.random_faults import injections
-from .activity import ActivityWatch
+from .activity_watch import ActivityWatch
 from .checkpoint import Checkpoint, check_checkpoint
 from .observers import LinkFaults, Observer, Waves
 from .progress import Progress

@@ -31,12 +31,12 @@ from typing import Any, NamedTuple
 from ...hdl.bench import ProgramBench
 from ...hdl.fabric.checks import check_integer, check_several, shown
 from ...hdl.fabric.errors import InvalidType, InvalidValue, MulticubeError
-from ...hdl.networks import Network
 from ...hdl.networks.memory_network import MemoryNetwork
+from ...hdl.networks.network import Network
 from ...hdl.operations.memory import Operation, find_operation
 from ...hdl.primitives.pacing import request_length
 from ..engines import Engine
-from ..engines.selection import open_engines
+from ..engines.engine_selection import open_engines
 from ..measure.serial_order import Access, is_serializable
 from .run import LONGEST
 

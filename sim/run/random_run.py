@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...hdl.networks import Network
-from ..measure.batches import PARTS, Estimate, ratio_estimate
+from ...hdl.networks.network import Network
+from ..measure.confidence_intervals import PARTS, Estimate, ratio_estimate
 from ..measure.result import Latency
 from ..measure.saturation import Balance
 from ..theory import predict
 from ..workload.traffic import Pattern
 from .probe import Probe
 from .run import Run, most_warmup, pace
-from .steps import SINK_DELAY, Steps, empty, patience, result_of
+from .run_steps import SINK_DELAY, Steps, empty, patience, result_of
 from .warmup import MAXIMUM, is_settled
 
 __all__ = ["random_run"]

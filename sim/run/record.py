@@ -9,7 +9,7 @@ from typing import Any
 
 from ...hdl.fabric.digest import digest
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.networks import Network
+from ...hdl.networks.network import Network
 from ..workload.traffic import Trace, pattern, read_trace
 from .run import Run
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.networks import Network
+from ...hdl.networks.network import Network
 from ...hdl.support.input_file import read_input
 from ...hdl.support.output_file import alone, check_output, is_regular, whole_file
 from ..measure.result import Result

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 
 from ...hdl.support.output_file import whole_file
-from ..engines.compiled.activity import Bits
+from ..engines.compiled.activity_meter import Bits
 
 __all__ = ["CYCLE", "write_saif"]
 

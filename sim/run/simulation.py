@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from ...hdl.bench import Bench, bench_for
 from ...hdl.bench.instruments import COUNT_BITS
+from ...hdl.catalogue.naming import field_names, takes_fields, takes_names
 from ...hdl.fabric.checks import check_integer, check_kind, check_limit
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.networks import Network
-from ...hdl.networks.naming import field_names, takes_fields, takes_names
+from ...hdl.networks.network import Network
 from ..engines import Engine, PortEngine
-from ..engines.selection import open_engines, resolve_engine, runs_together
+from ..engines.engine_selection import open_engines, resolve_engine, runs_together
 from ..measure.result import Result, SimulationError
 from ..workload.traffic import Trace, pattern
 from .finite_run import finite_run
@@ -25,7 +25,7 @@ from .progress import phase
 from .random_run import random_run
 from .record import recorded
 from .run import Run, packet_load
-from .steps import Steps
+from .run_steps import Steps
 
 __all__ = ["Run", "run_bench", "simulate", "simulate_runs", "whole_run", "whole_runs"]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...hdl.export.verilog_module import Storage
 from ...hdl.export.verilog_names import plain_name
-from ..engines.compiled.activity import ActivityMeter, Bits
+from ..engines.compiled.activity_meter import ActivityMeter, Bits
 from ..engines.compiled.ir import WORD, Module, Node, Words
 
 __all__ = ["Stored", "matched"]

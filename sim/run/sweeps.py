@@ -9,11 +9,11 @@ from typing import Any, Literal
 import joblib
 from tqdm import tqdm
 
+from ...hdl.catalogue.naming import field_names, takes_names
 from ...hdl.fabric.checks import check_flag, check_integer, check_kind, check_limit, shown
 from ...hdl.fabric.errors import InvalidType, InvalidValue, MulticubeError
-from ...hdl.networks import Network
-from ...hdl.networks.naming import field_names, takes_names
-from ..engines.selection import resolve_engine
+from ...hdl.networks.network import Network
+from ..engines.engine_selection import resolve_engine
 from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
 from ..workload.traffic import check_load, pattern

@@ -6,15 +6,10 @@ from typing import TypedDict
 
 from ...hdl.fabric.checks import check_flag, check_kind, check_number
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.networks import Network
+from ...hdl.networks.network import Network
+from .buffered_delay import buffered_delay, serial_delay
 from .dcsh_torus import Locality, dcsh_latency
-from .multistage_cube import (
-    attempts_by_recurrence,
-    buffered_delay,
-    enhanced_throughput,
-    serial_delay,
-    sinks_per_source,
-)
+from .unbuffered_bandwidth import attempts_by_recurrence, enhanced_throughput, sinks_per_source
 
 __all__ = ["MODELS", "Prediction", "predict"]
 

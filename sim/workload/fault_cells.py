@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import CellType
-from ...hdl.networks.multistage.extra_stage_cells import link_leaves, link_signature
+from ...hdl.families.multistage.extra_stage_cells import link_leaves, link_signature
 from ...hdl.primitives.arrival_queue import ArrivalQueue
 from ...hdl.primitives.random_bits import RandomBits
 from ...hdl.primitives.routing_tags import forwarded

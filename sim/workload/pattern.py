@@ -12,8 +12,8 @@ from ...hdl.bench.sources import BIAS_BITS, LOAD_BITS
 from ...hdl.fabric.checks import check_limit, check_number
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.graphs.tags import AddressCode
-from ...hdl.networks import Network, PacketNetwork
 from ...hdl.networks.memory_network import MemoryNetwork
+from ...hdl.networks.network import Network, PacketNetwork
 from .matrix import MOST_ENTRIES, destination_tables, table_slots
 
 __all__ = ["Pattern", "check_load", "short_name"]

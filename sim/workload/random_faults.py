@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ...hdl.fabric.checks import check_kind, check_several
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import CellType, Fabric, Pin
-from ...hdl.networks import Network
+from ...hdl.networks.network import Network
 from ..engines.compiled.netlist import lowered
 from .injection import Injection, StateBits, parse_fault
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl import build, write_verilog
-from multicube.hdl.networks import PacketNetwork
-from multicube.hdl.networks.connection_machine import ConnectionMachine
+from multicube.hdl import PacketNetwork, build, write_verilog
+from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 
 SEED = 20240607
 SIMULATORS = ["verilator", "icarus"]

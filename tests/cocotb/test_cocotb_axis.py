@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl import build, write_verilog
-from multicube.hdl.networks import AXI_CLOCK, AxiStreamNetwork, PacketNetwork
+from multicube.hdl import AXI_CLOCK, AxiStreamNetwork, PacketNetwork, build, write_verilog
 
 pytest.importorskip("cocotbext.axi")
 SEED = 20260731

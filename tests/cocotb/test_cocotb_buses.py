@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl import build, write_verilog
-from multicube.hdl.networks import AXI_CLOCK, AxiNetwork, WishboneNetwork
+from multicube.hdl import AXI_CLOCK, build, write_verilog
+from multicube.hdl.networks.buses import AxiNetwork, WishboneNetwork
 
 pytest.importorskip("cocotbext.axi")
 SEED = 20261123

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl import build, write_verilog
-from multicube.hdl.networks import AXI_CLOCK, AxiStreamNetwork, TerminalClocks
+from multicube.hdl import AXI_CLOCK, AxiStreamNetwork, TerminalClocks, build, write_verilog
 
 pytest.importorskip("cocotbext.axi")
 SEED = 20261123

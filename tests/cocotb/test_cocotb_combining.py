@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl import write_verilog
-from multicube.hdl.networks import CombiningNetwork
+from multicube.hdl import CombiningNetwork, write_verilog
 from multicube.hdl.operations.memory import OPERATIONS, Operation, find_operation
 from multicube.hdl.primitives.pacing import request_length
 from multicube.sim.measure.serial_order import Access, serial_order

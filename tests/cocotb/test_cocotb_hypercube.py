@@ -8,7 +8,7 @@ import pytest
 from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.fabric.fabric import Fabric
-from multicube.hdl.networks.connection_machine import ConnectionMachine
+from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 
 SEED = 20240607
 

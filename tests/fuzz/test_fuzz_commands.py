@@ -12,7 +12,7 @@ import pytest
 from fuzzing import fuzz, mutated
 from hypothesis import strategies as st
 from long_runs import long
-from multicube.hdl.networks import FAMILIES
+from multicube.hdl import FAMILIES
 from multicube.sim.command import main
 
 TRAFFIC = ["uniform", "hotspot:0.3:1", "one-each", "shift:1", "tornado", "bit-reversal", "1,0"]

@@ -8,9 +8,9 @@ from typing import Any
 import networkx as nx
 from fuzzing import check_line, damaged, fuzz
 from hypothesis import strategies as st
+from multicube.hdl import build
 from multicube.hdl.fabric.errors import MulticubeError
 from multicube.hdl.graphs.graph_file import read_graph
-from multicube.hdl.networks import build
 
 MOST_NODES = 8
 """Of graphs that are also built."""

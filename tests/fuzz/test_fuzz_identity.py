@@ -8,13 +8,12 @@ import pytest
 from fuzzing import fuzz_machine
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
-from multicube.hdl import build
+from multicube.hdl import Network, build
 from multicube.hdl.fabric.errors import InvalidValue
-from multicube.hdl.networks import Network
 from multicube.sim import rerun, simulate, sweep
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run import checkpoint as checkpoints
-from multicube.sim.run.rerun import Record
+from multicube.sim.run.recorded_runs import Record
 from multicube.sim.workload.traffic import read_trace
 
 SHORT: dict[str, Any] = {"cycles": 60, "warmup": 0, "bins": 16, "engine": "compiled"}

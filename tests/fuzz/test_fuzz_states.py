@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from fuzzing import check_line, damaged, fuzz
 from hypothesis import strategies as st
+from multicube.hdl import build
 from multicube.hdl.fabric.errors import MulticubeError
-from multicube.hdl.networks import build
 from multicube.sim.engines.compiled import CompiledEngine, State
 
 ODD = st.sampled_from([None, True, -1, 0, 1, 2**31, 10**30, 0.5, "", "x", [], [0], [[0]], {}])

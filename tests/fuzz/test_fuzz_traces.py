@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from fuzzing import check_line, damaged, fuzz
 from hypothesis import strategies as st
+from multicube.hdl import PacketNetwork, build
 from multicube.hdl.fabric.errors import MulticubeError
-from multicube.hdl.networks import PacketNetwork, build
 from multicube.sim.workload.traffic import TracePacket, read_trace
 
 PORTS = 4

@@ -10,8 +10,9 @@ from typing import Any
 from amaranth.lib import data
 from multicube.hdl.bench.stamp import Stamp
 from multicube.hdl.fabric.fabric import CellType
-from multicube.hdl.graphs.families.dcsh import DCSH
-from multicube.hdl.graphs.families.single_stage import ManYo
+from multicube.hdl.families.connection_machine.message import Message
+from multicube.hdl.families.dcsh.dcsh_graph import DCSH
+from multicube.hdl.families.single_stage.single_stage_graph import ManYo
 from multicube.hdl.graphs.mask_rule import MaskRule
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.graphs.tags import AddressCode
@@ -19,7 +20,6 @@ from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.operations.folds import Fold
 from multicube.hdl.operations.memory import OPERATIONS, Rules
-from multicube.hdl.routers.connection_machine.message import Message
 from multicube.hdl.switch.entry import InputQueue
 from multicube.hdl.switch.shape import InputChannel, OutputChannel, RouterShape
 from multicube.hdl.switch.switch import Exit, Grant

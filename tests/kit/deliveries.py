@@ -7,9 +7,7 @@ from copy import copy
 from dataclasses import replace
 
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.graphs.plans.extra_stage import (
-    Fault,
-)
+from multicube.hdl.graphs.plans.extra_stage import Fault
 from multicube.hdl.networks.network import PacketNetwork
 from multicube.sim import Trace, TracePacket
 from multicube.sim.engines.compiled import CompiledEngine

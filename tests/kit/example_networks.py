@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 from long_runs import ALIKE
-from multicube.hdl import FAMILIES, build
+from multicube.hdl import FAMILIES, Network, PacketNetwork, build
 from multicube.hdl.graphs.routing.relation import Relation
-from multicube.hdl.networks import Network, PacketNetwork
 
 
 def every_word() -> Iterator[str]:

@@ -21,10 +21,9 @@ from typing import Any
 
 from amaranth.lib.wiring import Out
 from joblib import Parallel, delayed
-from multicube.hdl import FAMILIES, build
+from multicube.hdl import FAMILIES, Network, build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.fabric.fabric import CellType, Pin
-from multicube.hdl.networks import Network
 from multicube.sim import Run, pattern
 from multicube.sim.engines.compiled import emit_c
 from random_modules import (

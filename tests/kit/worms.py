@@ -5,7 +5,7 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
-from multicube.hdl.networks import PacketNetwork
+from multicube.hdl import PacketNetwork
 
 Worm = list[int]
 Name = tuple[int, int, int]

@@ -10,11 +10,7 @@ from amaranth.lib.wiring import In, Out
 from ...fabric.checks import check_integer, check_radix
 from ...links.memory_link import Direction, MemoryLink, check_link, check_tag
 from ...primitives.interchange_box import InterchangeBox
-from ...primitives.pacing import (
-    Lengths,
-    check_lengths,
-    paced,
-)
+from ...primitives.pacing import Lengths, check_lengths, paced
 from ...primitives.round_robin import RoundRobin
 from ...primitives.word_buffer import WordBuffer, check_room
 

@@ -69,7 +69,7 @@ class BitStage:
 class RedundantPathPlan:
     """Stages of radix-b boxes between b^n / P inputs and as many outputs, with P paths per pair.
 
-    The members that `networks.columns.place_columns` needs are as in `MultistagePlan`.
+    The members that `networks.stage_columns.place_columns` needs are as in `MultistagePlan`.
 
     Attributes
     ----------

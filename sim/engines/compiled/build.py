@@ -29,7 +29,7 @@ from subprocess import CompletedProcess
 
 from ....hdl.fabric.digest import digest
 from ....hdl.support.children import in_threads, run_program, scratch_folder
-from .errors import CompilerFailed, NoCompiler
+from .compiled_errors import CompilerFailed, NoCompiler
 
 __all__ = [
     "CACHE_LIMIT",

@@ -16,8 +16,8 @@ from ....hdl.fabric.digest import digest
 from ....hdl.fabric.errors import InvalidType, InvalidValue
 from ....hdl.fabric.fabric import Fabric, Pin
 from ....hdl.support.output_file import whole_file
-from .activity import ActivityMeter
-from .errors import NotEnoughMemory
+from .activity_meter import ActivityMeter
+from .compiled_errors import NotEnoughMemory
 from .machine import Machine
 from .program import lowered_types
 from .state import Owner, State

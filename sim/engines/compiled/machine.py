@@ -8,10 +8,10 @@ from amaranth.lib.wiring import In
 
 from ....hdl.fabric.errors import InvalidValue
 from ....hdl.fabric.fabric import Pin
-from .activity import ActivityMeter
+from .activity_meter import ActivityMeter
 from .build import load_libraries
+from .compiled_errors import AssertionViolated
 from .emit_c import DRIVER, LANES
-from .errors import AssertionViolated
 from .ir import WORD, Graph, Node, evaluate
 from .program import Group
 from .state import Form, check_words

@@ -18,7 +18,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from ....hdl.fabric.fabric import CellType, Path
-from .errors import CombinationalLoop, UnsupportedConstruct
+from .compiled_errors import CombinationalLoop, UnsupportedConstruct
 from .ir import WORD, Event, Graph, Memory, Module, Node, Register, Words, Write
 from .words import Arithmetic, word_widths
 

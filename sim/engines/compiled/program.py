@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from ....hdl.fabric.fabric import CellType, Fabric, Path
+from .compiled_errors import CombinationalLoop
 from .emit_c import LANES, InputKind, TypeCode, emit
-from .errors import CombinationalLoop
 from .ir import Module
 from .netlist import lowered
 from .schedule import Schedule, schedule

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....hdl.fabric.fabric import CellType, Fabric, Path, Pin
-from .errors import CombinationalLoop
+from .compiled_errors import CombinationalLoop
 from .ir import Module
 
 __all__ = ["Schedule", "Task", "schedule"]

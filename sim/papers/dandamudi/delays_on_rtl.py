@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from ....hdl.graphs.families.hierarchical import Hierarchical
+from ....hdl.families.graph_network import GraphNetwork
+from ....hdl.families.hierarchical.hierarchical_graph import Hierarchical
 from ....hdl.graphs.graph import Graph, Link
-from ....hdl.networks.graph import GraphNetwork
 from ....hdl.switch.selection import Selection
 from ...measure.result import Result
 from ...run.run import Run

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
+from ....hdl.catalogue.catalogue import build
 from ....hdl.fabric.errors import InvalidValue
-from ....hdl.networks import Network, build
-from ....hdl.networks.graph import GraphNetwork
+from ....hdl.families.graph_network import GraphNetwork
+from ....hdl.networks.network import Network
 from ....hdl.networks.routed import RoutedNetwork
 from ...measure.result import Result
 from ...run.run import Run

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from ....hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
+from ....hdl.families.cube_connected_cycles_graph import CubeConnectedCycles
 from ...measure.path_loads import converging_loads
 from ...theory.hierarchical import Rates, TwoLevel, utilisation
 from ..item import Item, Options, Row, grouped

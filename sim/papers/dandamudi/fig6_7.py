@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from ....hdl.graphs.families.hierarchical import Hierarchical
+from ....hdl.families.hierarchical.hierarchical_graph import Hierarchical
 from ...theory.hierarchical import Hypercube, Rates, TwoLevel
 from ..item import Item, Options, Row, finite
 from . import SOURCE

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
-from ....hdl.graphs.families.complete import Complete
-from ....hdl.graphs.families.routed_hypercube import RoutedHypercube
-from ....hdl.graphs.families.torus import Torus
+from ....hdl.families.complete_graph import Complete
+from ....hdl.families.hypercube.hypercube_graph import RoutedHypercube
+from ....hdl.families.torus.torus_graph import Torus
 from ....hdl.graphs.graph import Graph
 from ...measure.graph_measures import graph_measures
 from ..item import Item, Options, Row

@@ -6,7 +6,7 @@ They are counted in a torus of 3 x 3 squares.
 from collections.abc import Iterator
 from math import sqrt
 
-from ....hdl.graphs.families.torus import Torus
+from ....hdl.families.torus.torus_graph import Torus
 from ..item import Item, Options, Row
 from ..panels import Lines, Panel
 from . import SOURCE

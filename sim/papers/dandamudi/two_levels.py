@@ -6,11 +6,11 @@ Distances in the graphs are found by breadth-first search.
 from collections.abc import Iterator
 from functools import cache
 
-from ....hdl.graphs.families.complete import Complete
-from ....hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
-from ....hdl.graphs.families.hierarchical import Hierarchical
-from ....hdl.graphs.families.routed_hypercube import RoutedHypercube
-from ....hdl.graphs.families.torus import Torus
+from ....hdl.families.complete_graph import Complete
+from ....hdl.families.cube_connected_cycles_graph import CubeConnectedCycles
+from ....hdl.families.hierarchical.hierarchical_graph import Hierarchical
+from ....hdl.families.hypercube.hypercube_graph import RoutedHypercube
+from ....hdl.families.torus.torus_graph import Torus
 from ....hdl.graphs.graph import Graph
 from ....hdl.graphs.routing.minimal import Minimal
 from ....hdl.graphs.routing.relation import Relation

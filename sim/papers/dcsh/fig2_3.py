@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....hdl.networks import build
+from ....hdl.catalogue.catalogue import build
 from ...run.run import Run
 from ...theory.dcsh_torus import (
     Locality,

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator
 from tqdm import tqdm
 
+from ....hdl.catalogue.catalogue import build
 from ....hdl.fabric.fabric import CellType, Fabric
 from ....hdl.graphs.graph import Graph
 from ....hdl.graphs.permutations import (
@@ -24,7 +25,6 @@ from ....hdl.graphs.permutations import (
     perfect_shuffle,
     random_permutation,
 )
-from ....hdl.networks import build
 from ....hdl.networks.routed import RoutedNetwork
 from ....hdl.routers.communication_controller import CommunicationController
 from ...measure.break_even import break_even

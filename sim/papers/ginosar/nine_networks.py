@@ -8,13 +8,13 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from ....hdl.graphs.families.chordal_ring import ChordalRing
-from ....hdl.graphs.families.complete import Complete
-from ....hdl.graphs.families.perfect_shuffle import ShuffleNearestNeighbor
-from ....hdl.graphs.families.routed_hypercube import RoutedHypercube
-from ....hdl.graphs.families.star import Star
-from ....hdl.graphs.families.torus import Torus
-from ....hdl.graphs.families.tree import Tree
+from ....hdl.families.chordal_ring_graph import ChordalRing
+from ....hdl.families.complete_graph import Complete
+from ....hdl.families.hypercube.hypercube_graph import RoutedHypercube
+from ....hdl.families.perfect_shuffle_graph import ShuffleNearestNeighbor
+from ....hdl.families.star_graph import Star
+from ....hdl.families.torus.torus_graph import Torus
+from ....hdl.families.tree_graph import Tree
 from ....hdl.graphs.graph import Graph
 from ...measure.graph_measures import CommunicationMeasures, communication_measures
 from ...theory.static_networks import (

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 from scipy.stats import bootstrap, rankdata
 
+from ....hdl.catalogue.catalogue import find
 from ....hdl.graphs.graph import Graph
-from ....hdl.networks.catalogue import find
 from ....hdl.networks.network import PacketNetwork
 from ...run.messages import Copies, Message, Messenger
 from ...run.simulation import simulate

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....hdl.networks import MultistageNetwork
+from ....hdl.families.multistage.multistage_network import MultistageNetwork
 from ...run.run import Run
-from ...theory.multistage_cube import serial_delay
+from ...theory.buffered_delay import serial_delay
 from ...workload.traffic import pattern
 from ..item import Item, Options, Row, finite, mean_of
 from ..panels import Lines, Panel, dots

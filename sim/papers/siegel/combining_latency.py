@@ -9,7 +9,7 @@ from typing import Literal
 
 from matplotlib.axes import Axes
 
-from ....hdl.networks import CombiningNetwork
+from ....hdl.families.combining_network import CombiningNetwork
 from ....hdl.operations.memory import find_operation
 from ...run.simulation import whole_run
 from ..item import Item, Options, Row, grouped

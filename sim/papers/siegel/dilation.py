@@ -6,7 +6,7 @@ from itertools import islice
 
 from matplotlib.axes import Axes
 
-from ...theory.multistage_cube import dilated_stages, dilated_throughput, replicated_throughput
+from ...theory.unbuffered_bandwidth import dilated_stages, dilated_throughput, replicated_throughput
 from ..item import Item, Options, Row, throughput_row
 from ..panels import Lines, Panel, Plot, dots
 from . import SOURCE

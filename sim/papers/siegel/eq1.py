@@ -2,7 +2,10 @@
 
 from collections.abc import Callable
 
-from ...theory.multistage_cube import unbuffered_throughput, unbuffered_throughput_approximation
+from ...theory.unbuffered_bandwidth import (
+    unbuffered_throughput,
+    unbuffered_throughput_approximation,
+)
 from ..item import Item, Options, Row, deviation, throughput_row
 from ..panels import Lines, Panel, dots
 from . import SOURCE

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ....hdl.networks import MultistageNetwork
+from ....hdl.families.multistage.multistage_network import MultistageNetwork
 from ...run.run import Run
-from ...theory.multistage_cube import first_stage_waiting, later_stage_waiting
+from ...theory.buffered_delay import first_stage_waiting, later_stage_waiting
 from ...workload.traffic import pattern
 from ..item import Item, Options, Row, mean_of
 from ..panels import Lines, Panel, Plot, dots

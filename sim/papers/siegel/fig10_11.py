@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ....hdl.graphs.families.single_stage import ManYo, SingleStageCube
+from ....hdl.families.single_stage.single_stage_graph import ManYo, SingleStageCube
 from ....hdl.graphs.graph import Channel
 from ....hdl.networks.graph_layout import graph_diagram
 from ...report.drawing import diagram_figure

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
+from ....hdl.families.single_stage.single_stage_network import LambdaNetwork, ManYoNetwork
 from ....hdl.networks.routed import RoutedNetwork
-from ....hdl.networks.single_stage import LambdaNetwork, ManYoNetwork
 from ...measure.result import Result
 from ...run.simulation import whole_run
 from ...workload.traffic import Trace, TracePacket

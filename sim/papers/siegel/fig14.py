@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ....hdl.graphs.families.single_stage import Lambda
-from ....hdl.networks.single_stage import LambdaNetwork
+from ....hdl.families.single_stage.single_stage_graph import Lambda
+from ....hdl.families.single_stage.single_stage_network import LambdaNetwork
 from ...measure.result import Result
 from ...report.drawing import HIGHLIGHT
 from ...run.simulation import whole_run

@@ -6,11 +6,11 @@ from typing import Any, Literal
 from matplotlib.figure import Figure
 
 from ....hdl.fabric.fabric import Pin
+from ....hdl.families.multistage.multistage_network import MultistageNetwork
 from ....hdl.graphs.plans.multistage import multistage_plan
-from ....hdl.networks import MultistageNetwork
 from ....hdl.networks.stage_layout import plan_diagram
 from ...report.drawing import diagram_figure
-from ...theory.multistage_cube import dilated_throughput, replicated_throughput
+from ...theory.unbuffered_bandwidth import dilated_throughput, replicated_throughput
 from ..item import Item, Options, Row, throughput_row
 from . import SOURCE
 from .fig1 import stage_names

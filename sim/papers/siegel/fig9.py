@@ -6,10 +6,10 @@ The formula is drawn up to 2^24 processors, the RTL is simulated up to 4,096.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ....hdl.networks import MultistageNetwork
+from ....hdl.families.multistage.multistage_network import MultistageNetwork
 from ...measure.result import Result
 from ...run.run import Run
-from ...theory.multistage_cube import crossbar_throughput, unbuffered_throughput
+from ...theory.unbuffered_bandwidth import crossbar_throughput, unbuffered_throughput
 from ...workload.traffic import pattern
 from ..item import Item, Options, Row, throughput_row
 from ..panels import Lines, Panel, dots

@@ -11,7 +11,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from ....hdl.networks import CombiningNetwork
+from ....hdl.families.combining_network import CombiningNetwork
 from ...run.run import Run
 from ...theory.hot_spot import hot_spot_limit
 from ...workload.traffic import pattern

@@ -7,7 +7,7 @@ by (3) with k = 1.
 import math
 from collections.abc import Callable, Iterator
 
-from ...theory.multistage_cube import first_stage_waiting, later_stage_waiting
+from ...theory.buffered_delay import first_stage_waiting, later_stage_waiting
 from ..item import Item, Options, Row, deviation
 from ..panels import Lines, Panel, dots
 from . import SOURCE

@@ -13,7 +13,8 @@ would have a shorter delay than 16.
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ....hdl.networks import Network, build
+from ....hdl.catalogue.catalogue import build
+from ....hdl.networks.network import Network
 from ...run.run import Run
 from ...workload.traffic import pattern
 from ..item import Item, Options, Row, mean_of

@@ -7,7 +7,7 @@ cycle can be filled in the same cycle (`refill`) or not, which gives *full* two 
 from collections.abc import Iterator
 from itertools import product
 
-from ....hdl.networks import MultistageNetwork
+from ....hdl.families.multistage.multistage_network import MultistageNetwork
 from ...run.run import Run
 from ...workload.traffic import pattern
 from ..item import Item, Options, Row, throughput_row

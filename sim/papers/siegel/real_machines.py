@@ -10,8 +10,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from ....hdl.networks import build
-from ....hdl.networks.presets import PRESETS
+from ....hdl.catalogue.catalogue import build
+from ....hdl.families.machines import PRESETS
 from ...run.programs import Program, Request, run_programs
 from ...run.run import Run
 from ...run.simulation import whole_runs
@@ -181,6 +181,6 @@ MACHINES = Item(
         "boxes (GP1000), of 8 x 8 and one of 2 x 2 boxes (TC2000).",
         "The paper gives no cycle time for PASM's and ASPRO's boxes. PASM's 24 Mbit/s are one "
         "word of 16 bits every 667 ns. A read through ASPRO's flip network takes 600 ns (one "
-        "cycle in `hdl/networks/multistage/multidimensional_memory.py`).",
+        "cycle in `hdl/families/multistage/multidimensional_memory.py`).",
     ),
 )

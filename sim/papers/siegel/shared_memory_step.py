@@ -15,9 +15,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from tqdm import tqdm
 
-from ....hdl.networks import CombiningNetwork
+from ....hdl.families.combining_network import CombiningNetwork
 from ....hdl.operations.memory import find_operation
-from ...measure.batches import ratio_interval
+from ...measure.confidence_intervals import ratio_interval
 from ...run.programs import Pause, Program, Request, run_programs
 from ...workload.hashing import PolynomialHash, random_hash
 from ..item import Item, Options, Row, deviation, grouped

@@ -16,10 +16,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from ....hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
-from ....hdl.graphs.families.routed_hypercube import RoutedHypercube
-from ....hdl.graphs.families.single_stage import Lambda, ManYo
-from ....hdl.graphs.families.torus import Torus
+from ....hdl.families.cube_connected_cycles_graph import CubeConnectedCycles
+from ....hdl.families.hypercube.hypercube_graph import RoutedHypercube
+from ....hdl.families.single_stage.single_stage_graph import Lambda, ManYo
+from ....hdl.families.torus.torus_graph import Torus
 from ....hdl.graphs.plans.multistage import MultistagePlan, multistage_plan
 from ...layout import Layout
 from ...layout.placements import (

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ....hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 from ....hdl.graphs.schedules.copies import copy_rounds
-from ....hdl.networks import ConnectionMachine
 from ...measure.result import SimulationError
 from ...run.messages import Copies, Message, Messenger
 from ..item import Item, Options

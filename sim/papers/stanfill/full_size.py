@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ....hdl.networks import ConnectionMachine
+from ....hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 from ...measure.result import Result
 from ...run.messages import Message, send_messages
 from ...run.run import Run

@@ -7,8 +7,9 @@ which is an advantage if the routing can use them.
 from collections.abc import Iterator
 from typing import Any
 
-from ....hdl.graphs.families.hypercube import Hypercube
-from ....hdl.networks import ConnectionMachine, HypercubeNetwork
+from ....hdl.families.connection_machine.connection_machine_graph import Hypercube
+from ....hdl.families.connection_machine.connection_machine_network import ConnectionMachine
+from ....hdl.families.hypercube.hypercube_network import HypercubeNetwork
 from ....hdl.networks.network import PacketNetwork
 from ...measure.result import Result
 from ...run.run import Run

@@ -13,10 +13,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 from scipy.stats import t as student
 
-from ....hdl.graphs.families.clos import Clos
-from ....hdl.graphs.families.fat_tree import FatTree
-from ....hdl.graphs.families.leiserson_fat_tree import LeisersonFatTree
-from ....hdl.graphs.families.routed_hypercube import RoutedHypercube
+from ....hdl.catalogue.catalogue import build
+from ....hdl.families.clos.clos_graph import Clos
+from ....hdl.families.fat_tree_graph import FatTree
+from ....hdl.families.hypercube.hypercube_graph import RoutedHypercube
+from ....hdl.families.leiserson_fat_tree_graph import LeisersonFatTree
 from ....hdl.graphs.permutations import (
     bit_reversal,
     complement,
@@ -28,7 +29,6 @@ from ....hdl.graphs.permutations import (
 from ....hdl.graphs.plans.multistage import multistage_plan
 from ....hdl.graphs.plans.multistage_graph import MultistageGraph
 from ....hdl.graphs.routing.relation import Relation
-from ....hdl.networks import build
 from ....hdl.networks.network import PacketNetwork
 from ...measure.path_shares import PathShares, path_shares
 from ...measure.worst_permutation import heavy_permutations

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ....hdl.graphs.families.hypercube import Hypercube
+from ....hdl.families.connection_machine.connection_machine_graph import Hypercube
 from ...run.run import Run
 from ...workload.traffic import pattern
 from ..item import Item, Options, Row

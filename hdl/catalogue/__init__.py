@@ -1,0 +1,1 @@
+"""The catalogue: networks by name, from all families, with their parameters."""

@@ -1,0 +1,1 @@
+"""A shared bus."""

@@ -1,0 +1,1 @@
+"""Clos networks and Benes networks: all permutations pass, if boxes are set centrally."""

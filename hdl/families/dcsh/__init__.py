@@ -1,0 +1,1 @@
+"""The Distributed Crossbar Switch Hypermesh (Ould-Khaoua and Sotudeh)."""

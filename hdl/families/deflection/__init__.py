@@ -1,0 +1,1 @@
+"""Tori whose packets are deflected where others wait."""

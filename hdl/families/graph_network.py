@@ -1,0 +1,93 @@
+# amaranth: UnusedElaboratable=no
+"""Networks of a user's own graph: from a file, from networkx, or described in Python."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..fabric.checks import shown
+from ..fabric.errors import InvalidType, InvalidValue
+from ..fabric.parameters import Parameter, fixed, word
+from ..graphs.conversion import from_networkx, is_networkx
+from ..graphs.graph import Graph
+from ..graphs.routing.relation import Relation
+from ..networks.any_routing import AnyRoutingNetwork, AnyRoutingParameters
+from ..networks.family import Family, Group
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["FAMILIES", "GraphNetwork", "GraphParameters"]
+
+_FILE = Parameter(
+    "its graph (JSON, GraphML, or as BookSim2's anynet); petersen: ten nodes of three links",
+    choices=("petersen", "given"),
+    meanings={"petersen": "the Petersen graph", "given": "`graph`, in Python"},
+    form="FILE",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphParameters(AnyRoutingParameters):
+    """The parameters of `GraphNetwork`.
+
+    `graph` is a graph of networkx, a `Graph`, or a `Relation`, which has a routing of its own;
+    `file` is then "given". `read` is a file and its graph as it was read once: a file that changes
+    does not change the network, nor its copies in other processes.
+    """
+
+    graph: "Relation | Graph | nx.Graph | None" = word(
+        None, "a graph as an object", (), objects=(object,), listed=False
+    )
+    file: str = field(default="petersen", metadata={"about": _FILE})
+    read: tuple[str, Graph] | None = fixed(None, "a file, and the graph in it")
+
+    def __post_init__(self) -> None:
+        if self.graph is not None:
+            if not isinstance(self.graph, Relation | Graph) and not is_networkx(self.graph):
+                raise InvalidType(
+                    f"Graph must be a graph or a routing relation, not {shown(self.graph)}"
+                )
+            self._resolve(file="given")
+        super().__post_init__()
+        if self.file in _FILE.choices:
+            self._resolve(read=None)
+        elif self.read is None or self.read[0] != self.file:
+            from ..graphs.graph_file import read_graph
+
+            self._resolve(read=(self.file, read_graph(self.file)))
+
+
+class GraphNetwork(AnyRoutingNetwork):
+    """A network of any graph. Routers look up their tables.
+
+    Its arguments are those of `GraphParameters`; see `AnyRoutingNetwork`. The graph is an object,
+    or in a file (`graphs.graph_file`).
+    """
+
+    parameters_type = GraphParameters
+    family = "graph"
+
+    def _described(self) -> Graph | Relation:
+        given = self.parameters
+        if is_networkx(given.graph):
+            return from_networkx(given.graph)
+        if given.graph is not None:
+            return given.graph
+        if given.file == "given":
+            raise InvalidValue("File must be named unless a graph is given in Python")
+        if given.file == "petersen":
+            from networkx import petersen_graph
+
+            return from_networkx(petersen_graph())
+        return given.read[1]
+
+
+FAMILIES = (
+    Family(
+        "graph",
+        "wormhole routers in a graph of one's own, from a file",
+        GraphNetwork,
+        Group.GRAPHS,
+        papers=("schroeder", "skeie"),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Networks of networks (Dandamudi and Eager)."""

@@ -1,0 +1,239 @@
+# amaranth: UnusedElaboratable=no
+"""Hierarchical networks: any networks joined, and those of Dandamudi and Eager."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ...fabric.errors import InvalidValue
+from ...fabric.parameters import fixed, integer, pairs, text
+from ...graphs.routing.relation import Relation
+from ...networks.any_routing import AnyRoutingNetwork, AnyRoutingParameters
+from ...networks.family import Family, Group
+from ...networks.routed import RoutedNetwork
+from ...networks.router_parameters import RouterParameters
+from .hierarchical_graph import Hierarchical
+
+__all__ = [
+    "FAMILIES",
+    "CyclesNetwork",
+    "CyclesParameters",
+    "HierarchicalNetwork",
+    "HierarchicalParameters",
+    "TwoLevelNetwork",
+    "TwoLevelParameters",
+]
+
+_FORM = "NETWORK[:NAME=VALUE,...]"
+
+
+def _interval() -> Any:
+    """The field for the cycles that links need for a flit."""
+    return integer(
+        1,
+        "with switch=packet, cycles that links need for a flit: of all levels, or of each",
+        least=1,
+        most=64,
+        form="LEVEL1:LEVEL2[:...]",
+        plain=1,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class HierarchicalParameters(AnyRoutingParameters):
+    """The parameters of `HierarchicalNetwork`."""
+
+    level1: str = text("hypercube:n=3", "the network of a cluster", _FORM)
+    level2: str = text("hypercube:n=2", "the network of the clusters' interface nodes", _FORM)
+    level3: str = text("none", "the network of those networks' interface nodes; or none", _FORM)
+    level4: str = text("none", "the same once more; or none", _FORM)
+    interface: int = integer(0, "terminal of each network that is its interface", least=0)
+    replication: int = integer(1, "parallel links for each one above level 1", least=1, most=64)
+    interval: int | str = _interval()
+
+
+class _JoinedNetwork(AnyRoutingNetwork):
+    """A network of several levels (`Hierarchical`), which are told in words."""
+
+    def _words(self) -> list[str]:
+        """The networks of the levels."""
+        raise NotImplementedError
+
+    def _described(self) -> Hierarchical:
+        levels = [_level(f"Level{i}", words) for i, words in enumerate(self._words(), 1)]
+        given = self.parameters
+        described = Hierarchical(
+            levels, given.get("interface", 0), given.replication, _intervals(given.interval)
+        )
+        self._cluster = described.cluster
+        return described
+
+    @property
+    def sphere(self) -> int:
+        """The terminals of a cluster."""
+        return self._cluster
+
+
+class HierarchicalNetwork(_JoinedNetwork):
+    """A hierarchical network (`Hierarchical`) of networks of the catalogue.
+
+    Its arguments are those of `HierarchicalParameters`; see `AnyRoutingNetwork`. A level is the
+    name of a network that is described as nodes and links, with parameters of its description, its
+    `routing` and its `channels`: "hypercube:n=3" or "torus:k=8,n=1".
+    """
+
+    parameters_type = HierarchicalParameters
+    family = "hierarchical"
+
+    def _words(self) -> list[str]:
+        given = self.parameters
+        words = [given.level1, given.level2, given.level3, given.level4]
+        told = [word for word in words if word != "none"]
+        if "none" in words[: max(len(told), 2)]:
+            missing = words.index("none") + 1
+            above = [f"level{i}" for i in range(missing + 1, 5) if words[i - 1] != "none"]
+            raise InvalidValue(
+                f"Level{missing} must be a network, not none, below "
+                f"{' and '.join(f'{name}={given[name]}' for name in above) or 'all others'}"
+            )
+        return told
+
+
+def _intervals(told: int | str) -> list[int]:
+    """The intervals of the levels."""
+    try:
+        return [int(word) for word in str(told).split(":")]
+    except ValueError:
+        raise InvalidValue(
+            f"Interval must be a number of cycles or LEVEL1:LEVEL2[:...], not {told!r}"
+        ) from None
+
+
+def _level(title: str, words: str) -> Relation:
+    """The network that a level is told to be."""
+    from ...catalogue.catalogue import find  # imports this module
+
+    name, _, rest = words.partition(":")
+    try:
+        family, given = find(name), pairs(rest.split(",") if rest else ())
+        if not issubclass(family.component, RoutedNetwork):
+            raise InvalidValue(f"Network must be described as nodes and links, not {name!r}")
+        of_routers = {each.name for each in fields(RouterParameters)}
+        if told := of_routers & {word.lower() for word in given}:
+            raise InvalidValue(f"Parameter {min(told)} must be that of the whole network")
+        relation = family.build(**given).relation
+        assert relation is not None
+        return relation
+    except InvalidValue as error:
+        raise InvalidValue(f"{title} must be written as {_FORM}, not {words!r}: {error}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class TwoLevelParameters(AnyRoutingParameters):
+    """The parameters of `TwoLevelNetwork`."""
+
+    networks: str = fixed("bh-bh", "the networks of both levels")
+    dimension: int = integer(5, "D: there are 2^D nodes", least=2, most=16, title="Dimension D")
+    cluster: int = integer(
+        3, "d: there are 2^d nodes in a cluster", least=1, most=15, title="Cluster d"
+    )
+    replication: int = integer(1, "parallel links for each one of level 2", least=1, most=64)
+    interval: int | str = _interval()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cluster >= self.dimension:
+            raise InvalidValue(
+                f"Cluster d must be less than dimension D = {self.dimension}, not {self.cluster}"
+            )
+
+
+class TwoLevelNetwork(_JoinedNetwork):
+    """A two-level network of Dandamudi and Eager, by the dimensions D and d of the paper.
+
+    Its arguments are those of `TwoLevelParameters`; see `AnyRoutingNetwork`.
+    """
+
+    parameters_type = TwoLevelParameters
+    family = ""
+
+    def _set_up(self) -> None:
+        self.family = self.parameters.networks
+        super()._set_up()
+
+    def _words(self) -> list[str]:
+        given = self.parameters
+        low, high = given.networks.split("-")
+        return [_of_size(low, given.cluster), _of_size(high, given.dimension - given.cluster)]
+
+
+def _of_size(name: str, dimension: int) -> str:
+    """A network of 2^dimension nodes."""
+    if name == "bh":
+        return f"hypercube:n={dimension}"
+    if name == "br":
+        return f"torus:k={1 << dimension},n=1"
+    return f"complete:nodes={1 << dimension}"
+
+
+@dataclass(frozen=True, eq=False)
+class CyclesParameters(AnyRoutingParameters):
+    """The parameters of `CyclesNetwork`."""
+
+    cluster: int = integer(
+        2, "d: there are 2^d nodes in a cluster", least=1, most=13, title="Cluster d"
+    )
+    cycles: int = integer(
+        2, "D_c: there are D_c 2^D_c clusters", least=2, most=11, title="Cycles D_c"
+    )
+    replication: int = integer(1, "parallel links for each one of level 2", least=1, most=64)
+    interval: int | str = _interval()
+
+
+class CyclesNetwork(_JoinedNetwork):
+    """BH/CCC of Dandamudi and Eager: hypercubes, joined by cube-connected cycles.
+
+    Its arguments are those of `CyclesParameters`; see `AnyRoutingNetwork`.
+    """
+
+    parameters_type = CyclesParameters
+    family = "bh-ccc"
+
+    def _words(self) -> list[str]:
+        given = self.parameters
+        return [f"hypercube:n={given.cluster}", f"cube-connected-cycles:dimension={given.cycles}"]
+
+
+_SMALL = {"dimension": 4, "cluster": 2}
+
+FAMILIES = (
+    Family(
+        "hierarchical",
+        "clusters of one network, joined by another: any networks of nodes and links",
+        HierarchicalNetwork,
+        Group.HIERARCHIES,
+        example={"level1": "hypercube:n=2", "level2": "torus:k=3,n=1"},
+    ),
+    *(
+        Family(
+            name,
+            f"{below}, joined by {above}",
+            TwoLevelNetwork,
+            Group.HIERARCHIES,
+            {"networks": name},
+            _SMALL,
+        )
+        for name, below, above in (
+            ("bh-bh", "hypercubes", "a hypercube"),
+            ("bh-br", "hypercubes", "a ring in both directions"),
+            ("bh-cc", "hypercubes", "a complete network"),
+            ("cc-br", "complete networks", "a ring in both directions"),
+        )
+    ),
+    Family(
+        "bh-ccc",
+        "hypercubes, joined by cube-connected cycles",
+        CyclesNetwork,
+        Group.HIERARCHIES,
+        example={"cluster": 1, "cycles": 2},
+    ),
+)

@@ -1,0 +1,1 @@
+"""Hypercubes of wormhole routers."""

@@ -1,0 +1,336 @@
+"""The multistage cube network and its equivalents, in any of the switching modes of `SWITCHES`."""
+
+from collections.abc import Callable
+
+from ...boxes.unbuffered import later_bits, verdict_delay
+from ...fabric.errors import InvalidValue
+from ...fabric.fabric import CellType, Fabric, Pin, Scope
+from ...fabric.layout import Layout
+from ...graphs.mask_rule import MaskRule
+from ...graphs.plans.extra_stage import (
+    Configuration,
+    ExtraStagePlan,
+    extra_stage_plan,
+    parse_faults,
+)
+from ...graphs.plans.multistage import ALIASES, PLANS, MultistagePlan
+from ...links.circuit_link import CircuitLink
+from ...links.packet import Packet
+from ...networks.family import Family, Group
+from ...networks.network import LinkCounts, PacketNetwork, Terminals, Theory
+from ...networks.stage_columns import place_columns
+from ...networks.stage_layout import Part, stage_layout
+from ...primitives.random_bits import scattered_seed
+from ...routers.credit_link import CreditLink
+from ...terminals.circuit_parity import CircuitParityChecker
+from ...terminals.parity import Granularity, place_parity, protected
+from .ends import chosen_straps, place_copies, place_ends
+from .extra_stage_cells import widened
+from .extra_stage_network import Controls, Kind, controls, place_choice, place_stages
+from .multistage_parameters import BoxParameters, MultistageParameters
+
+__all__ = ["FAMILIES", "MultistageNetwork"]
+
+
+class MultistageNetwork(PacketNetwork):
+    """A b^n-terminal multistage network of b x b switches (Siegel et al., III to VI).
+
+    Stages may also have switches of different radices, and the number of terminals is then their
+    product. Every path passes n switches; an unblocked header takes n cycles, and a packet of c
+    flits takes n + c - 1. Box x of stage s is the cell `box_{s}_{x}` (`box_{c}_{s}_{x}` in copy c
+    of a replicated network). All boxes of a stage have the same type, and so do all boxes of one
+    radix unless the network is dilated, since a packet's tag contains all that they need.
+
+    Its arguments are those of `MultistageParameters`. With an extra stage
+    (`graphs.plans.extra_stage`) there are n + 1 stages, one of which is bypassed unless there are
+    faults to avoid.
+
+    Attributes
+    ----------
+    plan : MultistagePlan
+    configuration : Configuration or None
+        The configuration of the extra stage, if there is one.
+    radices : tuple[int, ...]
+        Of the boxes of each stage that is in use.
+    boxes : list[CellType]
+        The type of the boxes of each stage.
+
+    Members
+    -------
+    i : In(stream.Signature(packet)).array(sources)
+    o : Out(stream.Signature(packet)).array(sinks)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field does not allow a parameter, or the parameter is not compatible with the switch.
+    """
+
+    parameters_type = MultistageParameters
+    parameters: BoxParameters
+    isolates = True
+    plan: MultistagePlan
+    radices: tuple[int, ...]
+    configuration: Configuration | None = None
+
+    def _set_up(self) -> None:
+        given = self.parameters
+        assert given.resubmit != "auto"  # resolved by the record
+        self.family = given.plan.name
+        self.lengths = given.lengths
+        self.longest_delay = given.resubmit
+        self.drops = given.rejects or given.parity != "none"
+        self.resubmits = given.resubmit > 0
+        self.broadcasts = bool(given.broadcast)
+        self.transparent = given.switching.circuits
+        self.flits = given.switching.has_flits(self.lengths[1])
+        self.ordered = given.replication == 1 and given.switching.keeps_order(given)
+        if given.extra_stage:
+            assert isinstance(given, MultistageParameters)
+            assert given.ports != "auto"  # resolved by the record
+            self.plan = plan = extra_stage_plan(given.ports, given.radix, given.wiring)
+            self.configuration = plan.configure(parse_faults(given.faults))
+            hops = plan.path(0, 0, self.configuration)
+            self.radices = tuple(plan.radices[hop.stage] for hop in hops)
+            # A broadcast may take a different path than the packets for one of its outputs.
+            self.ordered = not (self._has_two_paths and self.broadcasts)
+        else:
+            self.plan = self.wiring_plan = given.plan
+            self.radices = self.plan.radices
+        self.sources, self.sinks = self.plan.sources, self.plan.sinks
+        self.stages = len(self.radices)
+        self.zero_load_cycles = self.stages * given.switching.box_cycles(given.pipeline)
+        self.zero_load_cycles += (self.stages - 1) * (given.decision + given.latency - 2)
+        self.tags = self.plan.tags(given.routing)
+        self.boxes = self._boxes(self.packet)
+        for box in dict.fromkeys(self.boxes):
+            box.build()  # An invalid box must be rejected now, not during elaboration.
+
+    @property
+    def radix(self) -> int:
+        """The radix of all boxes; ValueError if stages differ."""
+        return self.plan.radix
+
+    @property
+    def extra_plan(self) -> ExtraStagePlan:
+        """The plan of a network with an extra stage; ValueError for one without."""
+        if not isinstance(self.plan, ExtraStagePlan):
+            raise InvalidValue("Network must have an extra stage")
+        return self.plan
+
+    @property
+    def _has_two_paths(self) -> bool:
+        """Whether both outer stages of an Extra Stage Cube are in use."""
+        used = self.configuration
+        return used is not None and not (used.bypass_extra or used.bypass_last)
+
+    @property
+    def mask_rule(self) -> MaskRule | None:
+        if self.configuration is None:
+            return None
+        return self.extra_plan.mask_rule(self.configuration, self.tags.routing)
+
+    @property
+    def theory(self) -> Theory | None:
+        if self._has_two_paths:
+            return None  # The loads of links are unequal.
+        if self.parameters.has_links:
+            return None
+        return self.parameters.switching.theory(self.parameters, self.radices)
+
+    @property
+    def link_counts(self) -> LinkCounts:
+        """Those between stages. Boxes belong to no terminal, so there is no bisection."""
+        lines = sum(code.count for code in self.plan.leaving[:-1])
+        return LinkCounts(lines * self.parameters.dilation * self.parameters.replication)
+
+    @property
+    def fault_plan(self) -> MultistagePlan | None:
+        return self.plan if self.parameters.replication == 1 else None
+
+    def single_paths(self) -> MultistagePlan:
+        for name, single in (("dilation", 1), ("replication", 1), ("extra_stage", 0)):
+            if (value := getattr(self.parameters, name)) != single:
+                raise InvalidValue(
+                    f"Permutations need one path between two terminals: {name} must be "
+                    f"{single}, not {value}"
+                )
+        return self.plan
+
+    def _boxes(self, packet: Packet) -> list[CellType]:
+        """The boxes of each stage, for packets of this layout at the terminals."""
+        inside = self._inside(packet)
+        return list(self.parameters.switching.boxes(self.parameters, inside, self.plan))
+
+    def _protected(self, packet: Packet) -> Packet:
+        """The packet with its parity, if any."""
+        parity = self.parameters.parity
+        return packet if parity == "none" else protected(packet, parity)
+
+    def _inside(self, packet: Packet) -> Packet:
+        """The packet inside the network, where it may have one more digit and parity."""
+        if self.configuration is None:
+            return self._protected(packet)
+        if self.parameters.switching.circuits:
+            return self._widened(self._protected(packet))
+        return self._protected(self._widened(packet))
+
+    def _widened(self, packet: Packet) -> Packet:
+        """The packet with the digit of the extra stage."""
+        return widened(packet, self.tags.tag_code.widths[0])
+
+    def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
+        if self.configuration is None:
+            return self.place_controlled(fabric, None, packet)
+        return self.place_controlled(fabric, controls(self.extra_plan, self.configuration), packet)
+
+    def place_controlled(
+        self, fabric: Fabric | Scope, controls: Controls | None, packet: Packet | None = None
+    ) -> Terminals:
+        """As `place`, for a network whose extra stage, if any, is configured by `controls`."""
+        given = self.parameters
+        packet = packet or self.packet
+        boxes = self._boxes(packet)
+        # With circuits, parity is outside, in the words that pass through them; with packets it is
+        # inside an extra stage, computed over the tag that the boxes see.
+        parity = None if given.parity == "none" else given.parity
+        inside = parity if controls is not None and not given.switching.circuits else None
+        if controls is not None:
+            terminals = self._place_extra_stage(fabric, packet, boxes, controls, parity=inside)
+        elif given.replication == 1:
+            terminals = self._place_copy(fabric, boxes, "box", 0)
+        else:
+            copies = [
+                self._place_copy(fabric, boxes, f"box_{copy}", copy, f"copy {copy}, ")
+                for copy in range(given.replication)
+            ]
+            joined = given.switching.copies(given, self._protected(packet))
+            terminals = place_copies(fabric, copies, *joined)
+        # The interfaces see the packet with its parity, which is generated before them.
+        ends = given.switching.ends(given, self._protected(packet), self.tags, self.stages)
+        if ends is not None:
+            terminals = place_ends(fabric, self.tags.code, terminals, ends)
+        if parity is None or inside is not None:
+            return terminals
+        return Terminals(*place_parity(fabric, packet, parity, *terminals, self._checker(packet)))
+
+    def _checker(self, packet: Packet) -> CellType | None:
+        """The checker of the parity of circuits that carry several words."""
+        if not packet.flits:
+            return None
+        size = {"parity": self.parameters.parity, "length": self.lengths[1]}
+        return CellType(CircuitParityChecker, packet=packet, **size)
+
+    def _place_copy(
+        self,
+        fabric: Fabric | Scope,
+        boxes: list[CellType],
+        name: str,
+        copy: int,
+        within: str = "",
+    ) -> Terminals:
+        """Place and link the boxes."""
+
+        values: dict[str, Callable[[int, int], int]] = {
+            "seed": lambda stage, box: scattered_seed(copy, stage, box),
+            "delay": lambda stage, box: verdict_delay(self.stages, stage),
+            "later": lambda stage, box: later_bits(self.tags.tag_code.widths, stage),
+        }
+        chosen = [chosen_straps(type_, values) for type_ in boxes]
+
+        def straps(stage: int, box: int) -> dict[str, int]:
+            return {name: value(stage, box) for name, value in chosen[stage].items()}
+
+        columns = place_columns(
+            fabric,
+            self.plan,
+            boxes,
+            name=name,
+            within=within,
+            lanes=self.parameters.lanes,
+            link=self._link(boxes),
+            straps=straps,
+        )
+        return Terminals(*columns)
+
+    def _link(self, boxes: list[CellType]) -> CellType | None:
+        """The type of the links between stages, if they take several cycles."""
+        given = self.parameters
+        if given.latency == 1 or len(boxes) == 1:
+            return None
+        exit_ = boxes[0].parameters["exit"]
+        guarded = exit_.switching != "wormhole"
+        return CellType(
+            CreditLink,
+            packet=boxes[0].parameters["packet"],
+            channels=given.channels,
+            latency=given.latency,
+            depth=given.depth,
+            guarded=tuple(range(given.channels)) if guarded else (),
+            needed=exit_.longest,
+        )
+
+    def _place_extra_stage(
+        self,
+        fabric: Fabric | Scope,
+        packet: Packet,
+        boxes: list[CellType],
+        controls: Controls,
+        *,
+        parity: Granularity | None,
+    ) -> Terminals:
+        """Place the boxes of an Extra Stage Cube, the choice of paths, and parity between them."""
+        kind = Kind()
+        if self.parameters.switching.circuits:
+            packet, kind = self._protected(packet), Kind(CircuitLink)
+        links = place_stages(fabric, self.extra_plan, boxes, controls, kind)
+        if parity is not None:
+            links = place_parity(fabric, self._widened(packet), parity, *links)
+        return Terminals(*place_choice(fabric, packet, self.tags, controls, *links, kind))
+
+    @property
+    def layout(self) -> Layout:
+        given = self.parameters
+        bypassed = () if self.configuration is None else (0, len(self.plan.stages) - 1)
+        names = ["box"]
+        if given.replication > 1:
+            names = [f"box_{copy}" for copy in range(given.replication)]
+        parts = [
+            Part(self.plan, name, given.lanes, copy, bypassed=bypassed)
+            for copy, name in enumerate(names)
+        ]
+        return stage_layout(parts, self.fabric)
+
+    def path(self, source: int, destination: int) -> list[Pin]:
+        """As in `Network`; of several copies, or of the links of a bundle, always the first."""
+        if self.configuration is not None:
+            hops = self.extra_plan.path(source, destination, self.configuration, self.tags.routing)
+            return [Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output)) for hop in hops]
+        name = "box" if self.parameters.replication == 1 else "box_0"
+        links = [self.parameters.lanes] * (self.stages - 1) + [1]
+        return [
+            Pin(f"{name}_{hop.stage}_{hop.box}", ("o", hop.output * links[hop.stage]))
+            for hop in self.plan.path(source, destination)
+        ]
+
+
+_PAPERS: dict[str, tuple[str, ...]] = {
+    "omega": ("lawrie",),
+    "baseline": ("wu-feng",),
+    "indirect-cube": ("pease",),
+    "flip": ("batcher",),
+}
+"""Where a wiring is from; see `Family.papers`."""
+
+FAMILIES = tuple(
+    Family(
+        name,
+        description,
+        MultistageNetwork,
+        Group.MULTISTAGE,
+        {"wiring": name},
+        aliases=tuple(alias for alias, plan in ALIASES.items() if plan == name),
+        papers=_PAPERS.get(name, ()),
+    )
+    for name, (_, description) in PLANS.items()
+)

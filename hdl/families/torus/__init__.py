@@ -1,0 +1,1 @@
+"""Tori, meshes and rings of wormhole routers."""

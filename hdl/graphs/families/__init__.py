@@ -1,1 +1,0 @@
-"""Graphs by name: their nodes, links and routing."""

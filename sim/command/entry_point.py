@@ -1,0 +1,214 @@
+"""Entry point of the command: its subcommands, and how errors are reported."""
+
+import codecs
+import gc
+import io
+import re
+import sys
+import traceback
+import warnings
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import NoReturn
+
+import click
+
+from ...hdl.fabric.errors import MulticubeError
+from ...hdl.support.children import end_children
+from ...hdl.support.interruption import terminable
+from ...hdl.support.room import lacks_memory
+from . import INTERRUPTED, NO_MEMORY
+from .group import LazyGroup, Subcommand
+
+__all__ = ["main"]
+
+_LONGEST_WORD = 60
+"""Characters of a word that an error message shows."""
+
+_PLAIN = "multicube-plain"
+"""What becomes of characters that a terminal has not: its name among Python's error handlers."""
+
+_ASCII = {"±": "+-", "…": "~"}
+
+_PLUGINS = "multicube.commands"
+"""Entry point group under which other packages offer subcommands."""
+
+
+_BUG = 70
+"""Exit status after an error of the library itself."""
+
+
+def _subcommand(module: str, name: str, summary: str) -> Subcommand:
+    return Subcommand(f"{__package__}.{module}", name, summary)
+
+
+_SUBCOMMANDS = {
+    "bench": _subcommand(
+        "bench", "bench", "Compare the engines on a network, under uniform traffic."
+    ),
+    "compare": _subcommand(
+        "compare",
+        "compare",
+        "Simulate several networks at many loads, and draw them in one figure.",
+    ),
+    "deadlock": _subcommand(
+        "deadlock_command", "deadlock", "Check the routing of a network for deadlock."
+    ),
+    "draw": _subcommand("draw", "draw", "Draw a network."),
+    "export": _subcommand("hardware", "export", "Write a network as Verilog."),
+    "list": _subcommand("hardware", "list_", "Show all networks, or the parameters of one."),
+    "measure": _subcommand(
+        "measure",
+        "measure",
+        "Print distances, fan-out time and bisection of a network of nodes and links.",
+    ),
+    "paper": _subcommand("paper", "paper", "Regenerate a figure or formula of the papers."),
+    "permute": _subcommand(
+        "permute",
+        "permute",
+        "Show how a network passes a permutation, or which of its paths conflict.",
+    ),
+    "rerun": _subcommand("rerun", "rerun", "Run again what FILE records, and compare all numbers."),
+    "sim": _subcommand("simulation_command", "sim", "Simulate a network at one load."),
+    "steps": _subcommand(
+        "steps",
+        "steps",
+        "Schedule a broadcast, a concentration or a permutation, and run it on hardware.",
+    ),
+    "sweep": _subcommand(
+        "simulation_command",
+        "sweep",
+        "Simulate a network at many loads, and draw latency and throughput.",
+    ),
+    "synth": _subcommand(
+        "synth", "synth", "Measure the FPGA resources of a network, and how fast it can be clocked."
+    ),
+    "view": _subcommand(
+        "view",
+        "view",
+        "Write a page in which the network runs, in any browser and without a server.",
+    ),
+}
+
+
+class _Commands(LazyGroup):
+    """The subcommands of this package, and those of others.
+
+    This is how `multicube board` is found although nothing in `sim` depends on `boards`.
+    """
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted({*super().list_commands(context), *_plugins()})
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        own = super().get_command(context, name)
+        return _plugin(name) if own is None and name in _plugins() else own
+
+    def summary(self, name: str) -> str:
+        if name in self.subcommands:
+            return super().summary(name)
+        return _plugin(name).get_short_help_str(limit=200)
+
+
+@cache
+def _plugins() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=_PLUGINS)}
+
+
+def _plugin(name: str) -> click.Command:
+    found = _plugins()[name].load()
+    assert isinstance(found, click.Command)
+    return found
+
+
+multicube = click.version_option(package_name="multicube", message="%(prog)s %(version)s")(
+    _Commands(
+        "multicube",
+        _SUBCOMMANDS,
+        help="Interconnection networks of parallel computers as real hardware.",
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command and exit: 0 if all is well, 1 if packets were lost or damaged, or a network
+    can deadlock, 2 if the input is bad or the machine or a tool can't do it, 130 after Ctrl-C, 143
+    after SIGTERM.
+
+    An error is one line on standard error. Any exception that is neither a MulticubeError nor an
+    OSError is a bug in the library: its traceback is shown, and the status is 70.
+    """
+    # Elaborated hardware stays to the end: with Python's usual thresholds the search for garbage
+    # takes a fifth of a short command, and frees next to nothing.
+    gc.set_threshold(5_000, 20, 100)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # As on standard error: a file name that is not UTF-8 does not make the command fail.
+        sys.stdout.reconfigure(errors=_PLAIN)
+    with terminable() as terminations:
+        try:
+            _run(arguments)
+        except SystemExit as end:
+            hdl = sys.modules.get("amaranth.hdl")
+            if end.code and hdl is not None:
+                # Hardware that is left half made would warn that it is never used.
+                warnings.simplefilter("ignore", hdl.UnusedElaboratable)
+            if end.code == INTERRUPTED:
+                end_children()
+                if terminations:
+                    end.code = 128 + terminations[0]
+            raise
+
+
+def _run(arguments: list[str] | None) -> NoReturn:
+    try:
+        status = multicube.main(arguments, prog_name="multicube", standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
+    except click.ClickException as error:
+        _fail(error.format_message(), 2)
+    except MemoryError as error:
+        _fail(str(error) or NO_MEMORY, 2)
+    except MulticubeError as error:
+        _fail(str(error), error.status)
+    except OSError as error:
+        _fail(str(error), 2)
+    except (KeyboardInterrupt, click.Abort):
+        _fail("interrupted", INTERRUPTED)
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            _bug()
+        _fail("The machine can't start another thread", 2)
+    except Exception as error:
+        if lacks_memory(error):
+            _fail(NO_MEMORY, 2)
+        _bug()
+
+
+def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
+    """ASCII for a character that can't be encoded, or what standard error shows for it."""
+    if isinstance(error, UnicodeEncodeError) and error.object[error.start] in _ASCII:
+        return _ASCII[error.object[error.start]], error.start + 1
+    return codecs.backslashreplace_errors(error)
+
+
+codecs.register_error(_PLAIN, _plain)
+
+
+def _bug() -> NoReturn:
+    """Report the exception being handled as a bug."""
+    traceback.print_exc()
+    _fail("this is a bug in multicube; please report it with this traceback", _BUG)
+
+
+def _fail(message: str, status: int) -> NoReturn:
+    # Messages repeat values that the user gave, which may be very long; paths are shown in full.
+    message = re.sub(rf"[^\s/]{{{_LONGEST_WORD + 1},}}", _shortened, message)
+    click.echo(f"multicube: {' '.join(message.split())}", err=True)
+    sys.exit(status)
+
+
+def _shortened(word: re.Match[str]) -> str:
+    return f"{word[0][: _LONGEST_WORD - 3]}..."

@@ -1,0 +1,218 @@
+"""What `sim`, `sweep` and `compare` print."""
+
+from collections.abc import Sequence
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from ...hdl.catalogue.catalogue import find, told
+from ..measure.activity import Activity
+from ..measure.comparison import distinct_labels, is_square, rate_factors
+from ..measure.curve import Sweep
+from ..measure.result import Latency, Result
+from ..measure.units import unit_name, units_in_packet
+from ..workload.pattern import short_name
+
+__all__ = ["print_comparison", "print_result", "print_sweep"]
+
+
+def _number(value: float | None, digits: int = 2) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _count(value: int | None) -> str:
+    return "?" if value is None else str(value)
+
+
+def _latency_row(latency: Latency, beyond: str = "beyond the histogram") -> list[str]:
+    exact = [
+        beyond if value is None and latency.mean is not None else _number(value, 0)
+        for value in (latency.p50, latency.p95, latency.p99, latency.max)
+    ]
+    return [str(latency), *exact]
+
+
+_ENDED = {
+    "given": "its length was given",
+    "precise": "it grew until the results were precise",
+    "late": "it grew until the results were precise, but its last packets made them less so",
+    "saturated": "it grew until saturation was certain",
+    "limit": "it grew to its limit before the results were precise",
+    "finite": "",
+    "interrupted": "",
+}
+"""What is said about the end of a window, by `Result.ended`."""
+
+
+def _reached(result: Result) -> str:
+    """The relative half widths of the intervals, as text."""
+    known = (
+        ("latency", result.latency.mean, result.latency.ci99),
+        ("throughput", result.throughput, result.throughput_ci99),
+    )
+    widths = [
+        f"{what} ± {100 * width / value:.2g} %" for what, value, width in known if value and width
+    ]
+    if not result.uncorrelated:
+        widths.append("perhaps more, as its parts are correlated")
+    return f" ({', '.join(widths)})" if widths else ""
+
+
+def _counted(network: str, unit: str) -> str:
+    """What rates count: in a network with memory, packets are requests."""
+    memory = find(network).component.has_memory
+    return "requests" if memory and unit == "packets" else unit
+
+
+def print_result(result: Result, unit: str = "packets") -> None:
+    """Print the result of a run, its rates in "packets" or "flits"."""
+    memory = result.round_trip is not None
+    square = len(result.terminals["injected"]) == len(result.terminals["delivered"])
+    packet, terminal = (
+        ("request", "processor") if memory else ("packet", "terminal" if square else "source")
+    )
+    click.echo(told(result.network, result.parameters))
+    click.echo(
+        f"{short_name(result.traffic)} traffic, "
+        f"{result.warmup} + {result.cycles} + {result.drain} cycles (warm-up, window, drain) "
+        f"on engine {result.engine}"
+    )
+    table = Table("cycles", "mean", "p50", "p95", "p99", "max")
+    table.add_row("latency", *_latency_row(result.latency))
+    if result.round_trip is None:
+        table.add_row("in the network", *_latency_row(result.network_latency))
+    else:
+        table.add_row("round trip", *_latency_row(result.round_trip))
+    if result.predicted["latency_mean"] is not None:
+        table.add_row("predicted", _number(result.predicted["latency_mean"]))
+    Console().print(table)
+    per, counted = units_in_packet(unit, result.packet_length), _counted(result.network, unit)
+    ci99 = result.throughput_ci99
+    spread = "" if ci99 is None else f" ± {per * ci99:.4f}"
+    predicted = result.predicted["throughput"]
+    theory = "" if predicted is None else f", predicted {per * predicted:.4f}"
+    busiest = max(result.links, key=result.links.__getitem__, default=None)
+    units = "requests or replies" if memory else "flits"
+    click.echo(
+        f"throughput {per * result.throughput:.4f}{spread} {counted} per {terminal} per cycle "
+        f"(offered {per * result.offered_load:.4f}{theory});\n"
+        + ("" if square else f"{per * result.sink_throughput:.4f} {counted} per sink per cycle;\n")
+        + f"least served: {terminal} {result.least_served['terminal']} with "
+        f"{per * result.least_served['throughput']:.4f}"
+    )
+    if busiest is not None:
+        click.echo(f"busiest link: {busiest} with {result.links[busiest]:.4f} {units} per cycle")
+    click.echo(
+        f"{packet}s: {result.generated} generated, {result.rejected} rejected, {result.unsent} "
+        f"unsent, {result.injected} injected, {result.delivered} delivered;\n"
+        f"{_count(result.lost)} lost, {result.misrouted} misrouted, "
+        f"{_count(result.duplicated)} duplicated, {_count(result.reordered)} reordered"
+    )
+    for line in find(result.network).component.told(result.statistics):
+        click.echo(line)
+    if result.dropped:
+        attempts = _number(result.attempts)
+        predicted = result.predicted["attempts"]
+        theory = "" if predicted is None else f", predicted {_number(predicted)}"
+        click.echo(f"{result.dropped} dropped; {attempts} attempts per packet{theory}")
+    if memory:
+        verdict = {
+            True: "serializable (a serial order of the operations explains them)",
+            False: "NOT serializable (no serial order of the operations explains them)",
+            None: "order not checked",
+        }
+        click.echo(f"replies: {verdict[result.serializable]}")
+    if result.background_latency is not None:
+        click.echo(
+            f"round trip of requests not for the hot spot: {result.background_latency:.2f} cycles"
+        )
+    if result.corrupted:
+        click.echo(f"{result.corrupted} corrupted, and discarded")
+    if result.damaged:
+        click.echo(f"{result.damaged} damaged flits")
+    if result.activity is not None:
+        _print_activity(result.activity)
+    click.echo(result.verdict)
+    if _ENDED[result.ended]:
+        click.echo(f"window: {_ENDED[result.ended]}{_reached(result)}")
+    if result.partial:
+        click.echo("PARTIAL: the run was interrupted")
+
+
+def _print_activity(activity: Activity) -> None:
+    """Print what switched in each type of cell per flit, and the energy of a flit."""
+    click.echo(f"changes of bits per flit, in {activity.cycles} cycles and {activity.flits} flits:")
+    energy, per = activity.energy_per_flit(), max(activity.flits, 1)
+    table = Table("cells", "", "payload", "control", "registers", "memory", "energy")
+    for each in activity.types:
+        changes = (each.payload, each.control, each.registers, each.memory)
+        table.add_row(
+            each.type,
+            str(each.cells),
+            *(f"{count / per:.2f}" for count in changes),
+            "-" if energy is None else f"{energy[each.type]:.2f}",
+        )
+    Console().print(table)
+    if energy is not None:
+        total = sum(energy.values())
+        click.echo(f"energy {total:.2f} per flit, where a change of a wire between cells is 1")
+
+
+def print_sweep(curve: Sweep, unit: str) -> None:
+    """Print the points of a sweep, their rates in "packets" or "flits", and where it saturates."""
+    (per,) = rate_factors([curve], unit=unit)
+    table = Table("load", "throughput", "mean", "p99", "predicted", "verdict")
+    for column in table.columns[:-1]:
+        column.no_wrap = True
+    for point in curve.points:
+        latency = _latency_row(point.latency, beyond="beyond")
+        table.add_row(
+            f"{per * point.offered_load:.4f}",
+            f"{per * point.throughput:.4f}",
+            latency[0],
+            latency[3],
+            _number(point.predicted["latency_mean"]),
+            point.verdict.partition(":")[0],
+        )
+    Console().print(table)
+    click.echo(f"zero-load latency: {_number(curve.zero_load_latency)} cycles")
+    if curve.saturation_interval is None:
+        click.echo("saturation throughput: not reached")
+    else:
+        counted = _counted(curve.network.family, unit)
+        low, high = (per * load for load in curve.saturation_interval)
+        click.echo(
+            f"saturation throughput: {per * (curve.saturation_throughput or 0):.4f} "
+            f"{unit_name('terminal', counted, square=is_square([curve]))};\n"
+            f"saturation begins between loads {low:.4f} and {high:.4f}"
+        )
+    undecided = sum(point.saturated is None for point in curve.points)
+    if undecided:
+        click.echo(
+            f"{undecided} point{'s'[: undecided > 1]} undecided: longer windows (--cycles, "
+            "--limit) or more --seeds\nwould tell whether they are saturated"
+        )
+    if curve.partial:
+        click.echo("PARTIAL: the sweep was interrupted")
+
+
+def print_comparison(sweeps: Sequence[Sweep], per: str, unit: str) -> None:
+    """Print where each sweep saturates, its rates converted (`comparison.rate_factor`)."""
+    factors = rate_factors(sweeps, per, unit)
+    table = Table("network", "zero-load latency", "saturation", "begins at load")
+    for each, label, factor in zip(sweeps, distinct_labels(sweeps), factors):
+        latency, rate = each.zero_load_latency, each.saturation_throughput
+        interval = each.saturation_interval
+        table.add_row(
+            label,
+            "-" if latency is None else f"{latency:.2f}",
+            "not reached" if rate is None else f"{rate * factor:.4f}",
+            "-" if interval is None else " to ".join(f"{load * factor:.4f}" for load in interval),
+        )
+    click.echo(
+        f"{short_name(sweeps[0].traffic)} traffic; "
+        f"rates in {unit_name(per, unit, square=is_square(sweeps))}, "
+        "latencies in cycles"
+    )
+    Console().print(table)

@@ -1,0 +1,211 @@
+"""Arguments that several subcommands share: a network, and the options of a run."""
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.support.output_file import check_output, is_standard_output
+from ..measure.units import UNITS
+from . import INTERRUPTED
+
+if TYPE_CHECKING:
+    from ...hdl.networks.network import Network
+
+__all__ = [
+    "INTERRUPTED",
+    "check_outputs",
+    "engine_option",
+    "messages",
+    "network_arguments",
+    "network_from",
+    "run_options",
+    "same_engine_option",
+    "sweep_options",
+    "warmup_option",
+]
+
+
+def network_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The arguments NETWORK and NAME=VALUE of a command."""
+    command = click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")(command)
+    return click.argument("network")(command)
+
+
+def network_from(name: str, words: Sequence[str]) -> "Network":
+    """Build the network that the arguments describe.
+
+    Raises
+    ------
+    ValueError
+        If a word is not NAME=VALUE or is given twice, or the network has no such parameter.
+    """
+    from ...hdl.catalogue.catalogue import build
+    from ...hdl.fabric.parameters import pairs
+
+    return build(name, **pairs(words))
+
+
+def check_outputs(outputs: Sequence[str], as_json: bool) -> None:
+    """Check that all files can be written, before the work begins.
+
+    Raises
+    ------
+    ValueError
+        If one can't, or both a file and the JSON object would go to standard output.
+    """
+    for path in outputs:
+        check_output(path)
+        if as_json and is_standard_output(path):
+            raise InvalidValue(f"Output {path} and --json would both go to standard output")
+
+
+def messages(outputs: Sequence[str]) -> AbstractContextManager:
+    """A context in which messages go to standard error if a file goes to standard output."""
+    taken = any(map(is_standard_output, outputs))
+    return redirect_stdout(sys.stderr) if taken else nullcontext()
+
+
+def _read_warmup(_context: object, _option: object, text: str) -> int | str:
+    if text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidValue(f"Warm-up must be auto or a number of cycles, not {text!r}") from None
+
+
+def _read_precision(_context: object, _option: object, text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        raise InvalidValue(f"Precision must be a fraction such as 5%, not {text!r}") from None
+
+
+def _names(_context: object, _option: object, text: str) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()
+
+
+warmup_option = click.option(
+    "--warmup",
+    default="auto",
+    show_default=True,
+    callback=_read_warmup,
+    help="Cycles before the window; auto waits until the network reaches a steady state.",
+)
+
+_ENGINES = "auto, compiled, amaranth or verilator."
+
+engine_option = click.option("--engine", default="auto", show_default=True, help=_ENGINES)
+
+same_engine_option = click.option("--engine", help=f"{_ENGINES} Default: the one that was used.")
+
+_RUN_OPTIONS = (
+    click.option(
+        "--traffic",
+        default="uniform",
+        show_default=True,
+        help="Where packets go: uniform, tornado, 1,0,3,2, file:FILE, ... (docs/traffic.md).",
+    ),
+    click.option(
+        "--unit",
+        type=click.Choice(UNITS),
+        default=UNITS[0],
+        show_default=True,
+        help="Unit of loads, and of the rates that are printed.",
+    ),
+    click.option(
+        "--cycles",
+        type=int,
+        help="Length of the measurement window; with --precision its first length. Default: as "
+        "long as the precision needs.",
+    ),
+    click.option(
+        "--precision",
+        callback=_read_precision,
+        metavar="FRACTION",
+        help="Relative half width of the 99 % intervals of mean latency and throughput at which "
+        "the window ends, such as 0.02 or 2%. Default: 5 %, if --cycles is not given.",
+    ),
+    click.option(
+        "--limit",
+        default=200_000,
+        show_default=True,
+        help="Most cycles to which the window grows.",
+    ),
+    click.option(
+        "--seeds",
+        default=1,
+        show_default=True,
+        help="Independent runs side by side, with seeds from --seed on.",
+    ),
+    warmup_option,
+    click.option("--seed", default=1, show_default=True, help="Seed of the random numbers."),
+    click.option(
+        "--source-depth",
+        default=256,
+        show_default=True,
+        help="Packets that can wait in front of the network at each terminal.",
+    ),
+    click.option(
+        "--bins",
+        type=int,
+        help="Bins of each latency histogram. Default: 2048, or fewer for thousands of terminals.",
+    ),
+    click.option(
+        "--operations",
+        default="",
+        callback=_names,
+        metavar="NAME,...",
+        help="Operations of the processors, drawn at random; all for all. Default: fetch-and-add.",
+    ),
+    click.option(
+        "--history",
+        type=int,
+        help="Requests that each processor records, to check their order; 0 turns the check off.",
+    ),
+    engine_option,
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+)
+
+
+_SWEEP_OPTIONS = (
+    click.option(
+        "--loads", default="0.1:0.9:0.1", show_default=True, help="FIRST:LAST:STEP or a list."
+    ),
+    click.option(
+        "-o",
+        "--output",
+        multiple=True,
+        metavar="FILE",
+        help="Picture (.svg, .png, .pdf) or data (.csv, .json) to write; - writes CSV to stdout. "
+        "May be given several times.",
+    ),
+    click.option("--refine/--no-refine", default=True, help="Add loads where saturation begins."),
+    click.option("--processes", type=int, help="Processes to use. Default: one per core."),
+    click.option("--scheduler", metavar="ADDRESS", help="Run on the cluster of a Dask scheduler."),
+    click.option(
+        "--resume",
+        metavar="FILE",
+        help="Keep each finished point there, and go on from those that it has.",
+    ),
+)
+
+
+def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a load sweep, other than those of its runs."""
+    for option in reversed(_SWEEP_OPTIONS):
+        command = option(command)
+    return command
+
+
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how to run a network."""
+    for option in reversed(_RUN_OPTIONS):
+        command = option(command)
+    return command

@@ -1,0 +1,179 @@
+"""`multicube sim` and `multicube sweep`: one run, or a curve."""
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.support.output_file import output_format
+from ..report.formats import FORMATS
+from .shared_arguments import (
+    INTERRUPTED,
+    check_outputs,
+    messages,
+    network_arguments,
+    network_from,
+    run_options,
+    sweep_options,
+)
+
+if TYPE_CHECKING:
+    from ..workload.traffic import Pattern, Trace
+
+__all__ = ["sim", "sweep"]
+
+
+@click.command()
+@network_arguments
+@click.option(
+    "--load", default=0.5, show_default=True, help="Packets (see --unit) per terminal per cycle."
+)
+@click.option("--trace", metavar="FILE", help="Replay cycle,source,destination lines instead.")
+@click.option(
+    "--fault",
+    "faults",
+    multiple=True,
+    metavar="PLACE[:EFFECT]",
+    help="Inject a fault: link:1:3, box:1:2:lossy, cell:router_5:from=100, random:3:link:severed. "
+    "May be given several times.",
+)
+@click.option(
+    "--reroute",
+    type=int,
+    metavar="CYCLES",
+    help="Write routing tables that lead around links that are severed for ever, so many cycles "
+    "after the last of them has died (networks with tables=rewritable).",
+)
+@click.option("--vcd", metavar="FILE", help="Write all waveforms (engine amaranth); - is stdout.")
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    help="Write the state there every minute, and continue from it (engine compiled).",
+)
+@click.option(
+    "--activity",
+    metavar="FILE.saif",
+    help="Write how often each net and register of the network switches (engine compiled).",
+)
+@click.option(
+    "--threads",
+    type=int,
+    metavar="N",
+    help="Processor cores that share the cells of the network (engine compiled); 1 by default.",
+)
+@run_options
+def sim(
+    network: str,
+    parameters: tuple[str, ...],
+    load: float,
+    trace: str | None,
+    traffic: str,
+    unit: Literal["packets", "flits"],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Simulate a network at one load."""
+    from ..measure.result import Result, SimulationError
+    from ..run.simulation import simulate
+    from ..workload.traffic import pattern, read_trace, short_name
+    from .printed_tables import print_result
+
+    built = network_from(network, parameters)
+    if trace is not None:
+        for name in ("traffic", *_MEASURED, "seed", "source_depth"):
+            _refuse(name, "A trace takes", "it lists every packet itself")
+        packets: Pattern | Trace = read_trace(trace, built.sources, built.sinks)
+    else:
+        packets = pattern(traffic, built.sources)
+        if packets.quota:
+            why = "all packets are sent at once, and all measured"
+            for name in _MEASURED:
+                _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
+        if packets.interval is not None:
+            why = "each terminal has one packet at a time, and its interval says when"
+            for name in ("load", "source_depth"):
+                _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
+    outputs = [options[name] for name in ("vcd", "activity") if options[name] is not None]
+    check_outputs(outputs, as_json)
+    failure: SimulationError | None = None
+    try:
+        result = simulate(built, traffic=packets, load=load, unit=unit, progress=True, **options)
+    except SimulationError as error:
+        # What faults have done is shown; without faults the numbers are not to be trusted.
+        if not options["faults"] or not isinstance(error.result, Result):
+            raise
+        result, failure = error.result, error
+    if as_json:
+        click.echo(json.dumps(result.to_json()))
+    else:
+        with messages(outputs):
+            print_result(result, unit)
+            if result.activity is not None:
+                click.echo(f"wrote {options['activity']}")
+    if failure is not None:
+        raise failure
+    if result.partial:
+        sys.exit(INTERRUPTED)
+
+
+_MEASURED = ("load", "cycles", "warmup", "precision", "limit", "seeds")
+"""Options for traffic without end."""
+
+
+def _refuse(name: str, whose: str, why: str) -> None:
+    """Raise ValueError if an option was given that this traffic does not take."""
+    source = click.get_current_context().get_parameter_source(name)
+    if source != click.core.ParameterSource.DEFAULT:
+        raise InvalidValue(f"{whose} no --{name.replace('_', '-')}: {why}")
+
+
+@click.command()
+@network_arguments
+@sweep_options
+@run_options
+def sweep(
+    network: str,
+    parameters: tuple[str, ...],
+    loads: str,
+    output: tuple[str, ...],
+    unit: Literal["packets", "flits"],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Simulate a network at many loads, and draw latency and throughput."""
+    from ..report.save import save_sweep
+    from ..run.sweeps import LoadsLost, parse_loads
+    from ..run.sweeps import sweep as run_sweep
+    from .printed_tables import print_sweep
+
+    check_outputs(output, as_json)
+    for path in output:
+        output_format(path, FORMATS)
+    failure: LoadsLost | None = None
+    try:
+        curve = run_sweep(
+            network_from(network, parameters),
+            parse_loads(loads),
+            unit=unit,
+            progress=True,
+            **options,
+        )
+    except LoadsLost as error:
+        curve, failure = error.sweep, error
+        if not curve.points:
+            raise
+    for path in output:
+        save_sweep(curve, path, unit=unit)
+    if as_json:
+        click.echo(json.dumps(curve.to_json()))
+    else:
+        with messages(output):
+            print_sweep(curve, unit)
+            for path in output:
+                click.echo(f"wrote {path}")
+    if failure is not None:
+        raise failure
+    if curve.partial:
+        sys.exit(INTERRUPTED)

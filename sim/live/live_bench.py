@@ -1,0 +1,222 @@
+"""The bench of a page: a network whose links can be broken, and what the page knows of it."""
+
+from collections import deque
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from ...hdl.bench import Bench, bench_for
+from ...hdl.bench.sources import BIAS_BITS, LOAD_BITS
+from ...hdl.fabric.diagram import Line
+from ...hdl.fabric.fabric import Path, Pin
+from ...hdl.networks.network import Network, PacketNetwork
+from ..run.run import Run
+from ..workload.faults import gated
+from .cells import fields
+
+__all__ = ["LiveBench"]
+
+BINS = 512
+"""Bins of the latency histograms of a page."""
+
+
+class LiveBench:
+    """A network on its bench, each of whose links has a gate that a page can close.
+
+    Parameters
+    ----------
+    network : Network
+    run : Run
+
+    Attributes
+    ----------
+    fabric : Bench
+    channels : list[Pin]
+        The outputs that drive links, in the order of the diagram's lines.
+    """
+
+    def __init__(self, network: Network, run: Run) -> None:
+        self.network = network
+        bench = bench_for(network, run.sources(network), bins=BINS)
+        self.lines: list[tuple[Line, list[int]]] = []
+        self.channels: list[Pin] = []
+        for line in network.diagram.lines:
+            drivers = [
+                self._driver(bench, driver, receiver)
+                for driver, receiver in zip(line.drivers, line.receivers)
+                if line.kind == "link"
+            ]
+            self.lines.append(
+                (line, [len(self.channels) + number for number in range(len(drivers))])
+            )
+            self.channels += drivers
+        self.fabric: Bench
+        self.fabric, self.gates = gated(bench, self.channels)
+
+    @staticmethod
+    def _driver(bench: Bench, driver: Pin, receiver: Pin) -> Pin:
+        """The output on the bench that drives a link: that of a source, if it is a terminal's."""
+        if driver.cell is not None:
+            return driver
+        valid = bench.drivers[Pin(receiver.cell, (*receiver.path, "valid"))]
+        return Pin(valid.cell, valid.path[:-1])
+
+    def handshake(self, output: Pin) -> tuple[Pin, Pin]:
+        """The pins of valid and ready of a link, as its driver sees them."""
+        return Pin(output.cell, (*output.path, "valid")), Pin(output.cell, (*output.path, "ready"))
+
+    @cached_property
+    def layouts(self) -> list[list[tuple[str, int, int]]]:
+        """The layouts that links carry."""
+        self.layout_of: list[int] = []
+        found: list[list[tuple[str, int, int]]] = []
+        known: dict[Any, int] = {}
+        for output in self.channels:
+            assert output.cell is not None  # the bench drives all
+            type_ = self.fabric.cells[output.cell].type
+            path: Path = (*output.path, "payload")
+            key = type_, path
+            if key not in known:
+                layout = fields(type_.leaves[path].shape)
+                if layout not in found:
+                    found.append(layout)
+                known[key] = found.index(layout)
+            self.layout_of.append(known[key])
+        return found
+
+    @cached_property
+    def hops(self) -> list[int]:
+        """Of each link: how many boxes a packet has passed before it; -1 if paths differ in that.
+
+        Links that carry different layouts, such as requests and replies, are counted apart.
+        """
+        assert self.layouts
+        entering: dict[tuple[int, int], list[int]] = {}
+        leaving: dict[tuple[int, int], list[int]] = {}
+        starts = []
+        for line, numbers in self.lines:
+            for number in numbers:
+                layout = self.layout_of[number]
+                if line.source.what == "node":
+                    leaving.setdefault((line.source.index, layout), []).append(number)
+                else:
+                    starts.append(number)
+                if line.target.what == "node":
+                    entering.setdefault((line.target.index, layout), []).append(number)
+        starts += [n for key, those in leaving.items() if key not in entering for n in those]
+        target = {n: line.target for line, numbers in self.lines for n in numbers}
+        hops = [-2] * len(self.channels)
+        todo = deque((number, 0) for number in starts)
+        while todo:
+            number, hop = todo.popleft()
+            if hops[number] in (hop, -1):
+                continue
+            hops[number] = hop if hops[number] == -2 else -1
+            if target[number].what == "node":
+                after = leaving.get((target[number].index, self.layout_of[number]), ())
+                todo.extend((n, hop + 1 if hops[number] >= 0 else -1) for n in after)
+        return [max(hop, -1) for hop in hops]
+
+    def diagram(self) -> dict[str, Any]:
+        """The drawing, as JSON: numbers are rounded, for a smaller page."""
+        diagram = self.network.diagram
+        return {
+            "unit": diagram.unit,
+            "nodes": [
+                {
+                    "name": node.name,
+                    "cells": node.cells,
+                    "at": _rounded((node.x, node.y, node.width, node.height)),
+                    "kind": node.kind,
+                    "label": node.label,
+                    "ports": {
+                        f"{port.pin.cell}.{_dotted(port.pin.path)}": _rounded((port.x, port.y))
+                        for port in node.ports
+                    },
+                }
+                for node in diagram.nodes
+            ],
+            "lines": [
+                {
+                    "link": line.link,
+                    "channels": numbers,
+                    "source": [line.source.what, line.source.index],
+                    "target": [line.target.what, line.target.index],
+                    "points": [_rounded(point) for point in line.points],
+                    "cut": line.cut,
+                    "label": line.label,
+                }
+                for line, numbers in self.lines
+            ],
+            "terminals": [
+                {
+                    "number": terminal.number,
+                    "at": _rounded((terminal.x, terminal.y)),
+                    "label": terminal.label,
+                    "side": terminal.side,
+                    "sends": any(pin.path[0] == "i" for pin in terminal.pins),
+                    "kind": terminal.kind,
+                }
+                for terminal in diagram.terminals
+            ],
+            "captions": [[text, *_rounded((x, y))] for text, x, y in diagram.captions],
+        }
+
+    def tags(self) -> dict[str, Any] | None:
+        """How a packet's tag is read: None if it is a plain address."""
+        scheme = getattr(self.network, "tags", None)
+        if scheme is None:
+            return None
+        return {
+            "routing": scheme.routing,
+            "rotates": self.network.wiring_plan is not None,
+            "widths": scheme.tag_code.widths,
+            "radices": scheme.tag_code.radices,
+            "source_digits": scheme.source_digits,
+            "destination_digits": scheme.destination_digits,
+            "code": {"places": scheme.code.places, "widths": scheme.code.widths},
+            "source_code": {
+                "places": scheme.source_code.places,
+                "widths": scheme.source_code.widths,
+            },
+        }
+
+    def about(self) -> dict[str, Any]:
+        """The bench as the page sees it, as JSON."""
+        fabric = self.fabric
+        return {
+            "sources": fabric.sources,
+            "sinks": fabric.sinks,
+            "latencies": fabric.latencies,
+            "bins": fabric.bins,
+            "time": fabric.time,
+            "load_bits": LOAD_BITS,
+            "bias_bits": BIAS_BITS,
+            "meters": {name: list(cells.values()) for name, cells in fabric.meters.items()},
+            "channels": {
+                "name": [str(output) for output in self.channels],
+                "cell": [output.cell for output in self.channels],
+                "port": [_dotted(output.path) for output in self.channels],
+                "layout": self.layout_of,
+                "hop": self.hops,
+                "gate": [self.gates.get(output) for output in self.channels],
+            },
+            "layouts": self.layouts,
+            "addresses": [self.network.code.encode(n) for n in range(self.network.sinks)],
+            "source_addresses": self._source_addresses(),
+        }
+
+    def _source_addresses(self) -> list[int]:
+        """The code of each source, as its packets carry it; requests carry none."""
+        if not isinstance(self.network, PacketNetwork):
+            return []
+        code = self.network.tags.source_code
+        return [code.encode(number) for number in range(self.network.sources)]
+
+
+def _rounded(numbers: Sequence[float]) -> list[float]:
+    return [round(number, 4) for number in numbers]
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(map(str, path))

@@ -1,0 +1,12 @@
+from .cost import cost_command as cost_command
+from .design import Design as Design
+from .design import network_design as network_design
+from .design import verilog_design as verilog_design
+from .devices import DEVICES as DEVICES
+from .devices import Area as Area
+from .devices import Device as Device
+from .measurement import Measurement as Measurement
+from .measurement import Setup as Setup
+from .measurement import Storage as Storage
+from .measurement import measure as measure
+from .tools import SynthesisError as SynthesisError
