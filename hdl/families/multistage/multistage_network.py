@@ -1,6 +1,7 @@
 """The multistage cube network and its equivalents, in any of the switching modes of `SWITCHES`."""
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from ...boxes.unbuffered import later_bits, verdict_delay
 from ...fabric.errors import InvalidValue
@@ -66,7 +67,7 @@ class MultistageNetwork(PacketNetwork):
         If a field does not allow a parameter, or the parameter is not compatible with the switch.
     """
 
-    parameters_type = MultistageParameters
+    parameters_type: ClassVar[type[BoxParameters]] = MultistageParameters
     parameters: BoxParameters
     isolates = True
     plan: MultistagePlan

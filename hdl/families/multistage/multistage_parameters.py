@@ -72,15 +72,15 @@ class BoxParameters(SwitchParameters):
     latency: int = integer(1, "cycles of a link between two stages", least=1, most=2**10, plain=1)
 
     # What a network has unless it has a parameter for it.
-    routing = cast(Routing, "destination")
+    routing = cast(Any, "destination")
     policy = "auto"
     hold_limit = 1
     dilation = 1
     replication = 1
-    resubmit = cast(int | Literal["auto"], 0)
+    resubmit = cast(Any, 0)
     broadcast = 0
     extra_stage = 0
-    parity = cast(Granularity | Literal["none"], "none")
+    parity = cast(Any, "none")
 
     def __post_init__(self) -> None:
         super().__post_init__()
