@@ -51,7 +51,7 @@ def play(network: Network, *runs: Run, **options: Any) -> list[Result]:
 
 def check(result: Result, network: Network) -> None:
     assert json.loads(json.dumps(result.to_json())) == result.to_json()
-    finite = pattern(result.traffic, network.ports).quota > 0
+    finite = pattern(result.traffic, network.ports).when.quota > 0
     assert result.violations(ordered=True, finite=finite) == ""
     assert result.injected == result.delivered + result.dropped
     assert result.generated == result.injected + result.rejected + result.unsent

@@ -20,6 +20,8 @@ from multicube.hdl.families.connection_machine.connection_machine_network import
 from multicube.hdl.families.connection_machine.hypercube_node import HypercubeNode
 from multicube.hdl.links.packet import Packet
 from multicube.sim import Run, simulate
+from multicube.sim.workload.destinations import Destinations
+from multicube.sim.workload.injection_process import InjectionProcess
 from multicube.sim.workload.traffic import Pattern, Trace, TracePacket, pattern
 from refusals import refusals
 
@@ -224,7 +226,7 @@ def test_engines_agree(links: str, schedule: str, priority: str) -> None:
 def test_all_to_one(schedule: str, buffers: int) -> None:
     """The output of the one is the only limit, once messages wait at it."""
     network = ConnectionMachine(4, buffers=buffers, schedule=schedule)
-    traffic = Pattern("all to 6", (6,) * network.ports, 1.0, quota=20)
+    traffic = Pattern("all to 6", Destinations((6,) * network.ports, 1), InjectionProcess(quota=20))
     result = simulate(network, traffic=traffic)
     messages = 20 * network.ports
     assert result.delivered == messages

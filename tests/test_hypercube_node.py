@@ -19,6 +19,8 @@ from multicube.hdl.families.connection_machine.connection_machine_network import
 from multicube.hdl.operations.folds import Fold
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run.run import Run
+from multicube.sim.workload.destinations import Destinations
+from multicube.sim.workload.injection_process import InjectionProcess
 from multicube.sim.workload.traffic import Pattern, pattern
 
 KINDS = list(itertools.product(("parallel", "dimension"), ("oldest", "fixed")))
@@ -399,7 +401,7 @@ def test_the_first_message_always_advances(name: str, schedule: str) -> None:
     """What guarantees delivery: every n + 1 steps one of those that come first is delivered."""
     network = ConnectionMachine(3, processors=1, buffers=1, schedule=schedule)
     bias = {"all-to-one": 1.0, "hot": 0.5, "uniform": 0.0}[name]
-    traffic = Pattern(name, (5,) * network.ports, bias, quota=40)
+    traffic = Pattern(name, Destinations((5,) * network.ports, bias), InjectionProcess(quota=40))
     comparison = compare(network, traffic, steps=600, drain=100)
     assert sum(comparison.engine.read(comparison.bench.sinks, "delivered")) == 40 * network.ports
     assert comparison.slowest <= network.plan.dimensions + 1
@@ -464,7 +466,7 @@ CIRCLING = {"parallel": (7, 1, 1, 0, 3, 5, 3, 5), "dimension": (3, 6, 7, 5, 6, 5
 def circling(schedule: str, priority: str) -> Comparison:
     """All terminals send as much as the network takes, each to one other."""
     network = ConnectionMachine(3, buffers=1, schedule=schedule, priority=priority)
-    return begun(network, Pattern("circling", CIRCLING[schedule], 1.0))
+    return begun(network, Pattern("circling", Destinations(CIRCLING[schedule], 1)))
 
 
 def whole_state(comparison: Comparison) -> tuple[Any, list[int | None]]:

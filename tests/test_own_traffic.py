@@ -20,6 +20,7 @@ from multicube.hdl.bench.bursts import Bursts
 from multicube.hdl.graphs.permutations import neighbor, random_permutation, tornado
 from multicube.hdl.graphs.tags import AddressCode
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs, sweep
+from multicube.sim.workload.injection_process import InjectionProcess
 from multicube.sim.workload.matrix import destination_tables, table_slots
 from refusals import refusals
 from scipy import stats
@@ -48,7 +49,7 @@ def test_destinations_have_the_frequencies_of_the_matrix(ports: int, radix: int)
     runs = []
     for source in range(ports):
         rates = tuple(ports * (terminal == source) for terminal in range(ports))
-        alone = replace(pattern(matrix, ports), rates=rates)
+        alone = replace(pattern(matrix, ports), when=InjectionProcess(rates=rates))
         runs.append(Run(alone, 0.9 / ports, 3000, 0, SEED + source, 16))
     for source, result in enumerate(simulate_runs(network, runs, bins=64)):
         counts = np.array(result.terminals["delivered"])
@@ -221,7 +222,7 @@ def test_terminals_begin_in_the_middle_of_bursts() -> None:
 def test_bursts_of_the_highest_load_are_trains() -> None:
     """While it is on, a terminal sends in each cycle."""
     traffic = pattern("1,x+bursts:4:12", 2)
-    assert traffic.highest_load == pytest.approx(1 / 8)
+    assert traffic.when.highest_load == pytest.approx(1 / 8)
     straps = traffic.sources(build("cube", ports=2), 1 / 8, 1, 16).straps
     assert [strap["load"] for strap in straps] == [2**22, 0]
 
@@ -257,8 +258,8 @@ def test_random_permutations() -> None:
     assert all(sorted(one) == list(range(16)) for one in every)
     firsts = np.bincount([random_permutation(4, seed)[0] for seed in range(400)])
     assert stats.chisquare(firsts).pvalue > UNLIKELY
-    assert pattern("randperm", 16).favourites == pattern("randperm:1", 16).favourites
-    assert pattern("randperm:2", 16).favourites != pattern("randperm:1", 16).favourites
+    assert pattern("randperm", 16).where.favourites == pattern("randperm:1", 16).where.favourites
+    assert pattern("randperm:2", 16).where.favourites != pattern("randperm:1", 16).where.favourites
 
 
 # All ways to say the same.
@@ -289,7 +290,7 @@ def test_ways_to_give_destinations(tmp_path: Path) -> None:
     for way in ways:
         found = pattern(way, 4)
         assert found.destinations(AddressCode(2, 2)) == wanted
-        assert found.rates == pytest.approx((4 / 3, 0, 4 / 3, 4 / 3))
+        assert found.when.rates == pytest.approx((4 / 3, 0, 4 / 3, 4 / 3))
     result = simulate(build("cube", ports=4), traffic=ahead, load=0.3, cycles=300)
     assert result.traffic == "2,x,0,1"
     received, sent = (result.terminals[what] for what in ("delivered", "injected"))
@@ -308,8 +309,8 @@ def test_ways_to_give_a_matrix(tmp_path: Path) -> None:
     text = "matrix:1,1,3,3/1,1,3,3/1,1,3,3/1,1,3,3"
     for way in (halves, wanted, wanted.tolist(), wanted * 1.0, path, f"file:{spaced}", text):
         found = pattern(way, 4)
-        assert found.matrix == pytest.approx(wanted / 3)
-        assert found.rates == ()
+        assert found.where.matrix == pytest.approx(wanted / 3)
+        assert found.when.rates == ()
         assert found.destinations(AddressCode(2, 2)) is None
         assert not found.uniform
     assert pattern(halves, 4).name == pattern(wanted, 4).name == text

@@ -29,6 +29,7 @@ from multicube.sim import (
     sweep,
 )
 from multicube.sim.measure.row import row_of
+from multicube.sim.workload.destinations import Destinations
 from multicube.sim.workload.traffic import Pattern, pattern, read_trace
 
 SHORT: dict[str, Any] = {"cycles": 60, "warmup": 20, "bins": 32}
@@ -102,7 +103,7 @@ def test_columns_are_the_same_for_every_network(curves: list[Sweep]) -> None:
     memory = simulate(build("combining", ports=4), operations=["load"], **SHORT)
     rows = [*curves[0].rows(), *curves[1].rows(), row_of(memory)]
     assert len({tuple(row) for row in rows}) == 1
-    assert rows[0]["parameters"].startswith("ports=4 radix=2 switch=output-queued ")
+    assert rows[0]["parameters"].startswith("ports=4 radix=2 routing=destination ")
     assert rows[-1]["operations"] == "load"
 
 
@@ -180,7 +181,9 @@ def test_trace_is_read_from_its_file(tmp_path: Path) -> None:
 
 
 def test_traffic_without_a_text_is_refused() -> None:
-    result = simulate(build("cube", ports=4), traffic=Pattern("mine", (1, 2, 3, 0), 1), **SHORT)
+    result = simulate(
+        build("cube", ports=4), traffic=Pattern("mine", Destinations((1, 2, 3, 0), 1)), **SHORT
+    )
     with pytest.raises(InvalidValue, match=r"^Traffic must be one of .*, not 'mine'"):
         rerun(result)
 

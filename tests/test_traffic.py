@@ -16,7 +16,7 @@ HEADER = "cycle,source,destination\n"
 def test_uniform() -> None:
     traffic = pattern("uniform", 8)
     assert traffic.uniform
-    assert traffic.bias == 0
+    assert traffic.where.bias == 0
     assert traffic.name == "uniform"
 
 
@@ -33,20 +33,20 @@ def test_uniform() -> None:
 )
 def test_permutations(text: str, ports: int, favourites: list[int]) -> None:
     traffic = pattern(text, ports)
-    assert list(traffic.favourites) == favourites
-    assert traffic.bias == 1
+    assert list(traffic.where.favourites) == favourites
+    assert traffic.where.bias == 1
     assert not traffic.uniform
     assert traffic.name == text
 
 
 def test_hot_spot() -> None:
-    assert pattern("hotspot:0.25", 8).favourites == (0,) * 8
+    assert pattern("hotspot:0.25", 8).where.favourites == (0,) * 8
     traffic = pattern("hotspot:0.25:7", 8)
-    assert traffic.favourites == (7,) * 8
-    assert traffic.bias == 0.25
+    assert traffic.where.favourites == (7,) * 8
+    assert traffic.where.bias == 0.25
     assert not traffic.uniform
     assert pattern("hotspot:0", 8).uniform
-    assert pattern("hotspot:1", 8).bias == 1
+    assert pattern("hotspot:1", 8).where.bias == 1
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_locality(words: str, size: int, alpha: float) -> None:
     ports = network.ports
     traffic = pattern(f"locality:{alpha}:{size}", ports)
     plan = traffic.sources(network, 0.1, 1, 16)
-    fitted = traffic.fitted(network)
+    fitted = traffic.fitted(network).where
     codes = [network.tags.code.encode(other) for other in range(ports)]
     for terminal, own in enumerate(plan.straps):
         bias = own["bias"] / 2**18

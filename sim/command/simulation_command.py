@@ -87,11 +87,11 @@ def sim(
         packets: Pattern | Trace = read_trace(trace, built.sources, built.sinks)
     else:
         packets = pattern(traffic, built.sources)
-        if packets.quota:
+        if packets.when.quota:
             why = "all packets are sent at once, and all measured"
             for name in _MEASURED:
                 _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
-        if packets.interval is not None:
+        if packets.when.interval is not None:
             why = "each terminal has one packet at a time, and its interval says when"
             for name in ("load", "source_depth"):
                 _refuse(name, f"Traffic {short_name(packets.name)} takes", why)

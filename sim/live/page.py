@@ -73,7 +73,7 @@ class LivePage:
     ) -> None:
         check_kind("Network", network, Network, "a network")
         found = pattern(traffic, network.sources)
-        if found.quota:
+        if found.when.quota:
             raise InvalidValue(
                 f"Traffic of a live page must go on for ever, not end as {found.name}"
             )

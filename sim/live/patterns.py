@@ -63,8 +63,8 @@ def _straps(network: Network, run: Run, traffic: Pattern) -> dict[str, Any]:
     name = traffic.name.split(":")[0]
     return {
         "name": name if name == "hotspot" else traffic.name,
-        "rates": list(traffic.rates),
-        "paced": "load" in plan.straps[0] and not traffic.quota,
-        "hurry": sum(traffic.bursts) / traffic.bursts[0] if traffic.bursts else 1,
+        "rates": list(traffic.when.rates),
+        "paced": "load" in plan.straps[0] and not traffic.when.quota,
+        "hurry": traffic.when.hurry,
         "straps": straps,
     }

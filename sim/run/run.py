@@ -182,14 +182,14 @@ class Run:
     @property
     def is_finite(self) -> bool:
         """Whether the traffic has a given number of packets, which are all measured."""
-        return isinstance(self.traffic, Trace) or self.traffic.quota > 0
+        return isinstance(self.traffic, Trace) or self.traffic.when.quota > 0
 
 
 def amount(traffic: Pattern | Trace, network: Network) -> tuple[int, int]:
     """The number of packets of finite traffic, and of the cycles in which they are generated."""
     if isinstance(traffic, Trace):
         return len(traffic.packets), traffic.cycles
-    return traffic.packets, traffic.quota
+    return traffic.packets, traffic.when.quota
 
 
 def packet_load(load: float, unit: str, network: Network, operations: Sequence[str] = ()) -> float:

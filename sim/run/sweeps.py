@@ -127,9 +127,9 @@ def sweep(
     check_flag("Progress", progress)
     traffic = pattern(traffic, network.sources)
     traffic.check(network)
-    if traffic.quota:
+    if traffic.when.quota:
         raise InvalidValue(f"Traffic {traffic.name} has no load to sweep: all is sent at once")
-    if traffic.interval is not None:
+    if traffic.when.interval is not None:
         raise InvalidValue(f"Traffic {traffic.name} has no load to sweep: it has an interval")
     operations = parameters.get("operations", ())
     loads = [packet_load(load, unit, network, operations) for load in _checked(loads)]

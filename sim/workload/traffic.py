@@ -14,6 +14,8 @@ from ...hdl.fabric.checks import check_integer, check_limit, nearest, shown
 from ...hdl.fabric.errors import InvalidType, InvalidValue
 from ...hdl.graphs.permutations import PERMUTATIONS, neighbor, random_permutation, tornado
 from ...hdl.support.input_file import read_text
+from .destinations import Destinations
+from .injection_process import InjectionProcess
 from .matrix import MOST_ENTRIES, check_matrix
 from .pattern import Pattern, check_load, short_name
 from .trace import TRACE_START, Trace, TracePacket, read_trace
@@ -77,9 +79,9 @@ def pattern(traffic: Any, ports: int) -> Pattern:
     ports = check_integer("Ports", ports, 1)
     check_limit("Ports", ports, MOST_PORTS)
     if isinstance(traffic, Pattern):
-        if len(traffic.favourites) != ports:
+        if traffic.terminals != ports:
             raise InvalidValue(
-                f"Traffic {short_name(traffic.name)} is for {len(traffic.favourites)} terminals, "
+                f"Traffic {short_name(traffic.name)} is for {traffic.terminals} terminals, "
                 f"not {ports}"
             )
         return traffic
@@ -151,9 +153,8 @@ def _from_destinations(name: str, destinations: Sequence[int | None]) -> Pattern
         raise InvalidValue("Traffic must have at least one terminal that sends")
     mean = len(destinations) / senders
     rates = [0.0 if to is None else mean for to in destinations]
-    return Pattern(
-        name, tuple(to or 0 for to in destinations), 1, rates=tuple(rates) if mean > 1 else ()
-    )
+    when = InjectionProcess(rates=tuple(rates) if mean > 1 else ())
+    return Pattern(name, Destinations(tuple(to or 0 for to in destinations), 1), when)
 
 
 def _from_matrix(rows: Any, ports: int, name: str = "") -> Pattern:
@@ -161,9 +162,8 @@ def _from_matrix(rows: Any, ports: int, name: str = "") -> Pattern:
     sums = matrix.sum(axis=1)
     rates = sums / sums.mean()
     alike = np.allclose(rates, 1, rtol=0, atol=1e-9)
-    return Pattern(
-        name, (0,) * ports, 0, rates=() if alike else tuple(rates.tolist()), matrix=matrix
-    )
+    when = InjectionProcess(rates=() if alike else tuple(rates.tolist()))
+    return Pattern(name, Destinations((0,) * ports, matrix=matrix), when)
 
 
 def _matrix_name(rows: Any, found: Pattern, origin: str) -> str:
@@ -171,8 +171,8 @@ def _matrix_name(rows: Any, found: Pattern, origin: str) -> str:
         name = "matrix:" + "/".join(",".join(map(_weight_text, row)) for row in rows)
         if len(name) <= LONGEST_NAME:
             return name
-    assert found.matrix is not None
-    return _digest(found.matrix.tobytes(), origin)
+    assert found.where.matrix is not None
+    return _digest(found.where.matrix.tobytes(), origin)
 
 
 def _weight_text(weight: Any) -> str:
@@ -227,31 +227,30 @@ def _is_integer(word: str) -> bool:
 
 
 def _uniform(text: str, ports: int, words: list[str]) -> Pattern:
-    return Pattern(text, (0,) * ports, 0)
+    return Pattern(text, Destinations((0,) * ports))
 
 
 def _hot_spot(text: str, ports: int, words: list[str]) -> Pattern:
     fraction = _fraction(text, "H", words[0])
-    return Pattern(text, _target(text, words[1:], ports), fraction)
+    return Pattern(text, Destinations(_target(text, words[1:], ports), fraction))
 
 
 def _any_each(text: str, ports: int, words: list[str]) -> Pattern:
-    return Pattern(text, (0,) * ports, 0, quota=1)
+    return Pattern(text, Destinations((0,) * ports), InjectionProcess(quota=1))
 
 
 def _one_each(text: str, base: Pattern) -> Pattern:
-    other = base.local or base.quota or base.bursts or base.interval is not None
-    if base.bias != 1 or other:
+    if not base.where.fixed or replace(base.when, rates=()) != InjectionProcess():
         raise InvalidValue(f"Traffic one-each needs a permutation or destinations, not {base.name}")
-    return replace(base, name=text, quota=1)
+    return replace(base, name=text, when=replace(base.when, quota=1))
 
 
 def _all_to_one(text: str, ports: int, words: list[str]) -> Pattern:
-    return Pattern(text, _target(text, words, ports), 1, quota=1)
+    return Pattern(text, Destinations(_target(text, words, ports), 1), InjectionProcess(quota=1))
 
 
 def _broadcast(text: str, ports: int, words: list[str]) -> Pattern:
-    return Pattern(text, (0,) * ports, 0, _fraction(text, "B", words[0]))
+    return Pattern(text, Destinations((0,) * ports, spread=_fraction(text, "B", words[0])))
 
 
 def _sphere(text: str, ports: int, words: list[str]) -> Pattern:
@@ -259,7 +258,7 @@ def _sphere(text: str, ports: int, words: list[str]) -> Pattern:
     size = _number(text, words[1], int) if words[1:] else 0
     if words[1:] and size not in range(1, ports + 1):
         raise InvalidValue(f"Terminals SIZE of sphere must be from 1 to {ports}, not {size}")
-    return Pattern(text, tuple(range(ports)), beta, local=True, sphere=size)
+    return Pattern(text, Destinations(tuple(range(ports)), beta, local=True, sphere=size))
 
 
 def _local(text: str, ports: int, words: list[str]) -> Pattern:
@@ -267,21 +266,23 @@ def _local(text: str, ports: int, words: list[str]) -> Pattern:
     size = _number(text, words[1], int) if words[1:] else 0
     if words[1:] and (size not in range(1, ports + 1) or ports % size):
         raise InvalidValue(f"Terminals SIZE of locality must divide {ports}, not {size}")
-    return Pattern(text, tuple(range(ports)), alpha, local=True, sphere=size, tabled=True)
+    own = tuple(range(ports))
+    return Pattern(text, Destinations(own, alpha, local=True, sphere=size, tabled=True))
 
 
 def _permutation(text: str, ports: int, words: list[str]) -> Pattern:
     numbers = [_number(text, word, int) for word in words]
-    return Pattern(text, tuple(PERMUTATIONS[text.split(":")[0]][0](ports, *numbers)), 1)
+    permuted = PERMUTATIONS[text.split(":")[0]][0](ports, *numbers)
+    return Pattern(text, Destinations(tuple(permuted), 1))
 
 
 def _random_permutation(text: str, ports: int, words: list[str]) -> Pattern:
     seed = _number(text, words[0], int) if words else 1
-    return Pattern(text, tuple(random_permutation(ports, seed)), 1)
+    return Pattern(text, Destinations(tuple(random_permutation(ports, seed)), 1))
 
 
 def _by_digits(function: Callable, text: str, ports: int, words: list[str]) -> Pattern:
-    return Pattern(text, (0,) * ports, 1, digitwise=function)
+    return Pattern(text, Destinations((0,) * ports, 1, digitwise=function))
 
 
 _FORMS: dict[str, tuple[str, Callable[[str, int, list[str]], Pattern]]] = {
@@ -361,9 +362,9 @@ def _in_bursts(base: Pattern, words: list[str]) -> Pattern:
     text = f"{base.name}{_BURSTS}:{':'.join(words)}"
     if len(words) != 2:
         raise InvalidValue(f"Bursts must be written as {_BURSTS}:ON:OFF, not as in {text!r}")
-    if base.quota:
+    if base.when.quota:
         raise InvalidValue(f"Traffic {base.name} has no bursts: all packets are sent at once")
-    if base.interval is not None:
+    if base.when.interval is not None:
         raise InvalidValue(f"Traffic {base.name} has no bursts: its interval says when it sends")
     lengths = [_number(text, word, float) for word in words]
     for which, length in zip(("burst", "pause"), lengths):
@@ -371,21 +372,22 @@ def _in_bursts(base: Pattern, words: list[str]) -> Pattern:
             raise InvalidValue(
                 f"Mean length of a {which} must be from 1 to {LONGEST_BURST} cycles, not {length:g}"
             )
-    return replace(base, name=text, bursts=(lengths[0], lengths[1]))
+    when = replace(base.when, bursts=(lengths[0], lengths[1]))
+    return replace(base, name=text, when=when)
 
 
 def _in_closed_loop(base: Pattern, words: list[str]) -> Pattern:
     text = f"{base.name}{_INTERVAL}:{':'.join(words)}"
     if len(words) != 1:
         raise InvalidValue(f"Interval must be written as {_INTERVAL}:T, not as in {text!r}")
-    if base.quota:
+    if base.when.quota:
         raise InvalidValue(f"Traffic {base.name} has no interval: all packets are sent at once")
     interval = _number(text, words[0], float)
     if not 0 <= interval <= LONGEST_INTERVAL:
         raise InvalidValue(
             f"Mean interval must be from 0 to {LONGEST_INTERVAL} cycles, not {interval:g}"
         )
-    return replace(base, name=text, interval=interval)
+    return replace(base, name=text, when=replace(base.when, interval=interval))
 
 
 # Files.

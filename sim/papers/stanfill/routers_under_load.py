@@ -40,8 +40,11 @@ def three_routers(n: int) -> Iterator[tuple[str, PacketNetwork, int]]:
 def _distance(n: int, traffic: Pattern) -> float:
     """Mean number of wires that a packet has to cross: d/2 if destinations are uniform."""
     plan = Hypercube(n)
-    favourite = sum(plan.distance(x, y) for x, y in enumerate(traffic.favourites)) / plan.terminals
-    return traffic.bias * favourite + (1 - traffic.bias) * n / 2
+    favourite = (
+        sum(plan.distance(x, y) for x, y in enumerate(traffic.where.favourites)) / plan.terminals
+    )
+    bias = traffic.where.bias
+    return bias * favourite + (1 - bias) * n / 2
 
 
 def _crossed(result: Result) -> float | None:

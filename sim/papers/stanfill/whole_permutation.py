@@ -21,7 +21,7 @@ def _rows(options: Options) -> Iterator[Row]:
             results = options.simulated(network, runs, bins=2)
             plan = Hypercube(n)
             for each, result in zip(patterns, results):
-                pairs = enumerate(each.favourites)
+                pairs = enumerate(each.where.favourites)
                 least = max(plan.distance(x, y) for x, y in pairs) + overhead
                 last = result.network_latency.max
                 yield {
