@@ -78,7 +78,7 @@ def test_sim_for_the_eye(call: Call) -> None:
     status, out, err = call("sim", "cube", "ports=4", *words)
     assert (status, err) == (0, "")
     for words in (
-        "cube ports=4 radix=2 switch=output-queued depth=4 payload=16 routing=destination\n",
+        "cube ports=4 radix=2 routing=destination switch=output-queued payload=16 depth=4\n",
         "uniform traffic, 10 + 1000 + ",
         "│ latency ",
         "│ in the network ",

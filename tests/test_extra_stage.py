@@ -416,7 +416,7 @@ def test_circuits_that_are_not_told_wait_for_ever() -> None:
 test_extra_stage_cube_rejects = refusals(
     lambda parameters: MultistageNetwork(**{"ports": 8, "extra_stage": 1, **parameters}),
     ({"ports": 12}, "Ports must be a power of the radix 2, not 12"),
-    ({"switch": "wormhole"}, "Parameter extra_stage must be 0 with switch=wormhole, not 1"),
+    ({"switch": "wormhole"}, "Extra stage must be 0 with switch=wormhole, not 1"),
     ({"depth": 0}, "Depth must be from 1 to 65536, not 0"),
     ({"payload": 0}, "Payload must be from 1 to 4096, not 0"),
     ({"routing": "random"}, "Routing must be one of destination, xor, difference, not 'random'"),

@@ -249,9 +249,9 @@ def test_pipelined_network_has_no_combinational_loop(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"switch": "output-queued"}, "Parameter pipeline must be 0 with switch=output-queued"),
-        ({"switch": "single-buffered"}, "Parameter pipeline must be 0 with switch=single-buffered"),
-        ({"switch": "circuit"}, "Parameter pipeline must be 0 with switch=circuit"),
+        ({"switch": "output-queued"}, "Pipeline must be 0 with switch=output-queued"),
+        ({"switch": "single-buffered"}, "Pipeline must be 0 with switch=single-buffered"),
+        ({"switch": "circuit"}, "Pipeline must be 0 with switch=circuit"),
         ({"switch": "wormhole", "policy": "drop"}, "Policy must be hold with pipeline=1, not drop"),
         (
             {"switch": "cut-through", "queues": "crosspoint"},

@@ -257,7 +257,7 @@ def _adds_one() -> Program:
 
 def test_representations_are_one_line_that_tells_what_it_is() -> None:
     network = build("cube", ports=4, depth=2)
-    words = "cube ports=4 radix=2 switch=output-queued depth=2 payload=16 routing=destination"
+    words = "cube ports=4 radix=2 routing=destination switch=output-queued payload=16 depth=2"
     assert (str(network), repr(network)) == (words, f"<{words}>")
     traffic = pattern("uniform", 4)
     assert repr(traffic) == "<Pattern uniform of 4 terminals>"

@@ -10,6 +10,7 @@ from command_line import exit_status
 from multicube.hdl import MultistageNetwork, build
 from multicube.hdl.families.multistage.switching import SWITCHES
 from multicube.hdl.networks.flits import parse_lengths
+from multicube.hdl.primitives.arbiters import ARBITERS
 from refusals import refusals
 
 SWITCH_NAMES = [
@@ -23,6 +24,7 @@ SWITCH_NAMES = [
     "circuit",
 ]
 STORING = {"cut-through", "store-and-forward"}
+LINKED = {"input-queued", "wormhole", *STORING}
 QUEUED = {"single-buffered", "input-queued", "output-queued"}
 
 # A value of a parameter that is not everybody's own, and the switches that take it. The text is
@@ -40,12 +42,12 @@ OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
     (
         {"dilation": 2},
         {"unbuffered", *QUEUED, "circuit"},
-        "Parameter dilation must be 1 with {0}, not 2",
+        "Dilation must be 1 with {0}, not 2",
     ),
     (
         {"replication": 3},
         {"unbuffered", *QUEUED, "wormhole", *STORING, "circuit"},
-        "Parameter replication must be 1 with {0}, not 3",
+        "Replication must be 1 with {0}, not 3",
     ),
     (
         {"resubmit": 4, "policy": "drop"},
@@ -53,28 +55,37 @@ OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
         "{1}, not drop",
     ),
     ({"broadcast": 1}, set(SWITCH_NAMES), ""),
-    ({"refill": "no"}, {*QUEUED, "wormhole"}, "Parameter refill must be auto with {0}, not no"),
-    ({"refill": "yes"}, {*QUEUED, "wormhole"}, "Parameter refill must be auto with {0}, not yes"),
+    ({"refill": "no"}, {*QUEUED, "wormhole"}, "Refill must be auto with {0}, not no"),
+    ({"refill": "yes"}, {*QUEUED, "wormhole"}, "Refill must be auto with {0}, not yes"),
     (
         {"queues": "crosspoint"},
         STORING,
-        "Parameter queues must be input with {0}, not crosspoint",
+        "Queues must be input with {0}, not crosspoint",
     ),
     (
         {"memories": "separate"},
         {"output-queued"},
-        "Parameter memories must be auto with {0}, not separate",
+        "Memories must be auto with {0}, not separate",
     ),
     (
         {"pipeline": 2},
         {"input-queued", "wormhole", "cut-through"},
-        "Parameter pipeline must be 0 with {0}, not 2",
+        "Pipeline must be 0 with {0}, not 2",
     ),
-    ({"extra_stage": 1}, {*QUEUED, "circuit"}, "Parameter extra_stage must be 0 with {0}, not 1"),
+    *(
+        ({name: value}, LINKED, f"{name.capitalize()} must be {plain} with {{0}}, not {value}")
+        for name, value, plain in (
+            ("channels", 2, 1),
+            ("latency", 3, 1),
+            ("decision", 2, 1),
+            ("arbiter", "fixed", "round-robin"),
+        )
+    ),
+    ({"extra_stage": 1}, {*QUEUED, "circuit"}, "Extra stage must be 0 with {0}, not 1"),
     (
         {"extra_stage": 1, "faults": "box:1:2"},
         {*QUEUED, "circuit"},
-        "Parameter extra_stage must be 0 with {0}, not 1",
+        "Extra stage must be 0 with {0}, not 1",
     ),
     (
         {"parity": "byte"},
@@ -188,11 +199,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"switch": "unbuffered", "resubmit": 3}, "Resubmit must be a power of two, not 3"),
     (
         {"switch": "circuit", "resubmit": 2},
-        "Parameter resubmit must be 0 with policy=hold, not 2",
+        "Resubmit must be 0 with policy=hold, not 2",
     ),
     (
         {"switch": "unbuffered", "resubmit": 4, "broadcast": 1},
-        "Parameter broadcast must be 0 with resubmission, not 1",
+        "Broadcast must be 0 with resubmission, not 1",
     ),
     (
         {"switch": "wormhole", "length": "2:5", "broadcast": 1},
@@ -212,7 +223,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     *(
         (
             {"switch": "wormhole", "policy": "drop", "replication": 2, "resubmit": resubmit},
-            "Parameter replication must be 1 with switch=wormhole and policy=drop, not 2",
+            "Replication must be 1 with switch=wormhole and policy=drop, not 2",
         )
         for resubmit in (0, 4)
     ),
@@ -437,6 +448,7 @@ def test_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
         "resubmit": {"auto"},
         "length": {"LOW:HIGH"},
         "faults": {"FAULTS"},
+        "arbiter": set(ARBITERS),
     }
     networks = json.loads(_list(capsys, "--json"))["networks"]
     (cube,) = [network for network in networks if network["name"] == "cube"]

@@ -269,7 +269,7 @@ class Parameters(Mapping[str, Any]):
         return " ".join(f"{name}={value}" for name, value in told.items())
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.__dataclass_fields__:
+        if name not in _names(type(self)):
             raise KeyError(name)
         return getattr(self, name)
 
@@ -277,7 +277,7 @@ class Parameters(Mapping[str, Any]):
         return (about.name for about in self.described())
 
     def __len__(self) -> int:
-        return len(self.__dataclass_fields__)
+        return len(_names(type(self)))
 
     def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
         return {**self, **other}
@@ -289,6 +289,11 @@ class Parameters(Mapping[str, Any]):
         """Replace values, such as "auto" by its meaning; for `__post_init__` only."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+
+@cache
+def _names(record: type[Parameters]) -> frozenset[str]:
+    return frozenset(each.name for each in fields(record))
 
 
 @cache
