@@ -129,6 +129,19 @@ def test_no_file_name_twice() -> None:
     assert [paths for paths in names.values() if len(paths) > 1] == []
 
 
+def test_files_that_are_named_exist() -> None:
+    """In the documentation and in the code, by their paths; a word in capitals is any name."""
+    rooms = r"(?:hdl|sim|boards|docs|tests|examples)/"
+    named = re.compile(rf"(?<![\w/.-]){rooms}[\w/.-]+?(?:\.(?:py|md|toml)\b|/(?=`))")
+    texts = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    texts += [each for room in ("hdl", "sim", "boards") for each in (ROOT / room).rglob("*.py")]
+    found = [(path, name) for path in texts for name in named.findall(path.read_text())]
+    assert len(found) > 100
+    given = [each for each in found if not re.search(r"\b(X_|[A-Z]+\.)", each[1])]
+    gone = [(path, name) for path, name in given if not (ROOT / name).exists()]
+    assert gone == []
+
+
 @pytest.mark.parametrize(
     "words",
     [[name] for name in command.subcommands] + [["board", name] for name in ("build", "run")],
