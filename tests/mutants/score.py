@@ -132,7 +132,7 @@ def copy_tree(folder: Path) -> Path:
             shutil.copy(ROOT / name, folder)
     package = folder / "path/multicube"
     package.mkdir(parents=True)
-    for part in [*(folder / "sim/multicube").glob("*.py"), *(folder / p for p in PACKAGES)]:
+    for part in [*(folder / "sim/multicube").glob("*.py*"), *(folder / p for p in PACKAGES)]:
         (package / part.name).symlink_to(part)
     # By content, since a file and its bug may be of the same second and size.
     for part in PACKAGES:
