@@ -59,6 +59,35 @@ def test_every_name_of_a_package_is_there(package: object) -> None:
         _ = package.simulated
 
 
+@pytest.mark.long
+def test_names_have_types(installed_stubs: Path) -> None:
+    """For a user's type checker: a network of the library, and one that is made of its graph."""
+    (installed_stubs / "own.py").write_text("""
+from multicube import build, simulate
+from multicube.hdl import CompleteNetwork, TorusNetwork
+reveal_type(TorusNetwork(4))
+reveal_type(CompleteNetwork(4))
+reveal_type(build("torus"))
+reveal_type(simulate("torus", load=0.1))
+""")
+    found = _python("-m", "mypy", "--ignore-missing-imports", "own.py", folder=installed_stubs)
+    revealed = re.findall(r'Revealed type is "(?:\w+\.)*(\w+)"', found)
+    assert revealed == ["TorusNetwork", "CompleteNetwork", "Network", "Result"], found
+
+
+@pytest.fixture
+def installed_stubs(tmp_path: Path) -> Path:
+    """A folder from which a type checker sees the library as if it were installed."""
+    package = tmp_path / "multicube"
+    package.mkdir()
+    for path in [
+        *(ROOT / "sim/multicube").iterdir(),
+        *(ROOT / x for x in ("hdl", "sim", "boards")),
+    ]:
+        (package / path.name).symlink_to(path)
+    return tmp_path
+
+
 def test_names_are_those_of_the_rooms() -> None:
     assert multicube.build is multicube.hdl.build
     assert multicube.write_verilog is multicube.hdl.write_verilog
