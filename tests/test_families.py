@@ -65,6 +65,9 @@ def test_every_family_is_found_once() -> None:
     names = [entry.name for entry in ENTRIES]
     assert len(names) == len(set(names))
     assert set(names) == {name for name, family in FAMILIES.items() if family.preset is None}
+    for path in (Path(__file__).parent.parent / "hdl/families").rglob("*.py"):
+        if "\nFAMILIES" in path.read_text():
+            assert path.stem.endswith(("_graph", "_network")), f"{path} is not looked at"
 
 
 def test_the_network_of_a_graph_is_an_ordinary_class() -> None:
