@@ -2,4 +2,4 @@
 
 from .support.lazy import lazy_names
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, __file__)
+__all__, __getattr__, __dir__ = lazy_names(__name__, __file__, made=".catalogue.graph_networks")

@@ -4,20 +4,6 @@ from .boxes import InterchangeBox as InterchangeBox
 from .boxes import OutputQueuedSwitch as OutputQueuedSwitch
 from .catalogue.catalogue import FAMILIES as FAMILIES
 from .catalogue.catalogue import build as build
-from .catalogue.graph_networks import ChordalRingNetwork as ChordalRingNetwork
-from .catalogue.graph_networks import CompleteNetwork as CompleteNetwork
-from .catalogue.graph_networks import CubeConnectedCyclesNetwork as CubeConnectedCyclesNetwork
-from .catalogue.graph_networks import DeBruijnNetwork as DeBruijnNetwork
-from .catalogue.graph_networks import DragonflyNetwork as DragonflyNetwork
-from .catalogue.graph_networks import ExpressMeshNetwork as ExpressMeshNetwork
-from .catalogue.graph_networks import FatTreeNetwork as FatTreeNetwork
-from .catalogue.graph_networks import HyperXNetwork as HyperXNetwork
-from .catalogue.graph_networks import KautzNetwork as KautzNetwork
-from .catalogue.graph_networks import LeisersonFatTreeNetwork as LeisersonFatTreeNetwork
-from .catalogue.graph_networks import ShuffleExchangeNetwork as ShuffleExchangeNetwork
-from .catalogue.graph_networks import ShuffleNearestNeighborNetwork as ShuffleNearestNeighborNetwork
-from .catalogue.graph_networks import StarNetwork as StarNetwork
-from .catalogue.graph_networks import TreeNetwork as TreeNetwork
 from .export.verilog import write_verilog as write_verilog
 from .fabric.errors import MulticubeError as MulticubeError
 from .families.bus.bus_network import BusNetwork as BusNetwork
@@ -56,6 +42,7 @@ from .families.single_stage.single_stage_network import ManYoNetwork as ManYoNet
 from .families.torus.torus_network import RingNetwork as RingNetwork
 from .families.torus.torus_network import TorusNetwork as TorusNetwork
 from .graphs.plans.multistage import multistage_plan as multistage_plan
+from .networks.any_routing import AnyRoutingNetwork
 from .networks.axi_stream_network import AXI_CLOCK as AXI_CLOCK
 from .networks.axi_stream_network import AxiStreamNetwork as AxiStreamNetwork
 from .networks.network import Network as Network
@@ -63,3 +50,19 @@ from .networks.network import PacketNetwork as PacketNetwork
 from .networks.partitioned import PartitionedNetwork as PartitionedNetwork
 from .networks.terminal_clocks import MultiClockNetwork as MultiClockNetwork
 from .networks.terminal_clocks import TerminalClocks as TerminalClocks
+
+# The networks that `catalogue.graph_networks` makes of graphs.
+class ChordalRingNetwork(AnyRoutingNetwork): ...
+class CompleteNetwork(AnyRoutingNetwork): ...
+class CubeConnectedCyclesNetwork(AnyRoutingNetwork): ...
+class DeBruijnNetwork(AnyRoutingNetwork): ...
+class DragonflyNetwork(AnyRoutingNetwork): ...
+class ExpressMeshNetwork(AnyRoutingNetwork): ...
+class FatTreeNetwork(AnyRoutingNetwork): ...
+class HyperXNetwork(AnyRoutingNetwork): ...
+class KautzNetwork(AnyRoutingNetwork): ...
+class LeisersonFatTreeNetwork(AnyRoutingNetwork): ...
+class ShuffleExchangeNetwork(AnyRoutingNetwork): ...
+class ShuffleNearestNeighborNetwork(AnyRoutingNetwork): ...
+class StarNetwork(AnyRoutingNetwork): ...
+class TreeNetwork(AnyRoutingNetwork): ...

@@ -4,7 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from multicube.hdl import FAMILIES, CompleteNetwork, build
+from multicube import hdl
+from multicube.hdl import FAMILIES, build
 from multicube.hdl.catalogue.discovery import ENTRIES
 
 WHEEL = '''"""Wheels: a ring, and a hub that all its nodes are linked to."""
@@ -64,9 +65,13 @@ def test_every_family_is_found_once() -> None:
     names = [entry.name for entry in ENTRIES]
     assert len(names) == len(set(names))
     assert set(names) == {name for name, family in FAMILIES.items() if family.preset is None}
+    for path in (Path(__file__).parent.parent / "hdl/families").rglob("*.py"):
+        if "\nFAMILIES" in path.read_text():
+            assert path.stem.endswith(("_graph", "_network")), f"{path} is not looked at"
 
 
 def test_the_network_of_a_graph_is_an_ordinary_class() -> None:
-    assert isinstance(build("complete", nodes=4), CompleteNetwork)
-    assert CompleteNetwork.__name__ == "CompleteNetwork"
-    assert CompleteNetwork(4).digest == build("complete nodes=4").digest
+    kind = hdl.CompleteNetwork
+    assert isinstance(build("complete", nodes=4), kind)
+    assert kind.__name__ == "CompleteNetwork"
+    assert kind(4).digest == build("complete nodes=4").digest

@@ -2,11 +2,12 @@
 
 import ast
 import re
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from mutants.score import ROOT, Mutant, definitions, mutants
+from mutants.score import FOLDER, ROOT, Mutant, definitions, mutants
 
 
 def test_every_bug_has_its_place() -> None:
@@ -19,6 +20,13 @@ def test_every_bug_has_its_place() -> None:
         assert text != (ROOT / bug.file).read_text(), bug.name
         if bug.file.endswith(".py"):
             compile(text, bug.file, "exec", ast.PyCF_ONLY_AST)
+
+
+def test_every_bug_is_in_the_file_of_its_room() -> None:
+    for path in sorted(FOLDER.glob("*.toml")):
+        for name, bug in tomllib.loads(path.read_text()).items():
+            rooms = bug["at"].removeprefix("multicube.").replace(".", "/").split("/")
+            assert rooms[1] == path.stem, name
 
 
 def test_every_bug_names_tests() -> None:

@@ -59,6 +59,35 @@ def test_every_name_of_a_package_is_there(package: object) -> None:
         _ = package.simulated
 
 
+@pytest.mark.long
+def test_names_have_types(installed_stubs: Path) -> None:
+    """For a user's type checker: a network of the library, and one that is made of its graph."""
+    (installed_stubs / "own.py").write_text("""
+from multicube import build, simulate
+from multicube.hdl import CompleteNetwork, TorusNetwork
+reveal_type(TorusNetwork(4))
+reveal_type(CompleteNetwork(4))
+reveal_type(build("torus"))
+reveal_type(simulate("torus", load=0.1))
+""")
+    found = _python("-m", "mypy", "--ignore-missing-imports", "own.py", folder=installed_stubs)
+    revealed = re.findall(r'Revealed type is "(?:\w+\.)*(\w+)"', found)
+    assert revealed == ["TorusNetwork", "CompleteNetwork", "Network", "Result"], found
+
+
+@pytest.fixture
+def installed_stubs(tmp_path: Path) -> Path:
+    """A folder from which a type checker sees the library as if it were installed."""
+    package = tmp_path / "multicube"
+    package.mkdir()
+    for path in [
+        *(ROOT / "sim/multicube").iterdir(),
+        *(ROOT / x for x in ("hdl", "sim", "boards")),
+    ]:
+        (package / path.name).symlink_to(path)
+    return tmp_path
+
+
 def test_names_are_those_of_the_rooms() -> None:
     assert multicube.build is multicube.hdl.build
     assert multicube.write_verilog is multicube.hdl.write_verilog
@@ -127,6 +156,19 @@ def test_no_file_name_twice() -> None:
             names.setdefault(path.name, []).append(path.relative_to(ROOT))
     assert len(names) > 400
     assert [paths for paths in names.values() if len(paths) > 1] == []
+
+
+def test_files_that_are_named_exist() -> None:
+    """In the documentation and in the code, by their paths; a word in capitals is any name."""
+    rooms = r"(?:hdl|sim|boards|docs|tests|examples)/"
+    named = re.compile(rf"(?<![\w/.-]){rooms}[\w/.-]+?(?:\.(?:py|md|toml)\b|/(?=`))")
+    texts = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    texts += [each for room in ("hdl", "sim", "boards") for each in (ROOT / room).rglob("*.py")]
+    found = [(path, name) for path in texts for name in named.findall(path.read_text())]
+    assert len(found) > 100
+    given = [each for each in found if not re.search(r"\b(X_|[A-Z]+\.)", each[1])]
+    gone = [(path, name) for path, name in given if not (ROOT / name).exists()]
+    assert gone == []
 
 
 @pytest.mark.parametrize(

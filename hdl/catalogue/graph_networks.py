@@ -1,5 +1,7 @@
 """The networks of families that are no more than a graph: `CompleteNetwork` of `Complete`."""
 
+from typing import Any
+
 from ..graphs.graph import Graph
 from ..networks.any_routing import AnyRoutingNetwork
 from ..networks.family import GraphFamily
@@ -27,7 +29,7 @@ def graph_network(graph: type[Graph]) -> type[AnyRoutingNetwork]:
     return _MADE[graph]
 
 
-def __getattr__(name: str) -> type[AnyRoutingNetwork]:
+def __getattr__(name: str) -> Any:
     for network in _MADE.values():
         if network.__name__ == name:
             return network

@@ -10,7 +10,7 @@ __all__ = ["lazy_names"]
 
 
 def lazy_names(
-    package: str, file: str
+    package: str, file: str, made: str = ""
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """The list `__all__` and the functions `__getattr__` and `__dir__` of a package.
 
@@ -22,14 +22,16 @@ def lazy_names(
     package : str
     file : str
         Its `__file__`.
+    made : str
+        The module that makes the classes that the stub declares itself.
     """
-    stub = ast.parse(Path(file).with_suffix(".pyi").read_text())
-    homes = {
-        name.name: f"{node.level * '.'}{node.module}"
-        for node in stub.body
-        if isinstance(node, ast.ImportFrom)
-        for name in node.names
-    }
+    homes: dict[str, str] = {}
+    for node in ast.parse(Path(file).with_suffix(".pyi").read_text()).body:
+        if isinstance(node, ast.ImportFrom):
+            module = f"{node.level * '.'}{node.module}"
+            homes |= {each.name: module for each in node.names if each.asname}
+        elif isinstance(node, ast.ClassDef):
+            homes[node.name] = made
 
     def get(name: str) -> Any:
         if name not in homes:
