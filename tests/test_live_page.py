@@ -92,7 +92,7 @@ def _set(tab: Tab, selector: str, value: float | str) -> None:
 
 
 def _counters(tab: Tab) -> dict[str, int]:
-    return tab.do("() => multicube.frame.counters")
+    return tab.do("() => multicube.moment.counters")
 
 
 @needs_chromium
@@ -107,7 +107,7 @@ def test_state_is_that_of_the_compiled_engine(
         engine.set("send", 1)
         engine.set("measure", 1)
         engine.step(333)
-        assert engine.get(Pin("timer", ("now",))) == tab.do("() => multicube.frame.cycle") == 333
+        assert engine.get(Pin("timer", ("now",))) == tab.do("() => multicube.moment.cycle") == 333
         tables = engine.save().arrays[0]
     assert [table.tobytes() for table in tables] == found
 
@@ -168,14 +168,14 @@ def test_step_is_one_cycle_and_run_goes_on(omega: Tab) -> None:
     assert omega.text("#cycle") == "2"
     _set(omega, "#speed", 12)
     omega.page.click("#run")
-    omega.page.wait_for_function("multicube.frame.cycle > 1000")
+    omega.page.wait_for_function("multicube.moment.cycle > 1000")
     omega.page.click("#run")
     omega.do("() => multicube.queue")
-    cycle = omega.do("() => multicube.frame.cycle")
+    cycle = omega.do("() => multicube.moment.cycle")
     omega.page.wait_for_timeout(100)
-    assert omega.do("() => multicube.frame.cycle") == cycle
+    assert omega.do("() => multicube.moment.cycle") == cycle
     omega.page.click("#reset")
-    omega.page.wait_for_function("multicube.frame.cycle === 0")
+    omega.page.wait_for_function("multicube.moment.cycle === 0")
 
 
 @needs_chromium
@@ -186,7 +186,7 @@ def test_sliders_act_on_the_running_sources(omega: Tab) -> None:
     assert omega.text("#load-text") == "0.85"
     omega.do("() => multicube.advance(2000)")
     after = _counters(omega)
-    assert omega.do("() => multicube.frame.cycle") == 2500  # it was not restarted
+    assert omega.do("() => multicube.moment.cycle") == 2500  # it was not restarted
     rate = (after["generated"] - before["generated"]) / 2000 / 8
     assert rate == pytest.approx(0.85, abs=0.02)
     _set(omega, "#load", 0)
@@ -205,7 +205,7 @@ def test_hot_spot_slider_sends_its_share_to_the_hot_terminal(omega: Tab) -> None
     crossed = omega.do(
         """() => multicube.drawing.lines.filter((line) => line.target[0] === "terminal")
             .map((line) => [multicube.drawing.terminals[line.target[1]].number,
-                multicube.frame.crossed[line.channels[0]]])"""
+                multicube.moment.crossed[line.channels[0]]])"""
     )
     counts = dict(crossed)
     share = counts[6] / sum(counts.values())
@@ -217,12 +217,12 @@ def test_seed_restarts_with_other_packets(omega: Tab) -> None:
     omega.do("() => multicube.advance(100)")
     before = _counters(omega)
     _set(omega, "#seed", 8)
-    omega.page.wait_for_function("multicube.frame.cycle === 0")
+    omega.page.wait_for_function("multicube.moment.cycle === 0")
     omega.do("() => multicube.advance(100)")
     other = _counters(omega)
     assert other != before
     _set(omega, "#seed", 7)
-    omega.page.wait_for_function("multicube.frame.cycle === 0")
+    omega.page.wait_for_function("multicube.moment.cycle === 0")
     omega.do("() => multicube.advance(100)")
     assert _counters(omega) == before
 
@@ -234,8 +234,8 @@ def test_a_followed_packet_takes_the_path_of_its_tag(omega: Tab) -> None:
         omega.do(
             """async () => {
                 do { await multicube.advance(2); }
-                while (!multicube.drawing.dots.some((dot) => dot.line.source[0] === "terminal"));
-                multicube.followAny();
+                while (!multicube.moment.flits.some(({ line }) => line.source[0] === "terminal"));
+                await multicube.followAny();
             }"""
         )
         source, destination = map(int, omega.text("#follow-title")[len("Packet ") :].split(" → "))
@@ -264,7 +264,7 @@ def test_a_broken_link_passes_nothing_until_it_is_mended(omega: Tab) -> None:
             line.link === "stage 1, box 2 -> stage 2, box 0");
             multicube.select({ what: "line", index }); return index; }"""
     )
-    crossed = "(index) => multicube.frame.crossed[multicube.drawing.lines[index].channels[0]]"
+    crossed = "(index) => multicube.moment.crossed[multicube.drawing.lines[index].channels[0]]"
     before = omega.do(crossed, index)
     assert before > 0
     omega.page.click("#break")
@@ -327,8 +327,8 @@ def test_a_selected_box_shows_the_queues_of_its_hardware(
         """async () => {
             const index = multicube.drawing.nodes.findIndex((node) => node.cells[0] === "box_1_0");
             multicube.select({ what: "node", index });
-            await multicube.histogram();
-            multicube.inspect();
+            await multicube.refresh();
+            multicube.inspector.show();
             const look = await multicube.ask("look", "box_1_0");
             return [look.queues.map((queue) => `${queue.level} of 4`),
                 [...document.querySelectorAll("[data-level]")].map((each) => each.textContent)];
@@ -462,7 +462,7 @@ def test_the_page_runs_in_the_frame_of_a_notebook(
     inner.wait_for_function("document.documentElement.dataset.ready === 'true'")
     inner.evaluate("() => multicube.advance(50)")
     assert inner.text_content("#title") == "omega"
-    assert inner.evaluate("() => multicube.frame.counters.delivered") > 0
+    assert inner.evaluate("() => multicube.moment.counters.delivered") > 0
     outer.close()
 
 
@@ -515,5 +515,5 @@ def test_a_page_with_tags_as_names_runs(chromium: Any, tmp_path: Path) -> None:
     named_page().save(tmp_path / "named.html")
     tab = Tab(chromium, tmp_path / "named.html")
     tab.do("() => multicube.advance(50)")
-    assert tab.do("() => multicube.frame.counters.delivered") > 0
+    assert tab.do("() => multicube.moment.counters.delivered") > 0
     tab.close()

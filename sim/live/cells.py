@@ -129,8 +129,24 @@ def described(type_: CellType, module: Module) -> dict[str, Any]:
         "queues": queues,
         "arbiters": arbiters,
         "states": states,
+        "late": _late(module),
         "nodes": cell.nodes,
     }
+
+
+def _late(module: Module) -> dict[str, int]:
+    """The counters that are one cycle behind: of each such output the register of one bit that is
+    added to it in the next cycle, whatever arrives."""
+    found = {}
+    for path, (word, *_) in module.outputs.items():
+        if word.op != "register":
+            continue
+        cone = list(Graph.cone([module.registers[word.attr].next]))
+        others = {n.attr for n in cone if n.op == "register"} - {word.attr}
+        added = all(n.op in ("register", "const", "add", "slice", "cat") for n in cone)
+        if added and [module.registers[n].width for n in others] == [1]:
+            found[".".join(map(str, path))] = others.pop()
+    return found
 
 
 def _queues(cell: _Cell) -> Iterator[dict[str, Any]]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...hdl.fabric.checks import check_integer, check_kind, shown
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import Pin
 from ...hdl.networks import Network
 from ...hdl.support.output_file import whole_file
 from ..engines.compiled.program import Group
@@ -22,7 +23,7 @@ from ..workload.pattern import Pattern
 from ..workload.traffic import pattern
 from .bench import LiveBench
 from .cells import described
-from .image import Image
+from .image import Entry, Image
 from .lessons import lessons_for
 from .patterns import page_patterns
 
@@ -31,7 +32,16 @@ __all__ = ["LivePage"]
 _SCRIPTS = ("numbers.js", "machine.js", "worker.js")
 """What runs in the worker, in this order."""
 
-_PAGE_SCRIPTS = ("numbers.js", "drawing.js", "panels.js", "page.js")
+_PAGE_SCRIPTS = (
+    "numbers.js",
+    "moment.js",
+    "worms.js",
+    "follow.js",
+    "drawing.js",
+    "panels.js",
+    "inspector.js",
+    "page.js",
+)
 
 _FRAME_HEIGHT = 820
 
@@ -92,7 +102,16 @@ class LivePage:
     @cached_property
     def image(self) -> Image:
         bench = self.bench
-        return Image(bench.fabric, [bench.handshake(output) for output in bench.channels])
+        links = [bench.handshake(output) for output in bench.channels]
+        return Image(bench.fabric, links, [self._entry(number) for number in bench.entries])
+
+    def _entry(self, number: int) -> Entry:
+        bench = self.bench
+        output = bench.channels[number]
+        layout = bench.layouts[bench.layout_of[number]]
+        width = max(at + bits for _, at, bits in layout)
+        last = next(at for name, at, _ in layout if name == "last")
+        return Entry(number, Pin(output.cell, (*output.path, "payload")), width, last)
 
     def about(self) -> dict[str, Any]:
         """All that the page knows, as JSON, but for the program and the contents of its memory."""
