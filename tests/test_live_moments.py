@@ -115,13 +115,15 @@ class Cycle:
         return f"reply {packet['identity']}"
 
     def goes(self, page: LivePage, channel: int) -> str:
-        """The digits of a request's tag that are still to be read; those after them have become its
-        way back."""
+        """The digits of a request's tag from the one that the last box has read, whose output it
+        is; those after them have become its way back."""
         packet = self.packets[channel]
         if "address" not in packet:
             return ""
         digits = len(page.bench.tags()["widths"])  # of one bit
-        return f"{packet['tag']:0{digits}b}"[: digits - page.bench.hops[channel]]
+        passed = page.bench.hops[channel]
+        read = str(page.bench.channels[channel].path[1]) if passed else ""
+        return read + f"{packet['tag']:0{digits}b}"[: digits - passed]
 
 
 @needs_chromium

@@ -179,6 +179,23 @@ def test_step_is_one_cycle_and_run_goes_on(omega: Tab) -> None:
 
 
 @needs_chromium
+def test_no_step_is_lost(omega: Tab) -> None:
+    """A press that comes while the packets still move ends that step, and makes the next one."""
+    _set(omega, "#speed", 0)
+    omega.do(
+        """async () => {
+            for (let press = 0; press < 10; press++) {
+                document.getElementById("step").click();
+                await new Promise((done) => setTimeout(done, 60));
+            }
+            await multicube.stepping;
+        }"""
+    )
+    assert omega.text("#cycle") == "10"
+    _set(omega, "#speed", 3)
+
+
+@needs_chromium
 def test_sliders_act_on_the_running_sources(omega: Tab) -> None:
     omega.do("() => multicube.advance(500)")
     before = _counters(omega)
@@ -293,10 +310,10 @@ def test_a_broken_box_passes_nothing(omega: Tab) -> None:
     omega.do("() => multicube.advance(200)")
     total = omega.do(
         """(name) => {
-            const { drawing, frame } = multicube;
+            const { drawing, moment } = multicube;
             const node = drawing.nodes.find((each) => each.name === name);
             return drawing.linesOf(node).reduce((sum, line) =>
-                sum + line.channels.reduce((all, channel) => all + frame.crossed[channel], 0), 0);
+                sum + line.channels.reduce((all, channel) => all + moment.crossed[channel], 0), 0);
         }""",
         name,
     )

@@ -101,8 +101,9 @@ class Followed {
 
   names(flit) {
     if (flit.key !== this.key || typeof this.key === "number" || !this.rest) return flit.key === this.key;
-    const rest = this.digitsLeft(flit);
-    return rest.every((digit, n) => digit === this.rest[this.rest.length - rest.length + n]);
+    const left = this.digitsLeft(flit), read = this.rest.length - left.length;
+    const port = this.about.bench.channels.port[flit.channel].split(".").find((part) => /^\d+$/.test(part));
+    return left.every((digit, n) => digit === this.rest[read + n]) && (read < 1 || Number(port) === this.rest[read - 1]);
   }
 
   /** The digits of a request that are still to be read; the others say where it has come from. */
