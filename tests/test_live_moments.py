@@ -1,6 +1,7 @@
 """What a paused page shows is one moment: the engine's state after as many clock edges."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import exp
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.fabric.diagram import End, Line
 from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.graphs.routing.deadlock import dependencies
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.live import LivePage
+from multicube.sim.live import LivePage, lesson_network
 
 STEPS = 50
 
@@ -267,3 +269,46 @@ def _check_colours(
             wait = wait * keep + (1 - keep) * min(1, refused / max(1, len(numbers)))
             assert record["use"][index] == pytest.approx(use, abs=1e-5)
             assert record["wait"][index] == pytest.approx(wait, abs=1e-5)
+
+
+@needs_chromium
+def test_a_deadlock_is_marked_worm_by_worm(chromium: Any, tmp_path: Path) -> None:
+    """The page's cycle of worms is one of channels that the routing allows, and stands still."""
+    network = lesson_network("torus-deadlock")
+    page = LivePage(network, load=0.2, seed=1)
+    page.save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    found = tab.do(
+        """async () => {
+            await multicube.advance(900);
+            multicube.show();
+            const told = { title: document.querySelector("#deadlock h2").textContent };
+            told.cycle = multicube.worms.cycle.map(({ source, to, holds, waits, flits, sent }) =>
+                ({ source, to, holds, waits, sent, lie: flits.map(({ channel }) => channel) }));
+            await multicube.followWorm(multicube.worms.cycle[0]);
+            told.followed = document.getElementById("inspector").textContent;
+            return told;
+        }"""
+    )
+    tab.close()
+    cycle = found["cycle"]
+    assert found["title"] == f"Deadlock: {len(cycle)} worms wait for each other"
+    assert f"Packet {cycle[0]['source']} → {cycle[0]['to']}" in found["followed"]
+    assert f"Waits for packet {cycle[1]['source']} → {cycle[1]['to']}" in found["followed"]
+    channels = page.bench.channels
+    waits = dependencies(map(network.moves, range(network.sinks)))
+    for worm, other in pairwise([*cycle, cycle[0]]):
+        wanted = channels[worm["waits"]["channel"]]
+        path = [Pin(f"source_{worm['source']}", ("o",)), *network.path(worm["source"], worm["to"])]
+        end = path.index(wanted)
+        assert [channels[n] for n in worm["holds"]] == path[end - len(worm["holds"]) : end]
+        assert wanted in waits[channels[worm["holds"][-1]]]
+        assert worm["waits"]["channel"] in other["holds"]
+    with CompiledEngine(page.bench.fabric) as engine:
+        engine.set("send", 1)
+        engine.set("measure", 1)
+        engine.step(900)
+        for _ in range(50):
+            now = Cycle(engine, page)
+            assert not set(now.crosses) & {n for worm in cycle for n in worm["holds"]}
+            engine.step(1)

@@ -471,7 +471,8 @@ class Drawing {
     const channel = this.into[number];
     if (channel === undefined) return [node.x, node.y];
     const line = this.lines[this.lineOf[channel]], lane = line.channels.indexOf(channel) / line.channels.length;
-    return this.point(line, Math.max(0.1, 0.94 - 0.13 * slot - 0.05 * lane));
+    const far = Math.min(node.width, node.height) * (0.3 + 0.3 * slot + 0.1 * lane); // before the node's edge
+    return this.point(line, Math.max(0.1, 1 - far / line.length));
   }
 
   /** Where a place is that a record names: a link, a slot, a node or a terminal. */
