@@ -140,7 +140,7 @@ def test_measured_counters_are_those_of_sim(
     options = f"--traffic {traffic} --load 0.15 --seed {12345678901 % 2**32} --warmup 200"
     done = call("sim", *words.split(), *options.split(), "--cycles", "900", "--json")
     result = json.loads(done.out)
-    assert found["complete"]
+    assert found["untimed"] == result["untimed"] == 0
     assert found["throughput"] == result["throughput"]
     assert found["latency"] == result["latency"]["mean"]
     counts = result["latency"]["histogram"]
@@ -148,6 +148,35 @@ def test_measured_counters_are_those_of_sim(
     assert sum(found["histogram"]) == found["counters"]["timed"] == sum(counts)
     assert found["counters"]["total_max"] == result["latency"]["max"]
     assert tab.text("#command").endswith(f"{options} --cycles 900")
+
+
+@needs_chromium
+@pytest.mark.parametrize("load", [0.7, 0.8, 0.95])
+def test_page_and_command_agree_in_saturation(
+    omega: Tab, call: Callable[..., Any], load: float
+) -> None:
+    """Both leave out the same packets: those born in the window that did not arrive."""
+    found = omega.do(
+        """async (load) => {
+            Object.assign(multicube.setting, { seed: 5 });
+            const [result] = await multicube.measureLoads([load], { warmup: 500, cycles: 1000 });
+            return { ...result, histogram: [...result.histogram] };
+        }""",
+        load,
+    )
+    words = f"--load {load} --seed 5 --warmup 500 --cycles 1000 --engine compiled"
+    done = call("sim", *NETWORKS[0].split(), *words.split(), "--json")
+    result = json.loads(done.out)
+    counts = result["latency"]["histogram"]
+    assert found["histogram"][: len(counts)] == counts
+    assert found["saturated"] == bool(result["saturated"])
+    assert found["untimed"] == result["untimed"]
+    assert (found["untimed"] > 0) == (load > 0.8)
+    assert found["latency"] == result["latency"]["mean"]
+    assert found["throughput"] == result["throughput"]
+    told = call("sim", *NETWORKS[0].split(), *words.split()).out
+    line = f"{found['untimed']} packets born in the window did not arrive: latencies leave them out"
+    assert (line in told) == (load > 0.8)
 
 
 @needs_chromium

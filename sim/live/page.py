@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from ...hdl.fabric.checks import check_integer, check_kind, shown
 from ...hdl.fabric.errors import InvalidValue
@@ -17,7 +18,10 @@ from ...hdl.fabric.fabric import Pin
 from ...hdl.networks import Network
 from ...hdl.support.output_file import whole_file
 from ..engines.compiled.program import Group
-from ..run.run import Run
+from ..measure.batches import CONFIDENCE, PARTS
+from ..measure.saturation import BATCHES, TOLERANCE
+from ..run.run import Run, pace
+from ..run.steps import SINK_DELAY, patience
 from ..theory.prediction import predict
 from ..workload.pattern import Pattern
 from ..workload.traffic import pattern
@@ -29,7 +33,7 @@ from .patterns import page_patterns
 
 __all__ = ["LivePage"]
 
-_SCRIPTS = ("numbers.js", "machine.js", "worker.js")
+_SCRIPTS = ("numbers.js", "machine.js", "measure.js", "worker.js")
 """What runs in the worker, in this order."""
 
 _PAGE_SCRIPTS = (
@@ -136,12 +140,29 @@ class LivePage:
             "bench": {"layouts": self.bench.layouts, **self.bench.about()},
             "diagram": self.bench.diagram(),
             "tags": self.bench.tags(),
+            "measure": self._rules(),
             "patterns": page_patterns(network, self.run),
             "theory": {
                 "load": loads,
                 "latency": [each["latency_mean"] for each in theory],
                 "throughput": [each["throughput"] for each in theory],
             },
+        }
+
+    def _rules(self) -> dict[str, Any]:
+        """How `multicube sim` measures this network, for runs of a page that give its numbers."""
+        network = self.network
+        return {
+            "pace": pace(network),
+            "patience": patience(network),
+            "delay": SINK_DELAY,
+            "parts": PARTS,
+            "batches": BATCHES,
+            "student": float(stdtrit(BATCHES - 1, 0.5 + CONFIDENCE / 2)),
+            "tolerance": TOLERANCE,
+            "known": (not network.drops or network.resubmits) and not network.broadcasts,
+            "resubmits": bool(network.resubmits),
+            "copies": bool(network.broadcasts),
         }
 
     def _kind(self, group: Group) -> dict[str, Any]:

@@ -422,10 +422,10 @@ class Page {
       for (const load of loads) {
         const result = await laboratory.ask("measure", { setting: { ...setting, load }, warmup, cycles, dead });
         found.push(result);
-        this.points.push({ load, latency: result.latency, throughput: result.throughput, high: percentile(result.histogram, 0.99), complete: result.complete });
+        this.points.push({ load, latency: result.latency, throughput: result.throughput, high: percentile(result.histogram, 0.99), untimed: result.untimed, saturated: result.saturated });
         this.showMeasured(setting, warmup, cycles);
         const [first] = found;
-        if (loads.length > 1 && result.latency > 12 * first.latency && !result.complete) break;
+        if (loads.length > 1 && result.latency > 12 * first.latency && result.saturated) break;
       }
     } catch (error) {
       if (this.laboratory === laboratory) this.fail(error);
@@ -445,8 +445,10 @@ class Page {
 
   showMeasured(setting, warmup, cycles) {
     byId("measured-rows").replaceChildren(...this.points.map((point) => element("tr", {},
-      ...[point.load.toFixed(2), round(point.throughput, 4), `${round(point.latency, 2)}${point.complete ? "" : " +"}`, point.high ?? "–"]
+      ...[point.load.toFixed(2), round(point.throughput, 4), round(point.latency, 2), point.high ?? "–", point.untimed ?? "–"]
         .map((text) => element("td", {}, String(text))))));
+    const left = this.points.filter(({ untimed }) => untimed);
+    byId("untimed").hidden = !left.length;
     const pattern = setting.pattern === "hotspot" ? `hotspot:${setting.share}:${setting.target}` : setting.pattern;
     byId("command").textContent = `multicube sim ${ABOUT.words} --traffic ${pattern} --load ${this.points.at(-1).load} --seed ${setting.seed} --warmup ${warmup} --cycles ${cycles}`;
     this.dirty = true;

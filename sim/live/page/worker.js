@@ -219,34 +219,10 @@ class Runner {
   }
 
   /** A run as `multicube sim` makes it: warm-up, window, and the packets born in it. */
-  async measure({ setting, warmup, cycles, dead = [] }) {
+  measure({ setting, warmup, cycles, dead = [] }) {
     this.dead = new Set(dead.map((channel) => this.about.bench.channels.gate[channel]));
     this.restart(setting, { send: 1, measure: 0 });
-    const { machine } = this, { sources, sinks } = this.about.bench;
-    const accepted = () => this.sum(sources, "generated") - this.sum(sources, "rejected");
-    const go = async (count) => {
-      for (let left = count; left > 0; left -= 500) {
-        if (!machine.advance(Math.min(left, 500))) throw new Error("An assertion failed");
-        await null;
-      }
-    };
-    await go(warmup);
-    const before = accepted(), offered = this.sum(sources, "generated");
-    machine.set("measure", 1);
-    await go(cycles);
-    machine.set("measure", 0);
-    const born = accepted() - before, generated = this.sum(sources, "generated") - offered;
-    const step = Math.max(25, Math.round(cycles / 50));
-    for (let left = cycles; left > 0 && this.sum(sinks, "timed") < born; left -= step) await go(step);
-    const counters = this.counters();
-    return {
-      load: setting.load, born, generated, counters,
-      throughput: counters.measured / (cycles * sinks.length),
-      offered: generated / (cycles * sources.length),
-      latency: counters.timed ? counters.total_sum / counters.timed : null,
-      histogram: machine.memorySum(sinks, "total_histogram"),
-      complete: counters.timed >= born,
-    };
+    return new Measurement(this).run({ setting, warmup, cycles });
   }
 
   /** The tables that make up the state, in the order of the compiled engine's own. */
