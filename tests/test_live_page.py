@@ -2,9 +2,11 @@
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,9 +17,11 @@ from multicube.hdl import GraphNetwork, build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.graphs.graph import Link, ListedGraph
+from multicube.hdl.graphs.partitions import Partition
 from multicube.hdl.networks.catalogue import FAMILIES
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.live import LivePage, lesson_names, lesson_network
+from multicube.sim.live.lessons import lessons_for
 from multicube.sim.workload.faults import cut, gated
 from multicube.sim.workload.pattern import _random_state
 
@@ -455,6 +459,7 @@ def test_lessons_are_for_networks_that_exist(name: str) -> None:
     network = lesson_network(name)
     about = LivePage(network, lesson=name).lessons[name]
     names = {node.name for node in network.diagram.nodes}
+    names |= {line.link for line in network.diagram.lines}
     for step in about["steps"]:
         assert step["text"]
         assert {*step.get("break", ()), step.get("select", next(iter(names)))} <= names
@@ -463,7 +468,7 @@ def test_lessons_are_for_networks_that_exist(name: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["view", "-o", "page.html"], "A network or --lesson must be given"),
+        (["view"], "A network or --lesson must be given"),
         (["view", "--lesson", "none", "-o", "page.html"], "Lesson must be one of omega-routing,"),
         (["view", "cube", "ports=8", "--lesson", "combining", "-o", "p.html"], "is not for cube"),
         (["view", "cube", "--traffic", "one-each", "-o", "p.html"], "must go on for ever"),
@@ -477,6 +482,77 @@ def test_view_refuses(
     assert done.status == 2
     assert message in done.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_view_help_lists_the_lessons(call: Callable[..., Any]) -> None:
+    shown = call("view", "--help").out
+    for name in lesson_names():
+        assert f"  {name} " in shown
+
+
+def test_commands_of_lessons_are_commands(
+    tmp_path: Path, call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a lesson prints is run as it stands; `view` chooses a name, and prints it."""
+    monkeypatch.setattr(LivePage, "html", "<html>")
+    text = files("multicube.sim.live").joinpath("lessons.json").read_text(encoding="utf-8")
+    commands = set(re.findall(r"`multicube (view [^`]*)`", text))
+    assert commands
+    for command in commands:
+        done = call(*command.split())
+        assert done.status == 0
+        assert Path(done.out.split(":")[0]).read_text() == "<html>"
+    assert call("view", "--lesson", "partition").out.startswith("partition.html: cube, ")
+
+
+def test_lessons_lead_to_lessons() -> None:
+    for name in lesson_names():
+        about = lessons_for(lesson_network(name))[name]
+        assert about["next"]
+        assert {*about["next"]} <= {*lesson_names()} - {name}
+
+
+def test_the_sets_of_the_partition_lesson() -> None:
+    """The halves share no link; the sets of its last step do, and the library refuses them."""
+    network = lesson_network("partition")
+    steps = lessons_for(network)["partition"]["steps"]
+    refused = [*map(int, steps[-1]["setting"]["pattern"].split(","))]
+
+    def links(sources: Sequence[int], targets: Callable[[int], Iterable[int]]) -> set[Pin]:
+        return {pin for x in sources for to in targets(x) for pin in network.path(x, to)}
+
+    low, high = range(4), range(4, 8)
+    assert not links(low, lambda _: low) & links(high, lambda _: high)
+    ring, other = [0, 1, 2, 4], [3, 5, 6, 7]
+    assert {refused[x] for x in ring} == {*ring}
+    assert links(ring, lambda x: [refused[x]]) & links(other, lambda x: [refused[x]])
+    with pytest.raises(ValueError, match="agree in some bits"):
+        Partition.of_members(8, [ring, other])
+
+
+@needs_chromium
+def test_new_tables_lead_around_the_dead_link(chromium: Any, tmp_path: Path) -> None:
+    page = LivePage(lesson_network("around-a-dead-link"), lesson="around-a-dead-link")
+    page.save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    found = []
+    for step in range(3):
+        found.append(
+            tab.do(
+                """async (step) => {
+                    await multicube.showLesson(step);
+                    multicube.pause();
+                    await multicube.ask("advance", { cycles: 1500 });
+                    await multicube.change({ load: 0 });
+                    await multicube.advance(1000);
+                    return [multicube.drawing.dead.size > 0, multicube.statistics.inside];
+                }""",
+                step,
+            )
+        )
+    tab.close()
+    assert [dead for dead, _ in found] == [False, True, True]
+    assert found[0][1] == found[2][1] == 0 < found[1][1]
 
 
 def test_a_closed_gate_is_a_dead_link(pages: dict[str, LivePage]) -> None:

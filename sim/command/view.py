@@ -12,10 +12,25 @@ from .words import messages, network_from
 __all__ = ["view"]
 
 
-@click.command()
+class _View(click.Command):
+    """Its help lists the lessons."""
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        from ..live.lessons import lesson_titles
+
+        with formatter.section("Lessons"):
+            formatter.write_dl(list(lesson_titles().items()))
+
+
+@click.command(cls=_View)
 @click.argument("network", required=False)
 @click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
-@click.option("-o", "--output", required=True, metavar="FILE", help="Page to write, .html.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Page to write, .html.  [default: the name of the lesson or network]",
+)
 @click.option("--lesson", metavar="NAME", help="Begin with a lesson, on its own network.")
 @click.option("--traffic", default="uniform", show_default=True, help="The first pattern.")
 @click.option(
@@ -26,7 +41,7 @@ __all__ = ["view"]
 def view(
     network: str | None,
     parameters: tuple[str, ...],
-    output: str,
+    output: str | None,
     lesson: str | None,
     traffic: str,
     load: float,
@@ -39,16 +54,17 @@ def view(
     """
     from ..live import LivePage, lesson_network
 
+    if network is not None:
+        built = network_from(network, parameters)
+    elif lesson is not None:
+        built = lesson_network(lesson)
+    else:
+        raise InvalidValue("A network or --lesson must be given")
+    if output is None:
+        output = f"{lesson or built.family}.html"
     check_output(output)
     if as_json and is_standard_output(output):
         raise InvalidValue(f"Output {output} and --json would both go to standard output")
-    if network is None and lesson is None:
-        raise InvalidValue("A network or --lesson must be given")
-    if network is None:
-        assert lesson is not None  # checked above
-        built = lesson_network(lesson)
-    else:
-        built = network_from(network, parameters)
     page = LivePage(built, traffic, load=load, seed=seed, lesson=lesson)
     page.save(output)
     size = len(page.html.encode())

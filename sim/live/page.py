@@ -28,7 +28,7 @@ from ..workload.traffic import pattern
 from .bench import LiveBench
 from .cells import described
 from .image import Entry, Image
-from .lessons import lessons_for
+from .lessons import lesson_titles, lessons_for, patterns_of
 from .patterns import page_patterns
 
 __all__ = ["LivePage"]
@@ -134,6 +134,7 @@ class LivePage:
             "seed": self.run.seed,
             "lesson": self.lesson,
             "lessons": self.lessons,
+            "titles": lesson_titles(),
             "engine": image.about(),
             "kinds": [self._kind(group) for group in image.engine_tables.groups],
             "names": names,
@@ -141,7 +142,7 @@ class LivePage:
             "diagram": self.bench.diagram(),
             "tags": self.bench.tags(),
             "measure": self._rules(),
-            "patterns": page_patterns(network, self.run),
+            "patterns": page_patterns(network, self.run, patterns_of(self.lessons)),
             "theory": {
                 "load": loads,
                 "latency": [each["latency_mean"] for each in theory],

@@ -166,6 +166,18 @@ class Machine {
     return words;
   }
 
+  /** Write all rows of a memory whose rows are single words. */
+  fillMemory(cell, name, rows) {
+    const [number, place] = this.places.get(cell), { memories } = this.engine.groups[number];
+    const memory = memories.findIndex((each) => each.name === name), about = memories[memory];
+    const { at } = this.tables.get(`memory_${number}_${memory}`);
+    if (about.words > 1) throw new Error(`Rows of ${cell}.${name} have several words`);
+    rows.forEach((value, row) => {
+      for (let byte = 0; byte < about.bytes; byte++)
+        this.bytes[at + (place * about.rows + row) * about.bytes + byte] = Math.floor(value / 256 ** byte) % 256;
+    });
+  }
+
   /** The sum of a memory over cells, row by row. */
   memorySum(cells, name) {
     let total = null;

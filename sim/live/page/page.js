@@ -461,7 +461,15 @@ class Page {
     byId("lesson").value = lesson ? name : "";
     byId("lesson-card").hidden = !lesson;
     this.lesson = lesson ? { ...lesson, at: 0 } : null;
-    if (lesson) { await this.mendAll(); await this.showLesson(0); }
+    if (lesson) { await this.mendAll(); this.showNext(lesson.next ?? []); await this.showLesson(0); }
+  }
+
+  /** Other lessons: those of this network are in this page, the others in the pages that `multicube
+      view --lesson NAME` writes beside it. */
+  showNext(names) {
+    byId("lesson-next-ones").replaceChildren(...names.length ? ["See also: "] : [], ...names.flatMap((name, n) => [n ? ", " : "",
+      element("a", { href: `${name}.html`, title: `multicube view --lesson ${name}`,
+        onclick: (event) => { if (name in ABOUT.lessons) { event.preventDefault(); this.openLesson(name); } } }, ABOUT.titles[name])]));
   }
 
   async mendAll() { if (this.drawing.dead.size) await this.mend(); }
@@ -487,6 +495,7 @@ class Page {
       this.showSetting();
       await this.restart();
     } else if (step.setting) await this.change(step.setting);
+    if (step.tables) await this.ask("write", step.tables);
     if (step.mend) await this.mendAll();
     for (const name of step.break ?? []) {
       const node = this.drawing.nodes.findIndex((each) => each.name === name);

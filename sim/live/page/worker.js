@@ -53,6 +53,12 @@ class Runner {
     return this.frame({});
   }
 
+  /** New contents of memories, by cell and name. */
+  write(tables) {
+    for (const [cell, memories] of Object.entries(tables))
+      for (const [name, rows] of Object.entries(memories)) this.machine.fillMemory(cell, name, rows);
+  }
+
   inputs(values) {
     for (const [port, value] of Object.entries(values)) this.machine.set(port, value);
   }
