@@ -639,3 +639,85 @@ def test_a_page_with_tags_as_names_runs(chromium: Any, tmp_path: Path) -> None:
     tab.do("() => multicube.advance(50)")
     assert tab.do("() => multicube.moment.counters.delivered") > 0
     tab.close()
+
+
+@needs_chromium
+def test_a_phone_shows_tag_drawing_and_heading(
+    chromium: Any, tmp_path: Path, pages: dict[str, LivePage]
+) -> None:
+    pages[NETWORKS[0]].save(tmp_path / "page.html")
+    view = {"width": 390, "height": 844}
+    tab = Tab(chromium, tmp_path / "page.html", viewport=view, has_touch=True)
+    tab.do("async () => { await multicube.advance(30); await multicube.followAny(); }")
+    boxes = [
+        tab.page.locator(each).bounding_box() for each in ("#title", "#lesson", "#strip", "#canvas")
+    ]
+    title, lesson, strip, canvas = boxes
+    assert title["y"] + title["height"] <= lesson["y"]
+    assert strip["y"] + strip["height"] <= view["height"]
+    assert canvas["height"] > 250
+    assert (
+        tab.page.locator("#strip .tag span").all_text_contents()
+        == tab.page.locator("#inspector .tag span").all_text_contents()
+    )
+    tab.do("() => multicube.measureLoads([0.1, 0.2], { warmup: 50, cycles: 100 })")
+    tab.do("() => { document.getElementById('measured').open = true; }")
+    assert "--load 0.2" in tab.text("#command")
+    rows = tab.do(
+        """() => [...document.querySelectorAll("#command .word")]
+            .map((word) => word.getClientRects().length)"""
+    )
+    assert set(rows) == {1}  # no word is broken
+    assert tab.do(
+        """() => { const box = document.querySelector(".scroll");
+            return box.scrollHeight <= box.clientHeight; }"""
+    )
+    tab.close()
+
+
+@needs_chromium
+def test_an_embedded_page_leaves_the_wheel_and_the_theme_to_the_page_around_it(
+    chromium: Any, pages: dict[str, LivePage], tmp_path: Path
+) -> None:
+    path = tmp_path / "around.html"
+    frame = pages[NETWORKS[0]]._repr_html_()
+    path.write_text(
+        "<!DOCTYPE html><body style='background: #111; height: 4000px'>"
+        f"<div style='height: 100px'></div>{frame}</body>"
+    )
+    outer = chromium.new_page(viewport={"width": 1200, "height": 900})
+    outer.goto(path.as_uri())
+    inner = outer.frames[1]
+    inner.wait_for_function("document.documentElement.dataset.ready === 'true'")
+    assert inner.evaluate("() => document.documentElement.dataset.theme") == "dark"
+    outer.evaluate("() => { document.body.style.background = '#fff'; }")
+    inner.wait_for_function("document.documentElement.dataset.theme === 'light'")
+    scale = "() => multicube.drawing.view.sx"
+    whole = inner.evaluate(scale)
+    box = inner.locator("#canvas").bounding_box()
+    outer.mouse.move(box["x"] + 200, box["y"] + 200)
+    outer.mouse.wheel(0, 120)
+    outer.wait_for_function("scrollY > 0")
+    assert inner.evaluate(scale) == whole
+    outer.evaluate("() => scrollTo(0, 0)")
+    outer.wait_for_function("scrollY === 0")
+    outer.mouse.click(box["x"] + 5, box["y"] + 5)
+    outer.mouse.wheel(0, -120)
+    inner.wait_for_function("(whole) => multicube.drawing.view.sx > whole", arg=whole)
+    for _ in range(4):
+        outer.mouse.wheel(0, 120)
+    inner.wait_for_function("(whole) => multicube.drawing.view.sx === whole", arg=whole)
+    assert outer.evaluate("() => scrollY") == 0
+    assert (
+        inner.evaluate("() => getComputedStyle(document.querySelector('#canvas')).touchAction")
+        == "pan-y"
+    )
+    outer.close()
+
+
+def test_stages_of_a_cube_have_the_number_of_papers_too() -> None:
+    captions = [text for text, _, _ in LivePage(build("cube ports=8")).bench.diagram()["captions"]]
+    assert captions == ["stage 0 (cube 2)", "stage 1 (cube 1)", "stage 2 (cube 0)"]
+    for words in ("omega ports=8", "indirect-cube ports=8"):
+        captions = [text for text, _, _ in LivePage(build(words)).bench.diagram()["captions"]]
+        assert captions == ["stage 0", "stage 1", "stage 2"]

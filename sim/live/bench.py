@@ -1,8 +1,9 @@
 """The bench of a page: a network whose links can be broken, and what the page knows of it."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 from ...hdl.bench import Bench, bench_for
@@ -170,8 +171,18 @@ class LiveBench:
                 }
                 for terminal in diagram.terminals
             ],
-            "captions": [[text, *_rounded((x, y))] for text, x, y in diagram.captions],
+            "captions": [
+                [text + paper, *_rounded((x, y))]
+                for (text, x, y), paper in zip(diagram.captions, self._papers_numbers())
+            ],
         }
+
+    def _papers_numbers(self) -> Iterable[str]:
+        """What follows the caption of each stage: its number in papers, where that is another."""
+        plan = self.network.wiring_plan
+        if plan is None or plan.paired in (None, tuple(range(len(plan.stages)))):
+            return repeat("")
+        return [f" (cube {digit})" for digit in plan.paired or ()]
 
     def tags(self) -> dict[str, Any] | None:
         """How a packet's tag is read: None if it is a plain address."""

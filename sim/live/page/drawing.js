@@ -130,8 +130,10 @@ class Drawing {
       x: this.wide / 2 - (left + right) / 2 * sx,
       y: this.high / 2 - (top + bottom) / 2 * sy,
     };
+    this.whole = this.view.sx;
     this.moved = false;
     this.stale = true;
+    this.canvas.classList.remove("moved");
   }
 
   /** How much one axis may be longer than the other: columns may be, grids may not. */
@@ -141,11 +143,13 @@ class Drawing {
 
   zoom(factor, x, y) {
     const { view } = this;
+    if (view.sx * factor <= this.whole) return this.fit(); // the whole is the smallest
     view.x = x - (x - view.x) * factor;
     view.y = y - (y - view.y) * factor;
     view.sx *= factor;
     view.sy *= factor;
     this.moved = this.stale = true;
+    this.canvas.classList.add("moved");
   }
 
   pan(dx, dy) {
@@ -281,11 +285,12 @@ class Drawing {
     const { colours } = this;
     c.fillStyle = colours.soft;
     c.textBaseline = "middle";
-    const height = this.terminalGap();
-    if (height >= 8) {
-      c.font = `${Math.max(8, Math.min(12, height * 0.8))}px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace`;
+    // Where labels would be too small, only some are written: every second, fourth, ...
+    const gap = this.terminalGap(), every = gap >= 8 ? 1 : 2 ** Math.ceil(Math.log2(11 / Math.max(gap, 0.1)));
+    if (gap * every < 60) {
+      c.font = `${Math.max(9, Math.min(12, gap * every * 0.8))}px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace`;
       for (const each of this.terminals) {
-        if (!each.label) continue;
+        if (!each.label || each.number % every) continue;
         const [x, y] = this.at([each.x, each.y]);
         if (each.side === "below" || each.side === "above") {
           c.textAlign = "center";

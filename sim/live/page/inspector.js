@@ -68,6 +68,17 @@ class Inspector {
     return { channel, line: this.drawing.lines[line] };
   }
 
+  /** The followed packet and its tag in one line, beside the drawing on a small screen. */
+  stripParts() {
+    const { followed } = this.page;
+    if (!followed) return [];
+    const from = ABOUT.bench.source_addresses.indexOf(followed.packet["payload.source"]);
+    const parts = [element("b", {}, from < 0 ? followed.key : `${from} → ${followed.to ?? "?"}`)];
+    if (ABOUT.tags && followed.packet.tag !== undefined) parts.push(tagElement(ABOUT, followed.packet.tag, followed.hop));
+    if (followed.done !== undefined) parts.push(element("span", {}, "delivered"));
+    return parts;
+  }
+
   /** The flits of a worm, the channels that it holds, and for whom it waits. */
   wormParts(worm) {
     const { page, drawing } = this, nodes = new Map();

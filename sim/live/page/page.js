@@ -2,6 +2,7 @@
 // The page: runs the network in a worker, shows it, and turns what the user does into requests.
 
 const SPEEDS = [1, 2, 4, 8, 16, 30, 60, 180, 600, 2000, 6000, 20000, Infinity];
+const EMBEDDED = window.parent !== window;
 const ABOUT = JSON.parse(byId("about").textContent);
 
 /** A worker of its own with a machine: answers requests in order. */
@@ -330,6 +331,7 @@ class Page {
     paintHistogram(byId("histogram"), this.statistics, theory, drawing.colours);
     this.showCurve();
     this.inspector.show();
+    byId("strip").replaceChildren(...this.inspector.stripParts());
     const cycle = this.worms?.cycle ?? [];
     byId("deadlock").hidden = !cycle.length;
     byId("deadlock").replaceChildren(...cycle.length ? this.inspector.deadlockParts(cycle) : []);
@@ -450,7 +452,9 @@ class Page {
     const left = this.points.filter(({ untimed }) => untimed);
     byId("untimed").hidden = !left.length;
     const pattern = setting.pattern === "hotspot" ? `hotspot:${setting.share}:${setting.target}` : setting.pattern;
-    byId("command").textContent = `multicube sim ${ABOUT.words} --traffic ${pattern} --load ${this.points.at(-1).load} --seed ${setting.seed} --warmup ${warmup} --cycles ${cycles}`;
+    const command = `multicube sim ${ABOUT.words} --traffic ${pattern} --load ${this.points.at(-1).load} --seed ${setting.seed} --warmup ${warmup} --cycles ${cycles}`;
+    // An option is not broken at its hyphens.
+    byId("command").replaceChildren(...command.split(" ").flatMap((word, n) => [n ? " " : "", element("span", { class: "word" }, word)]));
     this.dirty = true;
   }
 
@@ -515,9 +519,33 @@ class Page {
 
   // Controls
 
+  /** The theme that the address asks for, or that of the page around this one, or the system's. */
   storedTheme() {
     const found = /theme=(dark|light)/.exec(location.hash);
-    return found ? found[1] : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    return found?.[1] ?? this.themeAround() ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  }
+
+  /** Whether the page around this one is dark, if it lets itself be seen. */
+  themeAround() {
+    if (!EMBEDDED) return null;
+    try {
+      const { document: around } = window.parent;
+      for (const each of [around.body, around.documentElement]) {
+        const [red, green, blue, alpha = 1] = window.parent.getComputedStyle(each).backgroundColor.match(/[\d.]+/g).map(Number);
+        if (alpha > 0) return 0.3 * red + 0.59 * green + 0.11 * blue < 128 ? "dark" : "light";
+      }
+    } catch { /* it has another origin */ }
+    return null;
+  }
+
+  followTheme() {
+    const renew = () => this.setTheme(this.storedTheme());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", renew);
+    if (!EMBEDDED) return;
+    try {
+      const { document: around } = window.parent, observer = new MutationObserver(renew);
+      for (const each of [around.body, around.documentElement]) observer.observe(each, { attributes: true });
+    } catch { /* it has another origin */ }
   }
 
   setTheme(theme) {
@@ -567,7 +595,7 @@ class Page {
     on("larger", "click", () => this.drawing.zoom(1.3, this.drawing.wide / 2, this.drawing.high / 2));
     on("smaller", "click", () => this.drawing.zoom(1 / 1.3, this.drawing.wide / 2, this.drawing.high / 2));
     on("whole", "click", () => this.drawing.fit());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.setTheme(this.storedTheme()));
+    this.followTheme();
     new ResizeObserver(() => { this.drawing.resize(); this.dirty = true; }).observe(byId("canvas"));
     this.connectCanvas(byId("canvas"));
     document.addEventListener("keydown", (event) => this.key(event));
@@ -602,7 +630,10 @@ class Page {
     };
     canvas.addEventListener("pointerup", lift);
     canvas.addEventListener("pointercancel", lift);
+    canvas.addEventListener("pointerleave", () => { if (EMBEDDED && !fingers.size) canvas.blur(); });
     canvas.addEventListener("wheel", (event) => {
+      // In a frame the wheel is that of the page around it, until the drawing has been clicked.
+      if (EMBEDDED && !event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return;
       event.preventDefault();
       const [x, y] = place(event);
       this.drawing.zoom(Math.exp(-event.deltaY * 0.0015), x, y);
