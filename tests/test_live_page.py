@@ -721,3 +721,95 @@ def test_stages_of_a_cube_have_the_number_of_papers_too() -> None:
     for words in ("omega ports=8", "indirect-cube ports=8"):
         captions = [text for text, _, _ in LivePage(build(words)).bench.diagram()["captions"]]
         assert captions == ["stage 0", "stage 1", "stage 2"]
+
+
+@needs_chromium
+def test_values_of_fetch_and_add_are_those_of_the_hardware(chromium: Any, tmp_path: Path) -> None:
+    """Requests in queues, what wait buffers keep, words of memory, and what processors get back."""
+    page = LivePage(lesson_network("fetch-and-add"), traffic="hotspot:0.5:0", load=0.4, seed=3)
+    page.save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    box = page.network.diagram.nodes[5].cells[0]
+    shown = tab.do(
+        """async () => {
+            Object.assign(multicube.setting, { pattern: "hotspot", share: 0.5, target: 0 });
+            await multicube.restart();
+            const slots = () => [...document.querySelectorAll("#inspector .slots")]
+                .map((each) => [...each.querySelectorAll("button")].map((slot) => slot.textContent));
+            const found = [];
+            for (let cycle = 0; cycle < 60; cycle++) {
+                await multicube.advance(1);
+                multicube.select({ what: "node", index: 5 });
+                await multicube.refresh();
+                multicube.show();
+                const queues = slots();
+                const memory = multicube.drawing.nodes.findIndex(({ name }) => name === "memory 0");
+                multicube.select({ what: "node", index: memory });
+                await multicube.refresh();
+                multicube.show();
+                found.push({ queues, word: document.getElementById("words-of-memory").textContent,
+                    hot: multicube.moment.flits.filter((flit) => multicube.colourOf(flit) ===
+                        multicube.drawing.colours.hot).map(({ channel }) => channel),
+                    replies: [...document.querySelectorAll("#reply-list li")].map((li) => li.textContent) });
+            }
+            return found;
+        }"""
+    )
+    tab.close()
+    nodes = page.network.diagram.nodes
+    [memory] = [node.cells[0] for node in nodes if node.name == "memory 0"]
+    ends = {number: line for line, numbers in page.bench.lines for number in numbers}
+    replies: list[str] = []
+    kept = sums = hot = 0
+    with CompiledEngine(page.bench.fabric) as engine:
+        engine.set("send", 1)
+        engine.set("measure", 1)
+        for cycle, now in enumerate(shown):
+            replies = [*reversed(_replies(page, engine, cycle)), *replies][:24]
+            engine.step(1)
+            assert now["replies"] == replies
+            assert int(now["word"].split()[0]) == engine.memory(memory, "words")[0]
+            texts = []
+            for output in range(2):
+                texts.append([])
+                for slot in range(engine.signal(box, f"requests_{output}.level")):
+                    work = engine.signal(box, f"requests_{output}.work_{slot}")
+                    address = engine.signal(box, f"requests_{output}.address_{slot}")
+                    merged = work >> 12
+                    texts[-1].append(f"F&A({address}, {work >> 4 & 255})" + " sum" * merged)
+                    sums += merged
+            for pair in ("0_0", "0_1", "1_0", "1_1"):
+                used = engine.signal(box, f"wait_{pair}.used")
+                rows = enumerate(engine.memory(box, f"wait_{pair}.records"))
+                texts.append([f"F&A {row >> 4 & 255} kept" for n, row in rows if used >> n & 1])
+                kept += len(texts[-1])
+            assert now["queues"][:6] == texts
+            for number in now["hot"]:
+                assert _field(page, engine, number, "address") == 0
+                end = ends[number].target
+                name = nodes[end.index].name if end.what == "node" else ""
+                assert not name.startswith("memory") or name == "memory 0"
+                hot += name == "memory 0"
+    assert sums and kept and hot
+
+
+def _field(page: LivePage, engine: CompiledEngine, number: int, name: str) -> int:
+    """A field of what a link of the page carries."""
+    output = page.bench.channels[number]
+    layout = page.bench.layouts[page.bench.layout_of[number]]
+    at, width = next((at, width) for each, at, width in layout if each == name)
+    payload = engine.get(Pin(output.cell, (*output.path, "payload")))
+    return payload >> at & ((1 << width) - 1)
+
+
+def _replies(page: LivePage, engine: CompiledEngine, cycle: int) -> list[str]:
+    """What processors get in this cycle."""
+    found = []
+    for line, numbers in page.bench.lines:
+        for number in numbers if line.target.what == "terminal" else ():
+            handshake = page.bench.handshake(page.bench.channels[number])
+            if all(map(engine.get, handshake)):
+                processor = page.network.diagram.terminals[line.target.index].number
+                value = _field(page, engine, number, "value")
+                found.append((number, f"cycle {cycle}: processor {processor} got {value}"))
+    return [text for _, text in sorted(found)]

@@ -163,7 +163,7 @@ def _queues(cell: _Cell) -> Iterator[dict[str, Any]]:
             level, depth = f"{prefix}level", part.depth
             items = _combining(cell, prefix, part)
         elif isinstance(part, WaitBuffer):
-            level, depth, items = f"{prefix}used", part.size, {}
+            level, depth, items = f"{prefix}used", part.size, _records(cell, prefix, part)
         elif isinstance(part, Buffer):
             level, depth = f"{prefix}level", part.buffers
             slots = [cell.signal(f"{prefix}o__{n}") for n in range(depth)]
@@ -220,6 +220,18 @@ def _arrival(cell: _Cell, prefix: str, queue: ArrivalQueue) -> dict[str, Any]:
     if own:
         about["own"] = own
     return about
+
+
+def _records(cell: _Cell, prefix: str, buffer: WaitBuffer) -> dict[str, Any]:
+    """The records of a wait buffer: rows of a memory, each with a key in a register."""
+    key, record = (buffer.signature.members[name].shape for name in ("key", "record"))
+    width = Shape.cast(record).width
+    return {
+        "records": cell.memories[f"{prefix}records"],
+        "keys": [cell.signal(f"{prefix}key_{row}") for row in range(buffer.size)],
+        "width": width,
+        "fields": fields(record) + fields(key, "for", width),
+    }
 
 
 def _combining(cell: _Cell, prefix: str, queue: CombiningQueue) -> dict[str, Any]:

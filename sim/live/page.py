@@ -129,6 +129,7 @@ class LivePage:
             "sources": network.sources,
             "sinks": network.sinks,
             "memory": network.has_memory,
+            "operations": [each.name for each in getattr(network, "operations", ())],
             "flits": network.mean_length(),
             "load": self.run.load,
             "seed": self.run.seed,

@@ -185,6 +185,21 @@ class Drawing {
   /** The channel that leads to a queue, if one does. */
   channelInto(queue) { return this.into[queue]; }
 
+  /** The memory module that a request comes to: each box takes the output that the next digit says. */
+  moduleOf(flit) {
+    const { tags, bench: { channels } } = this.about;
+    if (!tags?.rotates || tags.routing !== "destination") return null;
+    let { line } = flit;
+    for (const digit of tagDigits(this.about, flit.field("tag")).slice(0, tags.widths.length - channels.hop[flit.channel])) {
+      const next = this.linesOf(this.nodes[line.target[1]]).find((each) => each.source[0] === "node" && each.source[1] === line.target[1]
+        && each.channels.some((channel) => channels.layout[channel] === channels.layout[flit.channel] && channels.port[channel].split(".")[1] === String(digit)));
+      if (!next) return null;
+      line = next;
+    }
+    const number = line.target[0] === "node" ? /\d+$/.exec(this.nodes[line.target[1]].name) : null;
+    return number && Number(number[0]);
+  }
+
   /** Whether what crosses a link goes no further: to a terminal, or a request to a memory. */
   endsAt({ channel, line: { target: [what, index] } }) {
     if (what === "terminal") return true;

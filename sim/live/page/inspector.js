@@ -46,7 +46,7 @@ class Inspector {
       parts.push(element("h3", {}, ABOUT.tags.rotates ? `Routing tag (${ABOUT.tags.routing}): a digit for each stage` : "Routing tag: the destination, digit by digit"));
       parts.push(tagElement(ABOUT, packet.tag, followed.hop));
     }
-    if ("operand" in packet) parts.push(element("p", { class: "small" }, `operation ${packet.operation} on row ${packet.address}${packet.operand < 2 ** 53 ? `, operand ${packet.operand}` : ""}`));
+    if ("operand" in packet) parts.push(element("p", { class: "small" }, `${ABOUT.operations[packet.operation]} on row ${packet.address}${packet.operand < 2 ** 53 ? `, operand ${packet.operand}` : ""}`));
     if ("value" in packet) parts.push(element("p", { class: "small" }, `value ${packet.value}`));
     if (worm && followed.done === undefined) parts.push(...this.wormParts(worm));
     const list = element("ol", { class: "way", id: "way" }, ...followed.way.map((step) => {
@@ -162,7 +162,7 @@ class Inspector {
         parts.push(element("div", { class: "queue" }, element("span", {}, arbiter.name.replaceAll("_", " ")), element("span", { class: "bits" }, shown)));
       }
       for (const memory of look.memories) {
-        parts.push(element("h3", {}, "First words"), element("p", { class: "bits" }, memory.rows.join("  ")));
+        parts.push(element("h3", {}, "First words"), element("p", { class: "bits", id: "words-of-memory" }, memory.rows.join("  ")));
       }
     }
     if (page.gated(this.drawing.linesOf(node).flatMap((line) => line.channels)).length)
@@ -177,12 +177,20 @@ class Inspector {
     for (let n = 0; n < about.depth; n++) {
       const words = queue.items[n];
       if (!words) { slots.append(element("span", {}, "·")); continue; }
-      const source = names["payload.source"] ?? names["source"], address = names.address;
-      const text = source ? `from ${ABOUT.bench.source_addresses.indexOf(bitsOf(words, ...source))}` : address ? `word ${bitsOf(words, ...address)}` : "•";
       const told = about.fields.map(([name, at, width]) => `${name} ${bitsOf(words, at, width)}`).join(", ");
-      slots.append(element("button", { type: "button", title: told }, text));
+      slots.append(element("button", { type: "button", title: told }, this.itemText(names, words)));
     }
     return slots;
+  }
+
+  /** An item of a queue: where it comes from, what it asks for, or what is kept of it. */
+  itemText(names, words) {
+    const field = (name) => bitsOf(words, ...names[name]);
+    const source = names["payload.source"] ?? names.source;
+    if (source) return `from ${ABOUT.bench.source_addresses.indexOf(bitsOf(words, ...source))}`;
+    if (names["for.identity"]) return `${operationName(field("operation"))} ${field("operand")} kept`;
+    if (names.operand) return `${operationName(field("operation"))}(${field("address")}, ${field("operand")})${names.merged && field("merged") ? " sum" : ""}`;
+    return names.address ? `word ${field("address")}` : "•";
   }
 
   lineParts(index) {
@@ -198,6 +206,12 @@ class Inspector {
     }
     return parts;
   }
+}
+
+/** A short name of an operation, as papers have it: F&A for fetch-and-add. */
+function operationName(code) {
+  const name = ABOUT.operations[code] ?? `operation ${code}`;
+  return name.replace(/^fetch-and-(.)(.*)$/, (_, first, rest) => `F&${first.toUpperCase()}${first === "a" && rest === "dd" ? "" : rest}`);
 }
 
 /** The state of a box by what it connects, as Siegel et al. name it. */

@@ -255,6 +255,11 @@ class Machine {
   /** The words of the packets in a queue, from its head on. */
   items(number, place, queue) {
     const level = this.level(number, place, queue);
+    if (queue.keys) {
+      const used = bitsOf(this.signal(number, place, queue.level), 0, queue.level.width);
+      return queue.keys.map((key, row) => [key, row]).filter(([, row]) => Math.floor(used / 2 ** row) % 2).map(([key, row]) =>
+        joined([[this.row(number, place, queue.records, row), queue.width], [this.signal(number, place, key), key.width]]));
+    }
     if (queue.joined) {
       return queue.joined.slice(0, level).map((parts) => joined(parts.map((part) =>
         [this.signal(number, place, part), part.width])));

@@ -61,6 +61,7 @@ class Page {
     this.speed = 1;
     this.phase = 1;
     this.points = [];
+    this.replies = [];
     this.which = "latency";
     this.queue = Promise.resolve();
     this.connect();
@@ -131,6 +132,7 @@ class Page {
     if (frame.headers && ABOUT.bench.paths) this.worms = new Worms(ABOUT, this.drawing, moment);
     moment.worms = this.worms;
     this.followed?.see(moment);
+    this.noteReplies(moment);
     this.statistics.add(moment);
     if (frame.event) {
       this.running = false;
@@ -138,6 +140,17 @@ class Page {
     }
     if (frame.look) this.look = frame.look;
     this.dirty = true;
+  }
+
+  /** The values that have reached processors in the last cycles, if each of these was seen. */
+  noteReplies(moment) {
+    if (!ABOUT.memory || moment.cycle === this.noted) return;
+    this.noted = moment.cycle;
+    if (!moment.previous) this.replies = [];
+    const found = moment.arrived.filter((flit) => flit.line.target[0] === "terminal" && flit.field("value") !== undefined);
+    for (const flit of found)
+      this.replies.unshift({ cycle: moment.previous.cycle, to: this.drawing.terminals[flit.line.target[1]].number, value: flit.field("value") });
+    this.replies.length = Math.min(this.replies.length, 24);
   }
 
   // Time
@@ -314,6 +327,7 @@ class Page {
   /** The terminal that a flit goes to, if it tells. */
   goesTo(flit) {
     if (ABOUT.bench.entries.length) return this.worms?.byKey.get(flit.key)?.to ?? null;
+    if (ABOUT.memory) return flit.field("address") === 0 ? this.drawing.moduleOf(flit) : null;
     return destinationOf(ABOUT, flit.fields, ABOUT.bench.channels.hop[flit.channel]);
   }
 
@@ -331,6 +345,9 @@ class Page {
     paintHistogram(byId("histogram"), this.statistics, theory, drawing.colours);
     this.showCurve();
     this.inspector.show();
+    byId("replies").hidden = !this.replies.length;
+    byId("reply-list").replaceChildren(...this.replies.map(({ cycle, to, value }) =>
+      element("li", {}, `cycle ${cycle}: processor ${to} got ${value}`)));
     byId("strip").replaceChildren(...this.inspector.stripParts());
     const cycle = this.worms?.cycle ?? [];
     byId("deadlock").hidden = !cycle.length;
@@ -393,7 +410,7 @@ class Page {
     if (!colours) return;
     const entries = ABOUT.memory ? [[colours.packet, "request"], [colours.queue, "reply"]]
       : [[colours.packet, "packet"], [colours.aged, "has waited"], [colours.old, "has waited long"]];
-    if (this.setting.pattern === "hotspot" && !ABOUT.memory) entries.push([colours.hot, "packet to the hot spot"]);
+    if (this.setting.pattern === "hotspot") entries.push([colours.hot, ABOUT.memory ? "request for the hot word" : "packet to the hot spot"]);
     const bars = [[colours.use, "link in use"], [colours.wait, "link blocked"]];
     byId("legend").replaceChildren(
       ...entries.map(([colour, text]) => element("li", {}, element("i", { class: "dot", style: `background:${colour}` }), text)),
@@ -453,8 +470,7 @@ class Page {
     byId("untimed").hidden = !left.length;
     const pattern = setting.pattern === "hotspot" ? `hotspot:${setting.share}:${setting.target}` : setting.pattern;
     const command = `multicube sim ${ABOUT.words} --traffic ${pattern} --load ${this.points.at(-1).load} --seed ${setting.seed} --warmup ${warmup} --cycles ${cycles}`;
-    // An option is not broken at its hyphens.
-    byId("command").replaceChildren(...command.split(" ").flatMap((word, n) => [n ? " " : "", element("span", { class: "word" }, word)]));
+    byId("command").replaceChildren(...unbroken(command));
     this.dirty = true;
   }
 
@@ -484,7 +500,7 @@ class Page {
     const step = lesson.steps[lesson.at];
     byId("lesson-title").textContent = lesson.title;
     byId("lesson-text").replaceChildren(...step.text.map((text) => element("p", {},
-      ...text.split("`").map((part, n) => n % 2 ? element("kbd", {}, part) : part))));
+      ...text.split("`").map((part, n) => n % 2 ? element("kbd", {}, ...unbroken(part)) : part))));
     byId("lesson-place").textContent = `${lesson.at + 1} of ${lesson.steps.length}`;
     byId("lesson-back").disabled = lesson.at === 0;
     byId("lesson-next").disabled = lesson.at === lesson.steps.length - 1;
@@ -677,6 +693,11 @@ class Page {
     else return;
     event.preventDefault();
   }
+}
+
+/** The words of a command, which may be broken between them, but not at their hyphens. */
+function unbroken(command) {
+  return command.split(" ").flatMap((word, n) => [n ? " " : "", element("span", { class: "word" }, word)]);
 }
 
 function drawingDead(drawing) { return drawing.dead.size > 0; }

@@ -121,7 +121,7 @@ class Runner {
   contents(levels) {
     const found = [];
     this.queues.forEach(([number, place, queue, cell], n) => {
-      if (!levels[n] || !queue.fields || this.sources.has(cell)) return;
+      if (!levels[n] || !queue.fields || queue.keys || this.sources.has(cell)) return;
       queue.layout ??= fieldsOf(queue.fields);
       found.push([n, queue.layout, this.machine.items(number, place, queue)]);
     });
