@@ -734,8 +734,10 @@ def test_values_of_fetch_and_add_are_those_of_the_hardware(chromium: Any, tmp_pa
         """async () => {
             Object.assign(multicube.setting, { pattern: "hotspot", share: 0.5, target: 0 });
             await multicube.restart();
+            const texts = (inside, what) => [...inside.querySelectorAll(what)]
+                .map((each) => each.textContent);
             const slots = () => [...document.querySelectorAll("#inspector .slots")]
-                .map((each) => [...each.querySelectorAll("button")].map((slot) => slot.textContent));
+                .map((each) => texts(each, "button"));
             const found = [];
             for (let cycle = 0; cycle < 60; cycle++) {
                 await multicube.advance(1);
@@ -750,7 +752,7 @@ def test_values_of_fetch_and_add_are_those_of_the_hardware(chromium: Any, tmp_pa
                 found.push({ queues, word: document.getElementById("words-of-memory").textContent,
                     hot: multicube.moment.flits.filter((flit) => multicube.colourOf(flit) ===
                         multicube.drawing.colours.hot).map(({ channel }) => channel),
-                    replies: [...document.querySelectorAll("#reply-list li")].map((li) => li.textContent) });
+                    replies: texts(document, "#reply-list li") });
             }
             return found;
         }"""
@@ -790,7 +792,7 @@ def test_values_of_fetch_and_add_are_those_of_the_hardware(chromium: Any, tmp_pa
                 name = nodes[end.index].name if end.what == "node" else ""
                 assert not name.startswith("memory") or name == "memory 0"
                 hot += name == "memory 0"
-    assert sums and kept and hot
+    assert 0 not in (sums, kept, hot)
 
 
 def _field(page: LivePage, engine: CompiledEngine, number: int, name: str) -> int:
@@ -813,3 +815,38 @@ def _replies(page: LivePage, engine: CompiledEngine, cycle: int) -> list[str]:
                 value = _field(page, engine, number, "value")
                 found.append((number, f"cycle {cycle}: processor {processor} got {value}"))
     return [text for _, text in sorted(found)]
+
+
+@needs_chromium
+def test_combining_on_and_off_side_by_side(
+    chromium: Any, tmp_path: Path, call: Callable[..., Any]
+) -> None:
+    path = tmp_path / "pair.html"
+    assert call("view", "--lesson", "combining-on-and-off", "-o", str(path)).status == 0
+    outer = chromium.new_page(viewport={"width": 1280, "height": 860})
+    outer.goto(path.as_uri())
+    outer.wait_for_function("document.documentElement.dataset.ready === 'true'")
+    outer.evaluate(
+        """async () => {
+            const [left] = pages;
+            await left.queue;
+            await left.showLesson(1);
+            left.setSpeed(9);
+        }"""
+    )
+    outer.wait_for_function("pages.every((page) => page.moment.cycle > 2500)")
+    outer.evaluate("() => pages[1].pause()")  # to either of them
+    outer.wait_for_function("pages.every(({ running }) => !running)")
+    outer.wait_for_function("pages[0].moment.cycle === pages[1].moment.cycle")
+    outer.wait_for_timeout(300)
+    on, off = outer.evaluate(
+        """() => pages.map(({ moment: { counters, cycle }, setting }) =>
+            ({ ...counters, ...setting, cycle }))"""
+    )
+    outer.close()
+    assert on["cycle"] == off["cycle"] > 2500
+    assert (on["pattern"], on["share"]) == (off["pattern"], off["share"]) == ("hotspot", 0.25)
+    assert on["generated"] - off["generated"] == 0
+    assert on["delivered"] > 1.1 * off["delivered"]
+    # One module serves a request per cycle: 16 processors can get 1 / (1 + 15 h) each, with h as drawn.
+    assert off["delivered"] / off["cycle"] / 16 <= 1 / (1 + 15 * 0.24)

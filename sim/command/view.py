@@ -32,6 +32,11 @@ class _View(click.Command):
     help="Page to write, .html.  [default: the name of the lesson or network]",
 )
 @click.option("--lesson", metavar="NAME", help="Begin with a lesson, on its own network.")
+@click.option(
+    "--beside",
+    metavar="'NAME=VALUE ...'",
+    help="Show the network with these parameters beside it, under the same hand.",
+)
 @click.option("--traffic", default="uniform", show_default=True, help="The first pattern.")
 @click.option(
     "--load", default=0.3, show_default=True, help="Packets per terminal per cycle, at first."
@@ -43,6 +48,7 @@ def view(
     parameters: tuple[str, ...],
     output: str | None,
     lesson: str | None,
+    beside: str | None,
     traffic: str,
     load: float,
     seed: int,
@@ -52,7 +58,9 @@ def view(
 
     With --lesson, NETWORK may be left out.
     """
-    from ..live import LivePage, lesson_network
+    from ...hdl.fabric.parameters import pairs
+    from ..live import LivePage, LivePair, lesson_network
+    from ..live.lessons import lesson_beside
 
     if network is not None:
         built = network_from(network, parameters)
@@ -65,7 +73,13 @@ def view(
     check_output(output)
     if as_json and is_standard_output(output):
         raise InvalidValue(f"Output {output} and --json would both go to standard output")
+    page: LivePage | LivePair
     page = LivePage(built, traffic, load=load, seed=seed, lesson=lesson)
+    if beside is None and lesson is not None:
+        beside = lesson_beside(lesson)
+    if beside:
+        other = built.altered(**pairs(beside.split()))
+        page = LivePair(page, LivePage(other, traffic, load=load, seed=seed))
     page.save(output)
     size = len(page.html.encode())
     if as_json:

@@ -8,7 +8,14 @@ from typing import Any
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks import Network, build
 
-__all__ = ["lesson_names", "lesson_network", "lesson_titles", "lessons_for", "patterns_of"]
+__all__ = [
+    "lesson_beside",
+    "lesson_names",
+    "lesson_network",
+    "lesson_titles",
+    "lessons_for",
+    "patterns_of",
+]
 
 
 @cache
@@ -33,6 +40,11 @@ def lesson_network(name: str) -> Network:
     if name not in _lessons():
         raise InvalidValue(f"Lesson must be one of {', '.join(_lessons())}, not {name!r}")
     return build(_lessons()[name]["network"])
+
+
+def lesson_beside(name: str) -> str:
+    """The parameters of the network beside that of a lesson, as words; empty if there is none."""
+    return str(_lessons()[name].get("beside", ""))
 
 
 def lesson_titles() -> dict[str, str]:

@@ -5,6 +5,7 @@ import html
 import json
 import os
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
@@ -31,7 +32,7 @@ from .image import Entry, Image
 from .lessons import lesson_titles, lessons_for, patterns_of
 from .patterns import page_patterns
 
-__all__ = ["LivePage"]
+__all__ = ["LivePage", "filled"]
 
 _SCRIPTS = ("numbers.js", "machine.js", "measure.js", "worker.js")
 """What runs in the worker, in this order."""
@@ -181,8 +182,7 @@ class LivePage:
             "worker": _in_script("\n".join(map(_source, _SCRIPTS))),
             "script": _in_script("\n".join(map(_source, _PAGE_SCRIPTS))),
         }
-        # All at once: what is put in may look like a place of another part.
-        return re.sub("<!--([a-z]+)-->", lambda place: parts[place[1]], _source("page.html"))
+        return filled("page.html", parts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, which is complete or absent."""
@@ -195,6 +195,11 @@ class LivePage:
             f'<iframe srcdoc="{inner}" style="width: 100%; height: {_FRAME_HEIGHT}px; border: 0" '
             f'title="{html.escape(str(self.network))}"></iframe>'
         )
+
+
+def filled(name: str, parts: Mapping[str, str]) -> str:
+    """A source of the page with its parts, all at once: one may look like a place of another."""
+    return re.sub("<!--([a-z]+)-->", lambda place: parts[place[1]], _source(name))
 
 
 def _source(name: str) -> str:
