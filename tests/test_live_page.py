@@ -2,9 +2,11 @@
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,10 @@ from multicube.hdl.bench import bench_for
 from multicube.hdl.catalogue.catalogue import FAMILIES
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.graphs.graph import Link, ListedGraph
+from multicube.hdl.graphs.partitions import Partition
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.live import LivePage, lesson_names, lesson_network
+from multicube.sim.live.lessons import lessons_for
 from multicube.sim.workload.faults import cut, gated
 from multicube.sim.workload.pattern import _random_state
 
@@ -92,7 +96,7 @@ def _set(tab: Tab, selector: str, value: float | str) -> None:
 
 
 def _counters(tab: Tab) -> dict[str, int]:
-    return tab.do("() => multicube.frame.counters")
+    return tab.do("() => multicube.moment.counters")
 
 
 @needs_chromium
@@ -107,7 +111,7 @@ def test_state_is_that_of_the_compiled_engine(
         engine.set("send", 1)
         engine.set("measure", 1)
         engine.step(333)
-        assert engine.get(Pin("timer", ("now",))) == tab.do("() => multicube.frame.cycle") == 333
+        assert engine.get(Pin("timer", ("now",))) == tab.do("() => multicube.moment.cycle") == 333
         tables = engine.save().arrays[0]
     assert [table.tobytes() for table in tables] == found
 
@@ -140,7 +144,7 @@ def test_measured_counters_are_those_of_sim(
     options = f"--traffic {traffic} --load 0.15 --seed {12345678901 % 2**32} --warmup 200"
     done = call("sim", *words.split(), *options.split(), "--cycles", "900", "--json")
     result = json.loads(done.out)
-    assert found["complete"]
+    assert found["untimed"] == result["untimed"] == 0
     assert found["throughput"] == result["throughput"]
     assert found["latency"] == result["latency"]["mean"]
     counts = result["latency"]["histogram"]
@@ -148,6 +152,35 @@ def test_measured_counters_are_those_of_sim(
     assert sum(found["histogram"]) == found["counters"]["timed"] == sum(counts)
     assert found["counters"]["total_max"] == result["latency"]["max"]
     assert tab.text("#command").endswith(f"{options} --cycles 900")
+
+
+@needs_chromium
+@pytest.mark.parametrize("load", [0.7, 0.8, 0.95])
+def test_page_and_command_agree_in_saturation(
+    omega: Tab, call: Callable[..., Any], load: float
+) -> None:
+    """Both leave out the same packets: those born in the window that did not arrive."""
+    found = omega.do(
+        """async (load) => {
+            Object.assign(multicube.setting, { seed: 5 });
+            const [result] = await multicube.measureLoads([load], { warmup: 500, cycles: 1000 });
+            return { ...result, histogram: [...result.histogram] };
+        }""",
+        load,
+    )
+    words = f"--load {load} --seed 5 --warmup 500 --cycles 1000 --engine compiled"
+    done = call("sim", *NETWORKS[0].split(), *words.split(), "--json")
+    result = json.loads(done.out)
+    counts = result["latency"]["histogram"]
+    assert found["histogram"][: len(counts)] == counts
+    assert found["saturated"] == bool(result["saturated"])
+    assert found["untimed"] == result["untimed"]
+    assert (found["untimed"] > 0) == (load > 0.8)
+    assert found["latency"] == result["latency"]["mean"]
+    assert found["throughput"] == result["throughput"]
+    told = call("sim", *NETWORKS[0].split(), *words.split()).out
+    line = f"{found['untimed']} packets born in the window did not arrive: latencies leave them out"
+    assert (line in told) == (load > 0.8)
 
 
 @needs_chromium
@@ -168,14 +201,31 @@ def test_step_is_one_cycle_and_run_goes_on(omega: Tab) -> None:
     assert omega.text("#cycle") == "2"
     _set(omega, "#speed", 12)
     omega.page.click("#run")
-    omega.page.wait_for_function("multicube.frame.cycle > 1000")
+    omega.page.wait_for_function("multicube.moment.cycle > 1000")
     omega.page.click("#run")
     omega.do("() => multicube.queue")
-    cycle = omega.do("() => multicube.frame.cycle")
+    cycle = omega.do("() => multicube.moment.cycle")
     omega.page.wait_for_timeout(100)
-    assert omega.do("() => multicube.frame.cycle") == cycle
+    assert omega.do("() => multicube.moment.cycle") == cycle
     omega.page.click("#reset")
-    omega.page.wait_for_function("multicube.frame.cycle === 0")
+    omega.page.wait_for_function("multicube.moment.cycle === 0")
+
+
+@needs_chromium
+def test_no_step_is_lost(omega: Tab) -> None:
+    """A press that comes while the packets still move ends that step, and makes the next one."""
+    _set(omega, "#speed", 0)
+    omega.do(
+        """async () => {
+            for (let press = 0; press < 10; press++) {
+                document.getElementById("step").click();
+                await new Promise((done) => setTimeout(done, 60));
+            }
+            await multicube.stepping;
+        }"""
+    )
+    assert omega.text("#cycle") == "10"
+    _set(omega, "#speed", 3)
 
 
 @needs_chromium
@@ -186,7 +236,7 @@ def test_sliders_act_on_the_running_sources(omega: Tab) -> None:
     assert omega.text("#load-text") == "0.85"
     omega.do("() => multicube.advance(2000)")
     after = _counters(omega)
-    assert omega.do("() => multicube.frame.cycle") == 2500  # it was not restarted
+    assert omega.do("() => multicube.moment.cycle") == 2500  # it was not restarted
     rate = (after["generated"] - before["generated"]) / 2000 / 8
     assert rate == pytest.approx(0.85, abs=0.02)
     _set(omega, "#load", 0)
@@ -205,7 +255,7 @@ def test_hot_spot_slider_sends_its_share_to_the_hot_terminal(omega: Tab) -> None
     crossed = omega.do(
         """() => multicube.drawing.lines.filter((line) => line.target[0] === "terminal")
             .map((line) => [multicube.drawing.terminals[line.target[1]].number,
-                multicube.frame.crossed[line.channels[0]]])"""
+                multicube.moment.crossed[line.channels[0]]])"""
     )
     counts = dict(crossed)
     share = counts[6] / sum(counts.values())
@@ -217,12 +267,12 @@ def test_seed_restarts_with_other_packets(omega: Tab) -> None:
     omega.do("() => multicube.advance(100)")
     before = _counters(omega)
     _set(omega, "#seed", 8)
-    omega.page.wait_for_function("multicube.frame.cycle === 0")
+    omega.page.wait_for_function("multicube.moment.cycle === 0")
     omega.do("() => multicube.advance(100)")
     other = _counters(omega)
     assert other != before
     _set(omega, "#seed", 7)
-    omega.page.wait_for_function("multicube.frame.cycle === 0")
+    omega.page.wait_for_function("multicube.moment.cycle === 0")
     omega.do("() => multicube.advance(100)")
     assert _counters(omega) == before
 
@@ -234,8 +284,8 @@ def test_a_followed_packet_takes_the_path_of_its_tag(omega: Tab) -> None:
         omega.do(
             """async () => {
                 do { await multicube.advance(2); }
-                while (!multicube.drawing.dots.some((dot) => dot.line.source[0] === "terminal"));
-                multicube.followAny();
+                while (!multicube.moment.flits.some(({ line }) => line.source[0] === "terminal"));
+                await multicube.followAny();
             }"""
         )
         source, destination = map(int, omega.text("#follow-title")[len("Packet ") :].split(" → "))
@@ -264,7 +314,7 @@ def test_a_broken_link_passes_nothing_until_it_is_mended(omega: Tab) -> None:
             line.link === "stage 1, box 2 -> stage 2, box 0");
             multicube.select({ what: "line", index }); return index; }"""
     )
-    crossed = "(index) => multicube.frame.crossed[multicube.drawing.lines[index].channels[0]]"
+    crossed = "(index) => multicube.moment.crossed[multicube.drawing.lines[index].channels[0]]"
     before = omega.do(crossed, index)
     assert before > 0
     omega.page.click("#break")
@@ -293,10 +343,10 @@ def test_a_broken_box_passes_nothing(omega: Tab) -> None:
     omega.do("() => multicube.advance(200)")
     total = omega.do(
         """(name) => {
-            const { drawing, frame } = multicube;
+            const { drawing, moment } = multicube;
             const node = drawing.nodes.find((each) => each.name === name);
             return drawing.linesOf(node).reduce((sum, line) =>
-                sum + line.channels.reduce((all, channel) => all + frame.crossed[channel], 0), 0);
+                sum + line.channels.reduce((all, channel) => all + moment.crossed[channel], 0), 0);
         }""",
         name,
     )
@@ -327,8 +377,8 @@ def test_a_selected_box_shows_the_queues_of_its_hardware(
         """async () => {
             const index = multicube.drawing.nodes.findIndex((node) => node.cells[0] === "box_1_0");
             multicube.select({ what: "node", index });
-            await multicube.histogram();
-            multicube.inspect();
+            await multicube.refresh();
+            multicube.inspector.show();
             const look = await multicube.ask("look", "box_1_0");
             return [look.queues.map((queue) => `${queue.level} of 4`),
                 [...document.querySelectorAll("[data-level]")].map((each) => each.textContent)];
@@ -409,6 +459,7 @@ def test_lessons_are_for_networks_that_exist(name: str) -> None:
     network = lesson_network(name)
     about = LivePage(network, lesson=name).lessons[name]
     names = {node.name for node in network.diagram.nodes}
+    names |= {line.link for line in network.diagram.lines}
     for step in about["steps"]:
         assert step["text"]
         assert {*step.get("break", ()), step.get("select", next(iter(names)))} <= names
@@ -417,7 +468,7 @@ def test_lessons_are_for_networks_that_exist(name: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["view", "-o", "page.html"], "A network or --lesson must be given"),
+        (["view"], "A network or --lesson must be given"),
         (["view", "--lesson", "none", "-o", "page.html"], "Lesson must be one of omega-routing,"),
         (["view", "cube", "ports=8", "--lesson", "combining", "-o", "p.html"], "is not for cube"),
         (["view", "cube", "--traffic", "one-each", "-o", "p.html"], "must go on for ever"),
@@ -431,6 +482,77 @@ def test_view_refuses(
     assert done.status == 2
     assert message in done.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_view_help_lists_the_lessons(call: Callable[..., Any]) -> None:
+    shown = call("view", "--help").out
+    for name in lesson_names():
+        assert f"  {name} " in shown
+
+
+def test_commands_of_lessons_are_commands(
+    tmp_path: Path, call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a lesson prints is run as it stands; `view` chooses a name, and prints it."""
+    monkeypatch.setattr(LivePage, "html", "<html>")
+    text = files("multicube.sim.live").joinpath("lessons.json").read_text(encoding="utf-8")
+    commands = set(re.findall(r"`multicube (view [^`]*)`", text))
+    assert commands
+    for command in commands:
+        done = call(*command.split())
+        assert done.status == 0
+        assert Path(done.out.split(":")[0]).read_text() == "<html>"
+    assert call("view", "--lesson", "partition").out.startswith("partition.html: cube, ")
+
+
+def test_lessons_lead_to_lessons() -> None:
+    for name in lesson_names():
+        about = lessons_for(lesson_network(name))[name]
+        assert about["next"]
+        assert {*about["next"]} <= {*lesson_names()} - {name}
+
+
+def test_the_sets_of_the_partition_lesson() -> None:
+    """The halves share no link; the sets of its last step do, and the library refuses them."""
+    network = lesson_network("partition")
+    steps = lessons_for(network)["partition"]["steps"]
+    refused = [*map(int, steps[-1]["setting"]["pattern"].split(","))]
+
+    def links(sources: Sequence[int], targets: Callable[[int], Iterable[int]]) -> set[Pin]:
+        return {pin for x in sources for to in targets(x) for pin in network.path(x, to)}
+
+    low, high = range(4), range(4, 8)
+    assert not links(low, lambda _: low) & links(high, lambda _: high)
+    ring, other = [0, 1, 2, 4], [3, 5, 6, 7]
+    assert {refused[x] for x in ring} == {*ring}
+    assert links(ring, lambda x: [refused[x]]) & links(other, lambda x: [refused[x]])
+    with pytest.raises(ValueError, match="agree in some bits"):
+        Partition.of_members(8, [ring, other])
+
+
+@needs_chromium
+def test_new_tables_lead_around_the_dead_link(chromium: Any, tmp_path: Path) -> None:
+    page = LivePage(lesson_network("around-a-dead-link"), lesson="around-a-dead-link")
+    page.save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    found = []
+    for step in range(3):
+        found.append(
+            tab.do(
+                """async (step) => {
+                    await multicube.showLesson(step);
+                    multicube.pause();
+                    await multicube.ask("advance", { cycles: 1500 });
+                    await multicube.change({ load: 0 });
+                    await multicube.advance(1000);
+                    return [multicube.drawing.dead.size > 0, multicube.statistics.inside];
+                }""",
+                step,
+            )
+        )
+    tab.close()
+    assert [dead for dead, _ in found] == [False, True, True]
+    assert found[0][1] == found[2][1] == 0 < found[1][1]
 
 
 def test_a_closed_gate_is_a_dead_link(pages: dict[str, LivePage]) -> None:
@@ -462,7 +584,7 @@ def test_the_page_runs_in_the_frame_of_a_notebook(
     inner.wait_for_function("document.documentElement.dataset.ready === 'true'")
     inner.evaluate("() => multicube.advance(50)")
     assert inner.text_content("#title") == "omega"
-    assert inner.evaluate("() => multicube.frame.counters.delivered") > 0
+    assert inner.evaluate("() => multicube.moment.counters.delivered") > 0
     outer.close()
 
 
@@ -515,5 +637,216 @@ def test_a_page_with_tags_as_names_runs(chromium: Any, tmp_path: Path) -> None:
     named_page().save(tmp_path / "named.html")
     tab = Tab(chromium, tmp_path / "named.html")
     tab.do("() => multicube.advance(50)")
-    assert tab.do("() => multicube.frame.counters.delivered") > 0
+    assert tab.do("() => multicube.moment.counters.delivered") > 0
     tab.close()
+
+
+@needs_chromium
+def test_a_phone_shows_tag_drawing_and_heading(
+    chromium: Any, tmp_path: Path, pages: dict[str, LivePage]
+) -> None:
+    pages[NETWORKS[0]].save(tmp_path / "page.html")
+    view = {"width": 390, "height": 844}
+    tab = Tab(chromium, tmp_path / "page.html", viewport=view, has_touch=True)
+    tab.do("async () => { await multicube.advance(30); await multicube.followAny(); }")
+    boxes = [
+        tab.page.locator(each).bounding_box() for each in ("#title", "#lesson", "#strip", "#canvas")
+    ]
+    title, lesson, strip, canvas = boxes
+    assert title["y"] + title["height"] <= lesson["y"]
+    assert strip["y"] + strip["height"] <= view["height"]
+    assert canvas["height"] > 250
+    assert (
+        tab.page.locator("#strip .tag span").all_text_contents()
+        == tab.page.locator("#inspector .tag span").all_text_contents()
+    )
+    tab.do("() => multicube.measureLoads([0.1, 0.2], { warmup: 50, cycles: 100 })")
+    tab.do("() => { document.getElementById('measured').open = true; }")
+    assert "--load 0.2" in tab.text("#command")
+    rows = tab.do(
+        """() => [...document.querySelectorAll("#command .word")]
+            .map((word) => word.getClientRects().length)"""
+    )
+    assert set(rows) == {1}  # no word is broken
+    assert tab.do(
+        """() => { const box = document.querySelector(".scroll");
+            return box.scrollHeight <= box.clientHeight; }"""
+    )
+    tab.close()
+
+
+@needs_chromium
+def test_an_embedded_page_leaves_the_wheel_and_the_theme_to_the_page_around_it(
+    chromium: Any, pages: dict[str, LivePage], tmp_path: Path
+) -> None:
+    path = tmp_path / "around.html"
+    frame = pages[NETWORKS[0]]._repr_html_()
+    path.write_text(
+        "<!DOCTYPE html><body style='background: #111; height: 4000px'>"
+        f"<div style='height: 100px'></div>{frame}</body>"
+    )
+    outer = chromium.new_page(viewport={"width": 1200, "height": 900})
+    outer.goto(path.as_uri())
+    inner = outer.frames[1]
+    inner.wait_for_function("document.documentElement.dataset.ready === 'true'")
+    assert inner.evaluate("() => document.documentElement.dataset.theme") == "dark"
+    outer.evaluate("() => { document.body.style.background = '#fff'; }")
+    inner.wait_for_function("document.documentElement.dataset.theme === 'light'")
+    scale = "() => multicube.drawing.view.sx"
+    whole = inner.evaluate(scale)
+    box = inner.locator("#canvas").bounding_box()
+    outer.mouse.move(box["x"] + 200, box["y"] + 200)
+    outer.mouse.wheel(0, 120)
+    outer.wait_for_function("scrollY > 0")
+    assert inner.evaluate(scale) == whole
+    outer.evaluate("() => scrollTo(0, 0)")
+    outer.wait_for_function("scrollY === 0")
+    outer.mouse.click(box["x"] + 5, box["y"] + 5)
+    outer.mouse.wheel(0, -120)
+    inner.wait_for_function("(whole) => multicube.drawing.view.sx > whole", arg=whole)
+    for _ in range(4):
+        outer.mouse.wheel(0, 120)
+    inner.wait_for_function("(whole) => multicube.drawing.view.sx === whole", arg=whole)
+    assert outer.evaluate("() => scrollY") == 0
+    assert (
+        inner.evaluate("() => getComputedStyle(document.querySelector('#canvas')).touchAction")
+        == "pan-y"
+    )
+    outer.close()
+
+
+def test_stages_of_a_cube_have_the_number_of_papers_too() -> None:
+    captions = [text for text, _, _ in LivePage(build("cube ports=8")).bench.diagram()["captions"]]
+    assert captions == ["stage 0 (cube 2)", "stage 1 (cube 1)", "stage 2 (cube 0)"]
+    for words in ("omega ports=8", "indirect-cube ports=8"):
+        captions = [text for text, _, _ in LivePage(build(words)).bench.diagram()["captions"]]
+        assert captions == ["stage 0", "stage 1", "stage 2"]
+
+
+@needs_chromium
+def test_values_of_fetch_and_add_are_those_of_the_hardware(chromium: Any, tmp_path: Path) -> None:
+    """Requests in queues, what wait buffers keep, words of memory, and what processors get back."""
+    page = LivePage(lesson_network("fetch-and-add"), traffic="hotspot:0.5:0", load=0.4, seed=3)
+    page.save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    box = page.network.diagram.nodes[5].cells[0]
+    shown = tab.do(
+        """async () => {
+            Object.assign(multicube.setting, { pattern: "hotspot", share: 0.5, target: 0 });
+            await multicube.restart();
+            const texts = (inside, what) => [...inside.querySelectorAll(what)]
+                .map((each) => each.textContent);
+            const slots = () => [...document.querySelectorAll("#inspector .slots")]
+                .map((each) => texts(each, "button"));
+            const found = [];
+            for (let cycle = 0; cycle < 60; cycle++) {
+                await multicube.advance(1);
+                multicube.select({ what: "node", index: 5 });
+                await multicube.refresh();
+                multicube.show();
+                const queues = slots();
+                const memory = multicube.drawing.nodes.findIndex(({ name }) => name === "memory 0");
+                multicube.select({ what: "node", index: memory });
+                await multicube.refresh();
+                multicube.show();
+                found.push({ queues, word: document.getElementById("words-of-memory").textContent,
+                    hot: multicube.moment.flits.filter((flit) => multicube.colourOf(flit) ===
+                        multicube.drawing.colours.hot).map(({ channel }) => channel),
+                    replies: texts(document, "#reply-list li") });
+            }
+            return found;
+        }"""
+    )
+    tab.close()
+    nodes = page.network.diagram.nodes
+    [memory] = [node.cells[0] for node in nodes if node.name == "memory 0"]
+    ends = {number: line for line, numbers in page.bench.lines for number in numbers}
+    replies: list[str] = []
+    kept = sums = hot = 0
+    with CompiledEngine(page.bench.fabric) as engine:
+        engine.set("send", 1)
+        engine.set("measure", 1)
+        for cycle, now in enumerate(shown):
+            replies = [*reversed(_replies(page, engine, cycle)), *replies][:24]
+            engine.step(1)
+            assert now["replies"] == replies
+            assert int(now["word"].split()[0]) == engine.memory(memory, "words")[0]
+            texts = []
+            for output in range(2):
+                texts.append([])
+                for slot in range(engine.signal(box, f"requests_{output}.level")):
+                    work = engine.signal(box, f"requests_{output}.work_{slot}")
+                    address = engine.signal(box, f"requests_{output}.address_{slot}")
+                    merged = work >> 12
+                    texts[-1].append(f"F&A({address}, {work >> 4 & 255})" + " sum" * merged)
+                    sums += merged
+            for pair in ("0_0", "0_1", "1_0", "1_1"):
+                used = engine.signal(box, f"wait_{pair}.used")
+                rows = enumerate(engine.memory(box, f"wait_{pair}.records"))
+                texts.append([f"F&A {row >> 4 & 255} kept" for n, row in rows if used >> n & 1])
+                kept += len(texts[-1])
+            assert now["queues"][:6] == texts
+            for number in now["hot"]:
+                assert _field(page, engine, number, "address") == 0
+                end = ends[number].target
+                name = nodes[end.index].name if end.what == "node" else ""
+                assert not name.startswith("memory") or name == "memory 0"
+                hot += name == "memory 0"
+    assert 0 not in (sums, kept, hot)
+
+
+def _field(page: LivePage, engine: CompiledEngine, number: int, name: str) -> int:
+    """A field of what a link of the page carries."""
+    output = page.bench.channels[number]
+    layout = page.bench.layouts[page.bench.layout_of[number]]
+    at, width = next((at, width) for each, at, width in layout if each == name)
+    payload = engine.get(Pin(output.cell, (*output.path, "payload")))
+    return payload >> at & ((1 << width) - 1)
+
+
+def _replies(page: LivePage, engine: CompiledEngine, cycle: int) -> list[str]:
+    """What processors get in this cycle."""
+    found = []
+    for line, numbers in page.bench.lines:
+        for number in numbers if line.target.what == "terminal" else ():
+            handshake = page.bench.handshake(page.bench.channels[number])
+            if all(map(engine.get, handshake)):
+                processor = page.network.diagram.terminals[line.target.index].number
+                value = _field(page, engine, number, "value")
+                found.append((number, f"cycle {cycle}: processor {processor} got {value}"))
+    return [text for _, text in sorted(found)]
+
+
+@needs_chromium
+def test_combining_on_and_off_side_by_side(
+    chromium: Any, tmp_path: Path, call: Callable[..., Any]
+) -> None:
+    path = tmp_path / "pair.html"
+    assert call("view", "--lesson", "combining-on-and-off", "-o", str(path)).status == 0
+    outer = chromium.new_page(viewport={"width": 1280, "height": 860})
+    outer.goto(path.as_uri())
+    outer.wait_for_function("document.documentElement.dataset.ready === 'true'")
+    outer.evaluate(
+        """async () => {
+            const [left] = pages;
+            await left.queue;
+            await left.showLesson(1);
+            left.setSpeed(9);
+        }"""
+    )
+    outer.wait_for_function("pages.every((page) => page.moment.cycle > 2500)")
+    outer.evaluate("() => pages[1].pause()")  # to either of them
+    outer.wait_for_function("pages.every(({ running }) => !running)")
+    outer.wait_for_function("pages[0].moment.cycle === pages[1].moment.cycle")
+    outer.wait_for_timeout(300)
+    on, off = outer.evaluate(
+        """() => pages.map(({ moment: { counters, cycle }, setting }) =>
+            ({ ...counters, ...setting, cycle }))"""
+    )
+    outer.close()
+    assert on["cycle"] == off["cycle"] > 2500
+    assert (on["pattern"], on["share"]) == (off["pattern"], off["share"]) == ("hotspot", 0.25)
+    assert on["generated"] - off["generated"] == 0
+    assert on["delivered"] > 1.1 * off["delivered"]
+    # One module serves a request per cycle: 16 processors can get 1 / (1 + 15 h) each, with h as drawn.
+    assert off["delivered"] / off["cycle"] / 16 <= 1 / (1 + 15 * 0.24)

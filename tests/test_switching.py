@@ -216,7 +216,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     *(
         (
             {"switch": "circuit", "policy": policy, "resubmit": resubmit, "broadcast": 1},
-            f"Resubmit must be at least 2 with switch=circuit and broadcast=1, not {resubmit}",
+            f"Resubmit with switch=circuit and broadcast=1 must be at least 2, not {resubmit}",
         )
         for policy, resubmit in (("hold", 0), ("drop", 1), ("modified-hold", 0))
     ),

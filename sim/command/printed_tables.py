@@ -134,6 +134,9 @@ def print_result(result: Result, unit: str = "packets") -> None:
     if result.activity is not None:
         _print_activity(result.activity)
     click.echo(result.verdict)
+    if result.untimed:
+        missing = f"{result.untimed} {packet}s born in the window did not arrive"
+        click.echo(f"{missing}: latencies leave them out")
     if _ENDED[result.ended]:
         click.echo(f"window: {_ENDED[result.ended]}{_reached(result)}")
     if result.partial:

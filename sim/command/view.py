@@ -12,11 +12,31 @@ from .shared_arguments import messages, network_from
 __all__ = ["view"]
 
 
-@click.command()
+class _View(click.Command):
+    """Its help lists the lessons."""
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        from ..live.lessons import lesson_titles
+
+        with formatter.section("Lessons"):
+            formatter.write_dl(list(lesson_titles().items()))
+
+
+@click.command(cls=_View)
 @click.argument("network", required=False)
 @click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
-@click.option("-o", "--output", required=True, metavar="FILE", help="Page to write, .html.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Page to write, .html.  [default: the name of the lesson or network]",
+)
 @click.option("--lesson", metavar="NAME", help="Begin with a lesson, on its own network.")
+@click.option(
+    "--beside",
+    metavar="'NAME=VALUE ...'",
+    help="Show the network with these parameters beside it, under the same hand.",
+)
 @click.option("--traffic", default="uniform", show_default=True, help="The first pattern.")
 @click.option(
     "--load", default=0.3, show_default=True, help="Packets per terminal per cycle, at first."
@@ -26,8 +46,9 @@ __all__ = ["view"]
 def view(
     network: str | None,
     parameters: tuple[str, ...],
-    output: str,
+    output: str | None,
     lesson: str | None,
+    beside: str | None,
     traffic: str,
     load: float,
     seed: int,
@@ -37,19 +58,28 @@ def view(
 
     With --lesson, NETWORK may be left out.
     """
-    from ..live import LivePage, lesson_network
+    from ...hdl.fabric.parameters import pairs
+    from ..live import LivePage, LivePair, lesson_network
+    from ..live.lessons import lesson_beside
 
+    if network is not None:
+        built = network_from(network, parameters)
+    elif lesson is not None:
+        built = lesson_network(lesson)
+    else:
+        raise InvalidValue("A network or --lesson must be given")
+    if output is None:
+        output = f"{lesson or built.family}.html"
     check_output(output)
     if as_json and is_standard_output(output):
         raise InvalidValue(f"Output {output} and --json would both go to standard output")
-    if network is None and lesson is None:
-        raise InvalidValue("A network or --lesson must be given")
-    if network is None:
-        assert lesson is not None  # checked above
-        built = lesson_network(lesson)
-    else:
-        built = network_from(network, parameters)
+    page: LivePage | LivePair
     page = LivePage(built, traffic, load=load, seed=seed, lesson=lesson)
+    if beside is None and lesson is not None:
+        beside = lesson_beside(lesson)
+    if beside:
+        other = built.altered(**pairs(beside.split()))
+        page = LivePair(page, LivePage(other, traffic, load=load, seed=seed))
     page.save(output)
     size = len(page.html.encode())
     if as_json:

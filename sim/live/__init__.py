@@ -2,5 +2,6 @@
 
 from .lessons import lesson_names, lesson_network
 from .page import LivePage
+from .pair import LivePair
 
-__all__ = ["LivePage", "lesson_names", "lesson_network"]
+__all__ = ["LivePage", "LivePair", "lesson_names", "lesson_network"]

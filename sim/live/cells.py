@@ -129,8 +129,24 @@ def described(type_: CellType, module: Module) -> dict[str, Any]:
         "queues": queues,
         "arbiters": arbiters,
         "states": states,
+        "late": _late(module),
         "nodes": cell.nodes,
     }
+
+
+def _late(module: Module) -> dict[str, int]:
+    """The counters that are one cycle behind: of each such output the register of one bit that is
+    added to it in the next cycle, whatever arrives."""
+    found = {}
+    for path, (word, *_) in module.outputs.items():
+        if word.op != "register":
+            continue
+        cone = list(Graph.cone([module.registers[word.attr].next]))
+        others = {n.attr for n in cone if n.op == "register"} - {word.attr}
+        added = all(n.op in ("register", "const", "add", "slice", "cat") for n in cone)
+        if added and [module.registers[n].width for n in others] == [1]:
+            found[".".join(map(str, path))] = others.pop()
+    return found
 
 
 def _queues(cell: _Cell) -> Iterator[dict[str, Any]]:
@@ -147,7 +163,7 @@ def _queues(cell: _Cell) -> Iterator[dict[str, Any]]:
             level, depth = f"{prefix}level", part.depth
             items = _combining(cell, prefix, part)
         elif isinstance(part, WaitBuffer):
-            level, depth, items = f"{prefix}used", part.size, {}
+            level, depth, items = f"{prefix}used", part.size, _records(cell, prefix, part)
         elif isinstance(part, Buffer):
             level, depth = f"{prefix}level", part.buffers
             slots = [cell.signal(f"{prefix}o__{n}") for n in range(depth)]
@@ -204,6 +220,18 @@ def _arrival(cell: _Cell, prefix: str, queue: ArrivalQueue) -> dict[str, Any]:
     if own:
         about["own"] = own
     return about
+
+
+def _records(cell: _Cell, prefix: str, buffer: WaitBuffer) -> dict[str, Any]:
+    """The records of a wait buffer: rows of a memory, each with a key in a register."""
+    key, record = (buffer.signature.members[name].shape for name in ("key", "record"))
+    width = Shape.cast(record).width
+    return {
+        "records": cell.memories[f"{prefix}records"],
+        "keys": [cell.signal(f"{prefix}key_{row}") for row in range(buffer.size)],
+        "width": width,
+        "fields": fields(record) + fields(key, "for", width),
+    }
 
 
 def _combining(cell: _Cell, prefix: str, queue: CombiningQueue) -> dict[str, Any]:

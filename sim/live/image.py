@@ -12,10 +12,10 @@ from ...hdl.fabric.fabric import Fabric, Pin
 from ..engines.compiled.emit_c import DRIVER, HALF, LANES, STRUCTURES, element_bytes
 from ..engines.compiled.program import Group, lowered_types
 from ..engines.compiled.tables import Tables
-from ..engines.compiled.words import word_widths
+from ..engines.compiled.words import word_count, word_widths
 from .wasm import Unit, webassembly
 
-__all__ = ["Image", "Table"]
+__all__ = ["Entry", "Image", "Table"]
 
 
 class Table(NamedTuple):
@@ -35,6 +35,30 @@ class Table(NamedTuple):
     contents: np.ndarray | None = None
 
 
+class Entry(NamedTuple):
+    """A link by which packets of several flits enter a network: their headers are kept.
+
+    Attributes
+    ----------
+    link : int
+        Its number among the links.
+    payload : Pin
+    width : int
+        Of the payload.
+    last : int
+        The bit of the payload that is 1 in the last flit of a packet.
+    """
+
+    link: int
+    payload: Pin
+    width: int
+    last: int
+
+
+KEPT = 32
+"""So many packets of each entry have their headers kept."""
+
+
 class Image:
     """A fabric as a program in WebAssembly, and the first contents of its memory.
 
@@ -47,6 +71,7 @@ class Image:
     fabric : Fabric
     links : Sequence[tuple[Pin, Pin]]
         The outputs whose handshakes are counted in each cycle: the pins of valid and of ready.
+    entries : Sequence[Entry]
 
     Raises
     ------
@@ -54,10 +79,14 @@ class Image:
         As for `CompiledEngine`.
     """
 
-    def __init__(self, fabric: Fabric, links: Sequence[tuple[Pin, Pin]]) -> None:
+    def __init__(
+        self, fabric: Fabric, links: Sequence[tuple[Pin, Pin]], entries: Sequence[Entry] = ()
+    ) -> None:
         fabric.check()
         self.fabric = fabric
         self.links = links
+        self.entries = entries
+        self.header_words = max((word_count(entry.width) for entry in entries), default=0)
         modules, plan = lowered_types(fabric)
         self.engine_tables = Tables([fabric], modules, plan)
         self.engine_tables.fill()
@@ -69,6 +98,10 @@ class Image:
         counts = 4 * len(self.links)
         tables = [Table("now", wires), Table("next", wires)]
         tables += [Table("crossed", counts), Table("refused", counts)]
+        kept = KEPT * (1 + self.header_words)
+        entries = len(self.entries)
+        tables += [Table("headers", 4 * entries * kept), Table("begun", 4 * entries)]
+        tables.append(Table("amid", 4 * entries))
         for number, group in enumerate(self.engine_tables.groups):
             for name in ("state", "index", "straps", "live"):
                 array = getattr(group, name)
@@ -104,10 +137,14 @@ class Image:
         lines = [
             f"_Alignas(64) static unsigned char {each.name}[{max(each.bytes, 1)}];"
             for each in self.tables
-            if each.name not in ("crossed", "refused")
+            if each.name not in ("crossed", "refused", "headers", "begun", "amid")
         ]
-        count = max(len(self.links), 1)
-        lines.append(f"uint32_t crossed[{count}], refused[{count}];")
+        counts = {
+            each.name: max(each.bytes // 4, 1)
+            for each in self.tables
+            if each.name in ("crossed", "refused", "headers", "begun", "amid")
+        }
+        lines += [f"uint32_t {name}[{count}];" for name, count in counts.items()]
         types = []
         for number, group in enumerate(groups):
             lines.append(f"void publish_{number}(Context *, const Type *);")
@@ -135,11 +172,21 @@ class Image:
             _array("static const Task tasks[]", tasks or ["{0, 0, 0, 0}"]),
             _array("const int32_t watched[][2]", watched or ["{0, 0}"]),
             f"const long watched_count = {len(self.links)};",
+            _array("const int32_t entries[]", [self._entry(each) for each in self.entries] or "0"),
+            f"const long entry_count = {len(self.entries)}, header_words = {self.header_words}, "
+            f"kept = {KEPT};",
             f"Context context = {{(void *)now, (void *)next, types, {len(types)}, tasks, "
             f"{len(tasks)}, 0, -1, 0}};",
             _array("void *const tables[]", [each.name for each in self.tables]),
         ]
         return "\n".join(lines) + "\n"
+
+    def _entry(self, entry: Entry) -> str:
+        """The link of an entry, where the last flit is told, and the wires of the payload."""
+        count = word_count(entry.width)
+        wires = [self.wire(entry.payload, min(n, count - 1)) for n in range(self.header_words)]
+        last = self.wire(entry.payload, entry.last // 32)
+        return ", ".join(map(str, (entry.link, last, entry.last % 32, *wires)))
 
     # Where things are
 
@@ -163,6 +210,8 @@ class Image:
         return {
             "lanes": LANES,
             "half": HALF,
+            "kept": KEPT,
+            "header_words": self.header_words,
             "wires": self.engine_tables.wire_count,
             "tables": [[each.name, each.bytes, each.contents is not None] for each in self.tables],
             "boundary": boundary,

@@ -9,7 +9,14 @@ from ...hdl.catalogue.catalogue import build
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import Network
 
-__all__ = ["lesson_names", "lesson_network", "lessons_for"]
+__all__ = [
+    "lesson_beside",
+    "lesson_names",
+    "lesson_network",
+    "lesson_titles",
+    "lessons_for",
+    "patterns_of",
+]
 
 
 @cache
@@ -36,11 +43,37 @@ def lesson_network(name: str) -> Network:
     return build(_lessons()[name]["network"])
 
 
+def lesson_beside(name: str) -> str:
+    """The parameters of the network beside that of a lesson, as words; empty if there is none."""
+    return str(_lessons()[name].get("beside", ""))
+
+
+def lesson_titles() -> dict[str, str]:
+    """The titles of all lessons, by name."""
+    return {name: about["title"] for name, about in _lessons().items()}
+
+
 def lessons_for(network: Network) -> dict[str, dict[str, Any]]:
     """The lessons whose network this is, by name."""
     return {
-        name: about
+        name: about | {"steps": [_step(network, step) for step in about["steps"]]}
         for name, about in _lessons().items()
         if about["network"].split()[0] == network.family
         and str(build(about["network"])) == str(network)
     }
+
+
+def _step(network: Network, step: dict[str, Any]) -> dict[str, Any]:
+    """A step with the routing tables that lead around the links that it breaks, if it asks so."""
+    if not step.get("reroute"):
+        return step
+    dead = [
+        pin for line in network.diagram.lines if line.link in step["break"] for pin in line.drivers
+    ]
+    return step | {"tables": network.tables_around(dead)}
+
+
+def patterns_of(lessons: dict[str, dict[str, Any]]) -> list[str]:
+    """The traffic that lessons use."""
+    steps = (step for about in lessons.values() for step in about["steps"])
+    return [step["setting"]["pattern"] for step in steps if "pattern" in step.get("setting", {})]

@@ -1,8 +1,9 @@
 """The bench of a page: a network whose links can be broken, and what the page knows of it."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 from ...hdl.bench import Bench, bench_for
@@ -19,6 +20,9 @@ __all__ = ["LiveBench"]
 BINS = 512
 """Bins of the latency histograms of a page."""
 
+MOST_PATHS = 4096
+"""Most paths that a page knows."""
+
 
 class LiveBench:
     """A network on its bench, each of whose links has a gate that a page can close.
@@ -33,6 +37,8 @@ class LiveBench:
     fabric : Bench
     channels : list[Pin]
         The outputs that drive links, in the order of the diagram's lines.
+    receivers : list[Pin]
+        The inputs that they drive.
     """
 
     def __init__(self, network: Network, run: Run) -> None:
@@ -40,6 +46,7 @@ class LiveBench:
         bench = bench_for(network, run.sources(network), bins=BINS)
         self.lines: list[tuple[Line, list[int]]] = []
         self.channels: list[Pin] = []
+        self.receivers: list[Pin] = []
         for line in network.diagram.lines:
             drivers = [
                 self._driver(bench, driver, receiver)
@@ -50,6 +57,8 @@ class LiveBench:
                 (line, [len(self.channels) + number for number in range(len(drivers))])
             )
             self.channels += drivers
+            if line.kind == "link":
+                self.receivers += line.receivers
         self.fabric: Bench
         self.fabric, self.gates = gated(bench, self.channels)
 
@@ -88,15 +97,17 @@ class LiveBench:
     def hops(self) -> list[int]:
         """Of each link: how many boxes a packet has passed before it; -1 if paths differ in that.
 
-        Links that carry different layouts, such as requests and replies, are counted apart.
+        In a network with memory, requests and replies are counted apart.
         """
         assert self.layouts
+        kinds = self.layout_of if self.network.has_memory else [0] * len(self.channels)
+        boxes = [node.kind == "box" for node in self.network.diagram.nodes]
         entering: dict[tuple[int, int], list[int]] = {}
         leaving: dict[tuple[int, int], list[int]] = {}
         starts = []
         for line, numbers in self.lines:
             for number in numbers:
-                layout = self.layout_of[number]
+                layout = kinds[number]
                 if line.source.what == "node":
                     leaving.setdefault((line.source.index, layout), []).append(number)
                 else:
@@ -113,8 +124,9 @@ class LiveBench:
                 continue
             hops[number] = hop if hops[number] == -2 else -1
             if target[number].what == "node":
-                after = leaving.get((target[number].index, self.layout_of[number]), ())
-                todo.extend((n, hop + 1 if hops[number] >= 0 else -1) for n in after)
+                node = target[number].index
+                after = leaving.get((node, kinds[number]), ())
+                todo.extend((n, hop + boxes[node] if hops[number] >= 0 else -1) for n in after)
         return [max(hop, -1) for hop in hops]
 
     def diagram(self) -> dict[str, Any]:
@@ -159,8 +171,18 @@ class LiveBench:
                 }
                 for terminal in diagram.terminals
             ],
-            "captions": [[text, *_rounded((x, y))] for text, x, y in diagram.captions],
+            "captions": [
+                [text + paper, *_rounded((x, y))]
+                for (text, x, y), paper in zip(diagram.captions, self._papers_numbers())
+            ],
         }
+
+    def _papers_numbers(self) -> Iterable[str]:
+        """What follows the caption of each stage: its number in papers, where that is another."""
+        plan = self.network.wiring_plan
+        if plan is None or plan.paired in (None, tuple(range(len(plan.stages)))):
+            return repeat("")
+        return [f" (cube {digit})" for digit in plan.paired or ()]
 
     def tags(self) -> dict[str, Any] | None:
         """How a packet's tag is read: None if it is a plain address."""
@@ -196,6 +218,7 @@ class LiveBench:
             "channels": {
                 "name": [str(output) for output in self.channels],
                 "cell": [output.cell for output in self.channels],
+                "receiver": [f"{pin.cell}.{_dotted(pin.path)}" for pin in self.receivers],
                 "port": [_dotted(output.path) for output in self.channels],
                 "layout": self.layout_of,
                 "hop": self.hops,
@@ -204,7 +227,41 @@ class LiveBench:
             "layouts": self.layouts,
             "addresses": [self.network.code.encode(n) for n in range(self.network.sinks)],
             "source_addresses": self._source_addresses(),
+            "entries": self.entries,
+            "paths": self._paths(),
         }
+
+    @cached_property
+    def entries(self) -> list[int]:
+        """The channels by which packets of several flits enter the network, in the order of the
+        sources; none if packets have one flit."""
+        layouts = [[name for name, _, _ in layout] for layout in self.layouts]
+        number = {output.cell: n for n, output in enumerate(self.channels)}
+        entries = [number[cell] for cell in self.fabric.sources if cell in number]
+        flits = all("last" in layouts[self.layout_of[n]] for n in entries)
+        return entries if flits and len(entries) == len(self.fabric.sources) else []
+
+    def _paths(self) -> list[list[list[int]]] | None:
+        """The channels of each worm, by source and destination, if headers have no choice.
+
+        None in networks of other packets, and in those with too many paths for a page.
+        """
+        network = self.network
+        if not self.entries or network.sources * network.sinks > MOST_PATHS:
+            return None
+        assert isinstance(network, PacketNetwork)
+        number = {output: n for n, output in enumerate(self.channels)}
+        found = []
+        for source, entry in enumerate(self.entries):
+            own = []
+            for destination in range(network.sinks):
+                path = network.path(source, destination)
+                choices = set(network.channels(source, destination))
+                if choices != set(path) or not choices <= set(number):
+                    return None
+                own.append([entry, *(number[output] for output in path)])
+            found.append(own)
+        return found
 
     def _source_addresses(self) -> list[int]:
         """The code of each source, as its packets carry it; requests carry none."""

@@ -5,33 +5,48 @@ import html
 import json
 import os
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from ...hdl.fabric.checks import check_integer, check_kind, shown
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import Pin
 from ...hdl.networks.network import Network
 from ...hdl.support.output_file import whole_file
 from ..engines.compiled.program import Group
-from ..run.run import Run
+from ..measure.confidence_intervals import CONFIDENCE, PARTS
+from ..measure.saturation import BATCHES, TOLERANCE
+from ..run.run import Run, pace
+from ..run.run_steps import SINK_DELAY, patience
 from ..theory.prediction import predict
 from ..workload.pattern import Pattern
 from ..workload.traffic import pattern
 from .cells import described
-from .image import Image
-from .lessons import lessons_for
+from .image import Entry, Image
+from .lessons import lesson_titles, lessons_for, patterns_of
 from .live_bench import LiveBench
 from .patterns import page_patterns
 
-__all__ = ["LivePage"]
+__all__ = ["LivePage", "filled"]
 
-_SCRIPTS = ("numbers.js", "machine.js", "worker.js")
+_SCRIPTS = ("numbers.js", "machine.js", "measure.js", "worker.js")
 """What runs in the worker, in this order."""
 
-_PAGE_SCRIPTS = ("numbers.js", "drawing.js", "panels.js", "page.js")
+_PAGE_SCRIPTS = (
+    "numbers.js",
+    "moment.js",
+    "worms.js",
+    "follow.js",
+    "drawing.js",
+    "panels.js",
+    "inspector.js",
+    "page.js",
+)
 
 _FRAME_HEIGHT = 820
 
@@ -92,7 +107,16 @@ class LivePage:
     @cached_property
     def image(self) -> Image:
         bench = self.bench
-        return Image(bench.fabric, [bench.handshake(output) for output in bench.channels])
+        links = [bench.handshake(output) for output in bench.channels]
+        return Image(bench.fabric, links, [self._entry(number) for number in bench.entries])
+
+    def _entry(self, number: int) -> Entry:
+        bench = self.bench
+        output = bench.channels[number]
+        layout = bench.layouts[bench.layout_of[number]]
+        width = max(at + bits for _, at, bits in layout)
+        last = next(at for name, at, _ in layout if name == "last")
+        return Entry(number, Pin(output.cell, (*output.path, "payload")), width, last)
 
     def about(self) -> dict[str, Any]:
         """All that the page knows, as JSON, but for the program and the contents of its memory."""
@@ -106,23 +130,42 @@ class LivePage:
             "sources": network.sources,
             "sinks": network.sinks,
             "memory": network.has_memory,
+            "operations": [each.name for each in getattr(network, "operations", ())],
             "flits": network.mean_length(),
             "load": self.run.load,
             "seed": self.run.seed,
             "lesson": self.lesson,
             "lessons": self.lessons,
+            "titles": lesson_titles(),
             "engine": image.about(),
             "kinds": [self._kind(group) for group in image.engine_tables.groups],
             "names": names,
             "bench": {"layouts": self.bench.layouts, **self.bench.about()},
             "diagram": self.bench.diagram(),
             "tags": self.bench.tags(),
-            "patterns": page_patterns(network, self.run),
+            "measure": self._rules(),
+            "patterns": page_patterns(network, self.run, patterns_of(self.lessons)),
             "theory": {
                 "load": loads,
                 "latency": [each["latency_mean"] for each in theory],
                 "throughput": [each["throughput"] for each in theory],
             },
+        }
+
+    def _rules(self) -> dict[str, Any]:
+        """How `multicube sim` measures this network, for runs of a page that give its numbers."""
+        network = self.network
+        return {
+            "pace": pace(network),
+            "patience": patience(network),
+            "delay": SINK_DELAY,
+            "parts": PARTS,
+            "batches": BATCHES,
+            "student": float(stdtrit(BATCHES - 1, 0.5 + CONFIDENCE / 2)),
+            "tolerance": TOLERANCE,
+            "known": (not network.drops or network.resubmits) and not network.broadcasts,
+            "resubmits": bool(network.resubmits),
+            "copies": bool(network.broadcasts),
         }
 
     def _kind(self, group: Group) -> dict[str, Any]:
@@ -139,8 +182,7 @@ class LivePage:
             "worker": _in_script("\n".join(map(_source, _SCRIPTS))),
             "script": _in_script("\n".join(map(_source, _PAGE_SCRIPTS))),
         }
-        # All at once: what is put in may look like a place of another part.
-        return re.sub("<!--([a-z]+)-->", lambda place: parts[place[1]], _source("page.html"))
+        return filled("page.html", parts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, which is complete or absent."""
@@ -153,6 +195,11 @@ class LivePage:
             f'<iframe srcdoc="{inner}" style="width: 100%; height: {_FRAME_HEIGHT}px; border: 0" '
             f'title="{html.escape(str(self.network))}"></iframe>'
         )
+
+
+def filled(name: str, parts: Mapping[str, str]) -> str:
+    """A source of the page with its parts, all at once: one may look like a place of another."""
+    return re.sub("<!--([a-z]+)-->", lambda place: parts[place[1]], _source(name))
 
 
 def _source(name: str) -> str:

@@ -1,5 +1,6 @@
 """The traffic patterns of a page: what each writes to the straps of the sources."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,8 +32,8 @@ _VARYING = ("bias", "favourite", "scope", "quota", "spread")
 """The straps by which patterns differ, besides the load."""
 
 
-def page_patterns(network: Network, run: Run) -> list[dict[str, Any]]:
-    """The patterns of a page, that of the run first.
+def page_patterns(network: Network, run: Run, others: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The patterns of a page, that of the run first, and others that its lessons use.
 
     Sources that draw from tables, send in bursts or in a closed loop have other hardware: a page
     with such traffic offers no other.
@@ -40,13 +41,15 @@ def page_patterns(network: Network, run: Run) -> list[dict[str, Any]]:
     first = run.traffic
     assert isinstance(first, Pattern)
     found = [_straps(network, run, first)]
-    for text in _OFFERED:
+    for text in (*_OFFERED, *others):
         try:
             other = pattern(text, network.sources)
             other.check(network)
             if other.parts_in(network) or first.parts_in(network) or other.name == first.name:
                 continue
-            found.append(_straps(network, run, other))
+            straps = _straps(network, run, other)
+            if straps["name"] not in [each["name"] for each in found]:
+                found.append(straps)
         except MulticubeError:  # it has no meaning here
             continue
     return found

@@ -16,6 +16,9 @@ CERTAIN = 0.05
 """Fraction of the packets offered that must surely be more than what is not delivered, if a network
 is to be called not saturated."""
 
+BATCHES = 8
+"""The parts of a window are joined to so many, of which the interval of its growth is made."""
+
 LONG = 20
 """A window that is this many times as long as the mean latency is long enough to see growth."""
 
@@ -79,7 +82,7 @@ class Balance:
         total = sum(generated)
         if not total:
             return 0.0, float("inf")
-        batches = min(8, len(growth))
+        batches = min(BATCHES, len(growth))
         x, n = (
             [float(part.sum()) for part in np.array_split(np.asarray(values, float), batches)]
             for values in (growth, generated)

@@ -110,6 +110,15 @@ class MultistagePlan:
         return self.tags().source_code
 
     @property
+    def paired(self) -> tuple[int, ...] | None:
+        """Of each stage the digit in which the lines that meet in a box differ, by which papers
+        number the stages of cubes; None if lines change places between stages."""
+        orders = [self.exit, *(stage.entry for stage in self.stages)]
+        if any(order != tuple(range(len(order))) for order in orders):
+            return None
+        return tuple(stage.digit for stage in self.stages)
+
+    @property
     def sources(self) -> int:
         return self.source_code.count
 

@@ -9,6 +9,7 @@ class Drawing {
     this.context = canvas.getContext("2d");
     this.back = document.createElement("canvas");
     this.about = about;
+    this.queues = queues;
     const { nodes, lines, terminals } = about.diagram;
     this.nodes = nodes.map((node, index) => {
       const [x, y, width, height] = node.at;
@@ -25,6 +26,9 @@ class Drawing {
     this.lineOf = new Int32Array(about.bench.channels.name.length);
     for (const line of this.lines) for (const channel of line.channels) this.lineOf[channel] = line.index;
     const owner = new Map(this.nodes.flatMap((node) => node.cells.map((cell) => [cell, node])));
+    this.nodeOfQueue = queues.map(([, , , cell]) => owner.get(cell)?.index);
+    const into = new Map(about.bench.channels.receiver.map((pin, channel) => [pin, channel]));
+    this.into = queues.map(([, , { port }, cell]) => into.get(`${cell}.${port}`));
     const source = new Map(about.bench.sources.map((cell, terminal) => [cell, terminal]));
     this.backlog = new Map();
     queues.forEach(([, , queue, cell], number) => {
@@ -33,15 +37,10 @@ class Drawing {
       else if (source.has(cell)) this.backlog.set(source.get(cell), { ...queue, number });
     });
     for (const node of this.nodes) this.placeQueues(node);
-    this.use = new Float32Array(this.lines.length);
-    this.wait = new Float32Array(this.lines.length);
     this.dead = new Set();
     this.deadNodes = new Set();
-    this.inside = new Map();
-    this.dots = [];
     this.view = null;
     this.selected = null;
-    this.followed = null;
   }
 
   /** A line as it is drawn: beside the one in the other direction, if there is one. */
@@ -131,8 +130,10 @@ class Drawing {
       x: this.wide / 2 - (left + right) / 2 * sx,
       y: this.high / 2 - (top + bottom) / 2 * sy,
     };
+    this.whole = this.view.sx;
     this.moved = false;
     this.stale = true;
+    this.canvas.classList.remove("moved");
   }
 
   /** How much one axis may be longer than the other: columns may be, grids may not. */
@@ -142,11 +143,13 @@ class Drawing {
 
   zoom(factor, x, y) {
     const { view } = this;
+    if (view.sx * factor <= this.whole) return this.fit(); // the whole is the smallest
     view.x = x - (x - view.x) * factor;
     view.y = y - (y - view.y) * factor;
     view.sx *= factor;
     view.sy *= factor;
     this.moved = this.stale = true;
+    this.canvas.classList.add("moved");
   }
 
   pan(dx, dy) {
@@ -179,75 +182,60 @@ class Drawing {
     this.stale = true;
   }
 
-  // What has happened since the last frame
+  /** The channel that leads to a queue, if one does. */
+  channelInto(queue) { return this.into[queue]; }
 
-  observe(frame, before) {
-    const cycles = before ? frame.cycle - before.cycle : 0;
-    if (cycles <= 0) {
-      if (!before || cycles < 0) { this.use.fill(0); this.wait.fill(0); this.inside.clear(); }
-      return;
+  /** The memory module that a request comes to: each box takes the output that the next digit says. */
+  moduleOf(flit) {
+    const { tags, bench: { channels } } = this.about;
+    if (!tags?.rotates || tags.routing !== "destination") return null;
+    let { line } = flit;
+    for (const digit of tagDigits(this.about, flit.field("tag")).slice(0, tags.widths.length - channels.hop[flit.channel])) {
+      const next = this.linesOf(this.nodes[line.target[1]]).find((each) => each.source[0] === "node" && each.source[1] === line.target[1]
+        && each.channels.some((channel) => channels.layout[channel] === channels.layout[flit.channel] && channels.port[channel].split(".")[1] === String(digit)));
+      if (!next) return null;
+      line = next;
     }
-    // An average over some tens of cycles.
-    const keep = Math.exp(-cycles / 24);
-    for (const line of this.lines) {
-      let crossed = 0, refused = 0;
-      for (const channel of line.channels) {
-        crossed += frame.crossed[channel] - before.crossed[channel];
-        refused += frame.refused[channel] - before.refused[channel];
-      }
-      const n = line.index;
-      this.use[n] = this.use[n] * keep + (1 - keep) * Math.min(1, crossed / cycles);
-      this.wait[n] = this.wait[n] * keep + (1 - keep) * Math.min(1, refused / cycles / Math.max(1, line.channels.length));
-    }
-    this.stale ||= this.lines.length < 3000 || !(this.skipped = ((this.skipped ?? 0) + 1) % 8);
+    const number = line.target[0] === "node" ? /\d+$/.exec(this.nodes[line.target[1]].name) : null;
+    return number && Number(number[0]);
   }
 
-  /** The packets on links in this frame, each with the way that it takes. */
-  follow(frame, key, { single }) {
-    this.dots = [];
-    if (!frame.payload) return;
-    if (!single) this.inside.clear();
-    const entered = [];
-    const many = frame.state.length > 4000 && this.size < 12;
-    for (let channel = 0; channel < frame.state.length; channel++) {
-      const state = frame.state[channel];
-      if (!(state & 1)) continue;
-      const line = this.lines[this.lineOf[channel]];
-      const crosses = state === 3;
-      if (!crosses && many) continue;
-      if (!single && this.followed === null) {
-        this.dots.push({ channel, line, crosses, key: null, from: null });
-        continue;
-      }
-      const name = key(channel, frame.payload.subarray(channel * frame.width, (channel + 1) * frame.width));
-      const dot = { channel, line, crosses, key: name, from: null };
-      if (line.source[0] === "node") {
-        const node = line.source[1];
-        const place = this.inside.get(`${node} ${name}`);
-        if (place && place.cycle === frame.cycle - 1) dot.from = place.point;
-        if (place) dot.entry = place.channel;
-      }
-      this.dots.push(dot);
-      if (crosses && line.target[0] === "node")
-        entered.push([`${line.target[1]} ${name}`, { point: line.points.at(-1), cycle: frame.cycle, channel }]);
-    }
-    for (const [name, place] of entered) this.inside.set(name, place);
-    if (this.inside.size > 20000) this.inside.clear();
+  /** Whether what crosses a link goes no further: to a terminal, or a request to a memory. */
+  endsAt({ channel, line: { target: [what, index] } }) {
+    if (what === "terminal") return true;
+    const asks = (each) => Boolean(layoutsOf(this.about)[this.about.bench.channels.layout[each]].address);
+    return asks(channel) && !this.linesOf(this.nodes[index]).some(({ source, channels }) =>
+      source[0] === "node" && source[1] === index && channels.some(asks));
+  }
+
+  /** How many boxes a packet has passed before it comes to a node. */
+  hopOf(index) {
+    const line = this.linesOf(this.nodes[index]).find(({ target: [what, n], channels }) => what === "node" && n === index && channels.length);
+    return line ? this.about.bench.channels.hop[line.channels[0]] : -1;
   }
 
   // Painting
 
-  paint(frame, phase, style) {
+  /**
+   * Paint a moment. A phase below 1 is on the way there from the moment one cycle before; `amid` is in
+   * the middle of the next cycle, as a run is seen that is too fast for the eye.
+   */
+  paint(moment, phase, style, followed, amid) {
+    if (this.moment !== moment) {
+      this.moment = moment;
+      this.stale ||= this.lines.length < 3000 || !(this.skipped = ((this.skipped ?? 0) + 1) % 8);
+    }
     if (this.stale) { this.paintBack(); this.stale = false; }
     const { context: c } = this;
     c.setTransform(1, 0, 0, 1, 0, 0);
     c.drawImage(this.back, 0, 0);
     c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    if (!frame) return;
-    this.paintQueues(frame);
+    if (!moment) return;
+    const levels = phase < 1 && moment.previous ? moment.previous.levels : moment.levels;
+    this.paintQueues(levels);
     this.paintNames();
-    this.paintBacklog(frame);
-    this.paintPackets(frame, phase, style);
+    this.paintBacklog(levels);
+    this.paintPackets(moment, phase, style, followed, amid);
     this.paintSelection();
   }
 
@@ -266,7 +254,7 @@ class Drawing {
     const buckets = new Map();
     for (const line of this.lines) {
       if (this.isDead(line)) continue;
-      const used = this.use[line.index], waits = this.wait[line.index];
+      const used = this.moment?.use[line.index] ?? 0, waits = this.moment?.wait[line.index] ?? 0;
       const activity = Math.min(1, Math.sqrt(Math.max(used, waits)));
       const a = Math.round(activity * (ACTIVITY - 1));
       const b = Math.round(Math.min(1, waits / Math.max(used + waits, 0.02)) * (BLOCKED - 1));
@@ -312,11 +300,12 @@ class Drawing {
     const { colours } = this;
     c.fillStyle = colours.soft;
     c.textBaseline = "middle";
-    const height = this.terminalGap();
-    if (height >= 8) {
-      c.font = `${Math.max(8, Math.min(12, height * 0.8))}px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace`;
+    // Where labels would be too small, only some are written: every second, fourth, ...
+    const gap = this.terminalGap(), every = gap >= 8 ? 1 : 2 ** Math.ceil(Math.log2(11 / Math.max(gap, 0.1)));
+    if (gap * every < 60) {
+      c.font = `${Math.max(9, Math.min(12, gap * every * 0.8))}px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace`;
       for (const each of this.terminals) {
-        if (!each.label) continue;
+        if (!each.label || each.number % every) continue;
         const [x, y] = this.at([each.x, each.y]);
         if (each.side === "below" || each.side === "above") {
           c.textAlign = "center";
@@ -413,13 +402,13 @@ class Drawing {
     c.stroke();
   }
 
-  paintQueues(frame) {
+  paintQueues(levels) {
     const { context: c, colours } = this;
     const full = [], some = [];
     for (const node of this.nodes) {
       if (node.slots && this.size > 9) {
         for (const { queue, x, y, step, side } of node.slots) {
-          const level = Math.min(frame.levels[queue.number], queue.depth);
+          const level = Math.min(levels[queue.number], queue.depth);
           const [w, h] = [Math.max(1, side * this.view.sx), Math.max(1, Math.min(side * this.view.sy, side * this.view.sx * 2))];
           for (let slot = 0; slot < queue.depth; slot++) {
             const [px, py] = this.at([x + step * slot, y]);
@@ -431,7 +420,7 @@ class Drawing {
       }
       if (!node.capacity) continue;
       let level = 0;
-      for (const queue of node.queues) level += frame.levels[queue.number];
+      for (const queue of node.queues) level += levels[queue.number];
       if (!level) continue;
       const share = Math.min(1, level / node.capacity);
       const [x, y, w, h] = this.box(node);
@@ -453,14 +442,14 @@ class Drawing {
   }
 
   /** Packets that wait in front of the network, as a bar beside each terminal. */
-  paintBacklog(frame) {
+  paintBacklog(levels) {
     const { context: c } = this;
     c.fillStyle = this.colours.old;
     const gap = this.terminalGap(), thick = Math.max(1.5, Math.min(4, gap * 0.16));
     c.globalAlpha = 0.85;
     for (const terminal of this.terminals) {
       const queue = terminal.sends ? this.backlog.get(terminal.number) : null;
-      const level = queue ? frame.levels[queue.number] : 0;
+      const level = queue ? levels[queue.number] : 0;
       if (level < 2) continue;
       const [x, y] = this.at([terminal.x, terminal.y]);
       const long = 6 * Math.log2(level);
@@ -481,32 +470,61 @@ class Drawing {
     return [a[0] + (b[0] - a[0]) * part, a[1] + (b[1] - a[1]) * part];
   }
 
-  /** Where a packet is: first it passes its box, then its link. */
-  placeOf(dot, phase) {
-    if (!dot.crosses) return this.point(dot.line, 0);
-    const inside = dot.from ? 0.25 : 0;
-    if (phase < inside) {
-      const [a, b] = [dot.from, dot.line.points[0]];
-      const part = phase / inside;
-      return [a[0] + (b[0] - a[0]) * part, a[1] + (b[1] - a[1]) * part];
-    }
-    return this.point(dot.line, (phase - inside) / (1 - inside));
+  /** The flits of a moment, and where they are: what has moved takes its link, and then its box. */
+  places(moment, phase, amid) {
+    const start = (flit) => this.point(flit.line, 0);
+    if (phase >= 1 || !moment.previous)
+      return moment.flits.map((flit) => [flit, this.point(flit.line, amid && flit.crosses ? 0.5 : 0)]);
+    const between = ([ax, ay], [bx, by], part) => [ax + (bx - ax) * part, ay + (by - ay) * part];
+    return [
+      ...moment.resting.map((flit) => [flit, start(flit)]),
+      ...moment.moves.map(({ flit, next }) => [flit, phase < 0.75 || !next ? this.point(flit.line, Math.min(1, phase / 0.75))
+        : between(flit.line.points.at(-1), start(next), (phase - 0.75) / 0.25)]),
+    ];
   }
 
-  paintPackets(frame, phase, style) {
+  /** Where the item of a queue is: in its slot, or at the end of the channel that leads there. */
+  slotAt(number, slot) {
+    const node = this.nodes[this.nodeOfQueue[number]];
+    const found = this.size > 9 && node.slots?.find(({ queue }) => queue.number === number);
+    if (found) return [found.x + found.step * slot, found.y];
+    const channel = this.into[number];
+    if (channel === undefined) return [node.x, node.y];
+    const line = this.lines[this.lineOf[channel]], lane = line.channels.indexOf(channel) / line.channels.length;
+    const far = Math.min(node.width, node.height) * (0.3 + 0.3 * slot + 0.1 * lane); // before the node's edge
+    return this.point(line, Math.max(0.1, 1 - far / line.length));
+  }
+
+  /** Where a place is that a record names: a link, a slot, a node or a terminal. */
+  placeOf(at) {
+    switch (at?.what) {
+      case "link": return this.point(this.lines[this.lineOf[at.channel]], 0);
+      case "slot": return this.slotAt(at.queue, at.slot);
+      case "node": return [this.nodes[at.index].x, this.nodes[at.index].y];
+      case "terminal": return [this.terminals[at.index].x, this.terminals[at.index].y];
+      default: return null;
+    }
+  }
+
+  paintPackets(moment, phase, style, followed, amid) {
     const { context: c, colours } = this;
     this.smallest ??= this.nodes.reduce(([w, h], node) => [Math.min(w, node.width), Math.min(h, node.height)], [9, 9]);
     const [wide, high] = [this.smallest[0] * this.view.sx, this.smallest[1] * this.view.sy];
     const radius = Math.max(1.3, Math.min(6.5, this.view.sx * 0.13, this.view.sy * 0.26, Math.max(wide, high) * 0.13));
-    const groups = new Map();
-    let followed = null;
-    for (const dot of this.dots) {
-      dot.place = this.at(this.placeOf(dot, phase));
-      if (dot.key !== null && dot.key === this.followed) { followed = dot; continue; }
-      const colour = style(dot);
+    const groups = new Map(), many = moment.state.length > 4000 && this.size < 12;
+    this.dots = [];
+    let moving = null;
+    for (const [flit, point] of this.places(moment, phase, amid)) {
+      if (many && !flit.crosses) continue;
+      const dot = { flit, place: this.at(point) };
+      this.dots.push(dot);
+      if (phase < 1 && followed?.key === flit.key && moment.moves.some((move) => move.flit === flit)) moving = dot.place;
+      const colour = style(flit);
       if (!groups.has(colour)) groups.set(colour, []);
       groups.get(colour).push(dot);
     }
+    for (const worm of moment.worms?.cycle ?? []) this.paintHeld(worm, colours.dead);
+    if (followed?.worm) this.paintHeld(followed.worm, colours.follow);
     for (const [colour, dots] of groups) {
       c.beginPath();
       if (radius < 2) for (const { place: [x, y] } of dots) c.rect(x - radius, y - radius, 2 * radius, 2 * radius);
@@ -515,9 +533,36 @@ class Drawing {
       c.fill();
       if (radius > 1.6) { c.strokeStyle = colours.paper; c.lineWidth = radius > 2.4 ? 1.2 : 0.7; c.stroke(); }
     }
-    if (followed) this.ring(followed.place, radius);
-    else if (this.followed && this.followedNode !== null && this.followedNode !== undefined)
-      this.ring(this.at([this.nodes[this.followedNode].x, this.nodes[this.followedNode].y]), radius);
+    if (followed) this.paintFollowed(followed, moving, radius);
+  }
+
+  /** The channels that a worm holds. */
+  paintHeld({ holds }, colour) {
+    const { context: c } = this;
+    c.beginPath();
+    for (const channel of holds) this.trace(c, this.lines[this.lineOf[channel]]);
+    c.strokeStyle = colour;
+    c.lineWidth = 5;
+    c.globalAlpha = 0.55;
+    c.stroke();
+    c.globalAlpha = 1;
+  }
+
+  /** The body of the followed packet, and a ring around its head. */
+  paintFollowed(followed, moving, radius) {
+    const { context: c, colours } = this;
+    for (const { queue, slot } of followed.slots) {
+      const [x, y] = this.at(this.slotAt(queue, slot));
+      c.beginPath();
+      c.arc(x, y, Math.max(2.5, radius * 0.8), 0, 7);
+      c.fillStyle = colours.follow;
+      c.fill();
+      c.lineWidth = 1.2;
+      c.strokeStyle = colours.ink;
+      c.stroke();
+    }
+    const place = moving ?? (followed.at && this.at(this.placeOf(followed.at)));
+    if (place) this.ring(place, radius);
   }
 
   ring([x, y], radius) {
@@ -555,8 +600,7 @@ class Drawing {
   /** What is at a place of the canvas: a packet, a node or a line. */
   hit(x, y) {
     let best = null, least = 13;
-    for (const dot of this.dots) {
-      if (!dot.place) continue;
+    for (const dot of this.dots ?? []) {
       const far = Math.hypot(dot.place[0] - x, dot.place[1] - y);
       if (far < least) { least = far; best = { what: "packet", dot }; }
     }

@@ -166,6 +166,18 @@ class Machine {
     return words;
   }
 
+  /** Write all rows of a memory whose rows are single words. */
+  fillMemory(cell, name, rows) {
+    const [number, place] = this.places.get(cell), { memories } = this.engine.groups[number];
+    const memory = memories.findIndex((each) => each.name === name), about = memories[memory];
+    const { at } = this.tables.get(`memory_${number}_${memory}`);
+    if (about.words > 1) throw new Error(`Rows of ${cell}.${name} have several words`);
+    rows.forEach((value, row) => {
+      for (let byte = 0; byte < about.bytes; byte++)
+        this.bytes[at + (place * about.rows + row) * about.bytes + byte] = Math.floor(value / 256 ** byte) % 256;
+    });
+  }
+
   /** The sum of a memory over cells, row by row. */
   memorySum(cells, name) {
     let total = null;
@@ -243,6 +255,11 @@ class Machine {
   /** The words of the packets in a queue, from its head on. */
   items(number, place, queue) {
     const level = this.level(number, place, queue);
+    if (queue.keys) {
+      const used = bitsOf(this.signal(number, place, queue.level), 0, queue.level.width);
+      return queue.keys.map((key, row) => [key, row]).filter(([, row]) => Math.floor(used / 2 ** row) % 2).map(([key, row]) =>
+        joined([[this.row(number, place, queue.records, row), queue.width], [this.signal(number, place, key), key.width]]));
+    }
     if (queue.joined) {
       return queue.joined.slice(0, level).map((parts) => joined(parts.map((part) =>
         [this.signal(number, place, part), part.width])));

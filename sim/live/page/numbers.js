@@ -25,9 +25,9 @@ function fieldsOf(layout) {
   return found;
 }
 
-function decoded(layout, words) {
+function decoded(fields, words) {
   const found = {};
-  for (const [name, [at, width]] of Object.entries(fieldsOf(layout))) found[name] = bitsOf(words, at, width);
+  for (const [name, [at, width]] of Object.entries(fields)) found[name] = bitsOf(words, at, width);
   return found;
 }
 
@@ -97,4 +97,15 @@ function queueList(about, places) {
     for (const queue of about.kinds[number].queues) found.push([number, place, queue, cell]);
   }
   return found;
+}
+
+/** The layouts of links, by name of field. */
+function layoutsOf(about) { return about.fieldsOfLayouts ??= about.bench.layouts.map(fieldsOf); }
+
+/** What tells packets apart: source and birth, or the name of a request. */
+function keyOf(layout, words) {
+  const field = (name) => bitsOf(words, ...layout[name]);
+  if (layout["payload.birth"]) return field("payload.source") * 2 ** 32 + field("payload.birth");
+  if (!layout.identity) return `word ${[...words].join(" ")}`;
+  return layout.address ? `request ${field("identity")} for ${field("address")}` : `reply ${field("identity")}`;
 }

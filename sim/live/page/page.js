@@ -2,6 +2,7 @@
 // The page: runs the network in a worker, shows it, and turns what the user does into requests.
 
 const SPEEDS = [1, 2, 4, 8, 16, 30, 60, 180, 600, 2000, 6000, 20000, Infinity];
+const EMBEDDED = window.parent !== window;
 const ABOUT = JSON.parse(byId("about").textContent);
 
 /** A worker of its own with a machine: answers requests in order. */
@@ -50,7 +51,7 @@ class Page {
     ABOUT.engine.groups.forEach((group, number) =>
       group.cells.forEach((cell, place) => cell && this.places.set(cell, [number, place])));
     this.drawing = new Drawing(byId("canvas"), ABOUT, queueList(ABOUT, this.places));
-    this.layouts = ABOUT.bench.layouts.map(fieldsOf);
+    this.inspector = new Inspector(this);
     this.statistics = new Statistics(ABOUT);
     this.setting = {
       load: ABOUT.load, seed: ABOUT.seed, pattern: ABOUT.patterns[0].name,
@@ -58,8 +59,9 @@ class Page {
     };
     this.running = false;
     this.speed = 1;
-    this.phase = 0;
+    this.phase = 1;
     this.points = [];
+    this.replies = [];
     this.which = "latency";
     this.queue = Promise.resolve();
     this.connect();
@@ -95,9 +97,10 @@ class Page {
   async restart() {
     this.statistics.clear();
     this.followNothing();
+    this.worms = null;
     this.take(await this.ask("restart", this.setting));
-    await this.histogram();
-    this.phase = 0;
+    await this.refresh();
+    this.phase = 1;
   }
 
   async advance(cycles) {
@@ -111,27 +114,26 @@ class Page {
     const histogram = !this.askedAt || now - this.askedAt > 400;
     if (histogram) this.askedAt = now;
     const node = this.drawing.selected?.what === "node" ? this.drawing.nodes[this.drawing.selected.index] : null;
-    return { packets: true, histogram, look: node ? this.cellOf(node) : null };
+    const contents = Boolean(this.followed) || ABOUT.bench.entries.length > 0 && (histogram || !this.running);
+    return { histogram, contents, look: node ? this.cellOf(node) : null };
   }
 
   cellOf(node) { return node.cells[0]; }
 
-  /** The counters and the histogram now, without a cycle. */
-  async histogram() {
+  /** All that is known of the moment, without a cycle. */
+  async refresh() {
     this.askedAt = 0;
     this.take(await this.ask("advance", { cycles: 0, ...this.wanted() }));
   }
 
   take(frame) {
-    const before = this.frame;
-    this.frame = frame;
-    this.drawing.observe(frame, before);
-    const single = before && frame.cycle === before.cycle + 1;
-    if (!before || frame.cycle !== before.cycle) this.singleStep = single;
-    this.drawing.follow(frame, (channel, words) => this.keyOf(channel, words), { single: single || frame.cycle === before?.cycle });
-    this.statistics.add(frame);
-    this.noteHeaders(frame, before);
-    this.followPacket();
+    const before = this.moment;
+    const moment = this.moment = new Moment(this.drawing, frame, frame.cycle >= (before?.cycle ?? 0) ? before : null);
+    if (frame.headers && ABOUT.bench.paths) this.worms = new Worms(ABOUT, this.drawing, moment);
+    moment.worms = this.worms;
+    this.followed?.see(moment);
+    this.noteReplies(moment);
+    this.statistics.add(moment);
     if (frame.event) {
       this.running = false;
       this.say(`An assertion failed in cell ${frame.event.cell} at cycle ${frame.cycle}.`);
@@ -140,49 +142,15 @@ class Page {
     this.dirty = true;
   }
 
-  /** What tells packets apart. */
-  keyOf(channel, words) {
-    const layout = this.layouts[ABOUT.bench.channels.layout[channel]];
-    const field = (name) => bitsOf(words, ...layout[name]);
-    if (layout["payload.birth"]) return field("payload.source") * 2 ** 32 + field("payload.birth");
-    if (!layout.identity) return `word ${[...words].join(" ")}`;
-    return layout.address ? `request ${field("identity")} for ${field("address")}` : `reply ${field("identity")}`;
-  }
-
-  /** Only the first flit of a packet has its tag: remember it as the packet enters the network. */
-  noteHeaders(frame, before) {
-    if (!this.flits) return;
-    if (!before || frame.cycle === 0 || frame.cycle !== before.cycle + 1 && frame.cycle !== before.cycle) {
-      this.headers = new Map();
-      this.starts = new Map(); // by channel: whether the next flit is a header; unknown after a jump
-      this.fresh = frame.cycle === 0;
-    }
-    if (before && frame.cycle === before.cycle && frame.cycle > 0) return;
-    for (const { channel, line, key } of this.drawing.dots) {
-      if (line.source[0] !== "terminal" || key === null) continue;
-      const packet = this.packetAt(channel);
-      if (this.starts.get(channel) ?? this.fresh) this.headers.set(key, packet.tag);
-      if (frame.state[channel] === 3) this.starts.set(channel, packet.last === 1);
-      else if (this.starts.get(channel) ?? this.fresh) this.starts.set(channel, true);
-    }
-    if (this.headers.size > 20000) this.headers.clear();
-  }
-
-  get flits() { return ABOUT.bench.layouts.some((layout) => layout.some(([name]) => name === "last")); }
-
-  /** A packet on a link, as it is known: the tag of one of several flits is that of its header. */
-  knownAt(channel, key) {
-    const packet = this.packetAt(channel);
-    if (!this.flits) return packet;
-    if (this.headers?.has(key)) packet.tag = this.headers.get(key);
-    else delete packet.tag;
-    return packet;
-  }
-
-  packetAt(channel) {
-    const { frame } = this;
-    const words = frame.payload.subarray(channel * frame.width, (channel + 1) * frame.width);
-    return decoded(ABOUT.bench.layouts[ABOUT.bench.channels.layout[channel]], words);
+  /** The values that have reached processors in the last cycles, if each of these was seen. */
+  noteReplies(moment) {
+    if (!ABOUT.memory || moment.cycle === this.noted) return;
+    this.noted = moment.cycle;
+    if (!moment.previous) this.replies = [];
+    const found = moment.arrived.filter((flit) => flit.line.target[0] === "terminal" && flit.field("value") !== undefined);
+    for (const flit of found)
+      this.replies.unshift({ cycle: moment.previous.cycle, to: this.drawing.terminals[flit.line.target[1]].number, value: flit.field("value") });
+    this.replies.length = Math.min(this.replies.length, 24);
   }
 
   // Time
@@ -193,26 +161,29 @@ class Page {
     const passed = Math.min(0.25, (time - (this.last ?? time)) / 1000);
     this.last = time;
     const speed = this.followed ? Math.min(this.speed, 30) : this.speed;
-    if (this.moving) this.moveOn(passed, speed);
-    else if (this.running && !this.asking) {
-      if (speed <= 60) {
-        this.phase += passed * speed;
+    const slow = speed <= 60;
+    if (!this.running || slow) {
+      this.phase += passed * (this.running ? speed : Math.max(2.5, Math.min(speed, 12)));
+      if (this.phase >= 1 || this.still || !this.moment.previous) this.settle();
+    }
+    if (this.running && !this.asking) {
+      if (slow) {
         // Where the page can't keep up, several cycles are one frame.
         const due = speed < 30 || this.followed ? 1 : Math.max(1, Math.floor(this.phase));
         if (this.phase >= 1) this.go({ cycles: due }, Math.min(0.9, this.phase - due));
       } else {
-        this.phase = 0.5;
         this.owed = Math.min((this.owed ?? 0) + passed * speed, speed / 4);
-        if (speed === Infinity) this.go({ budget: 12 }, 0.5);
-        else if (this.owed >= 1) { const cycles = Math.floor(this.owed); this.owed -= cycles; this.go({ cycles, budget: 0 }, 0.5); }
+        if (speed === Infinity) this.go({ budget: 12 }, 1);
+        else if (this.owed >= 1) { const cycles = Math.floor(this.owed); this.owed -= cycles; this.go({ cycles, budget: 0 }, 1); }
       }
     }
-    this.drawing.paint(this.frame, this.still ? 0.5 : Math.min(this.phase, 1), (dot) => this.colourOf(dot));
-    if (this.dirty && time - (this.shownAt ?? 0) > 100) { this.shownAt = time; this.dirty = false; this.show(); }
-    if (this.running && time - (this.spokenAt ?? 0) > 5000) { this.spokenAt = time; this.say(this.statistics.spoken(this.frame.cycle)); }
+    const shown = this.still ? 1 : Math.min(this.phase, 1);
+    this.drawing.paint(this.moment, shown, (flit) => this.colourOf(flit), this.followed, this.running && !slow);
+    if (this.dirty && shown === 1 && time - (this.shownAt ?? 0) > 100) { this.shownAt = time; this.show(); }
+    if (this.running && time - (this.spokenAt ?? 0) > 5000) { this.spokenAt = time; this.say(this.statistics.spoken(this.moment.cycle)); }
   }
 
-  get still() { return this.running && this.speed <= 60 && matchMedia("(prefers-reduced-motion: reduce)").matches; }
+  get still() { return matchMedia("(prefers-reduced-motion: reduce)").matches; }
 
   async go(how, phase) {
     this.asking = true;
@@ -222,21 +193,24 @@ class Page {
     } finally { this.asking = false; }
   }
 
-  /** One cycle of a step: the packets move, and then the next cycle is shown. */
-  moveOn(passed, speed) {
-    this.phase += passed * Math.max(2.5, Math.min(speed, 12));
-    if (this.phase < 1 || this.asking) return;
-    const done = this.moving;
-    this.moving = null;
-    this.go({ cycles: 1 }, 0).then(done);
+  /** The moment is on the screen: say what it is, to those who wait for it too. */
+  settle() {
+    this.arrive?.();
+    this.arrive = null;
+    if (!this.running) this.phase = 1;
   }
 
+  /** One cycle: the packets move to where they are after it. A press amid the way ends the one before. */
   step() {
     this.pause();
-    if (this.moving) return this.stepping;
-    this.stepping = new Promise((done) => { this.moving = done; }).then(() => {
+    this.settle();
+    this.stepping = this.go({ cycles: 1 }, 0).then(() => {
+      this.settle();
+      this.phase = 0;
+      return new Promise((done) => { this.arrive = done; });
+    }).then(() => {
       this.show();
-      this.say(this.statistics.spoken(this.frame.cycle));
+      this.say(this.statistics.spoken(this.moment.cycle));
     });
     return this.stepping;
   }
@@ -247,8 +221,8 @@ class Page {
   }
 
   pause() {
+    if (this.running) this.phase = 1;
     this.running = false;
-    if (this.speed > 60) this.phase = 0;
     this.showRun();
   }
 
@@ -269,9 +243,9 @@ class Page {
     this.showSetting();
     if (restart) return this.restart();
     await this.ask("apply", this.setting);
-    await this.histogram();
+    await this.refresh();
     this.statistics.restart();
-    await this.histogram();
+    await this.refresh();
   }
 
   /** Links that can be broken: most can. */
@@ -282,7 +256,7 @@ class Page {
     this.drawing.setDead(channels, dead);
     this.take(await this.ask("break", [...channels], dead));
     this.showBroken();
-    this.inspect();
+    this.inspector.show();
   }
 
   breakLine(index, dead = true) { return this.breakChannels(this.drawing.lines[index].channels, dead); }
@@ -300,84 +274,61 @@ class Page {
     this.drawing.selected = selected;
     if (selected) this.followNothing();
     this.look = null;
-    this.inspect();
-    if (selected?.what === "node") this.histogram().then(() => this.inspect());
+    this.inspector.show();
+    if (selected?.what === "node") this.refresh().then(() => this.inspector.show());
   }
 
-  /** Follow the packet that is on a link now. */
-  follow(channel) {
-    const words = this.frame.payload.subarray(channel * this.frame.width, (channel + 1) * this.frame.width);
-    const packet = this.knownAt(channel, this.keyOf(channel, words));
+  /** Follow the packet of a flit that is offered on a link now. */
+  async follow(flit) {
+    if (ABOUT.bench.paths) {
+      await this.refresh();
+      const worm = this.worms.byKey.get(flit.key);
+      if (worm) return this.followWorm(worm);
+    }
     this.drawing.selected = null;
-    this.followed = { key: this.keyOf(channel, words), packet, channel, way: [], node: null, hop: ABOUT.bench.channels.hop[channel] };
-    this.followed.to = destinationOf(ABOUT, packet, this.followed.hop);
-    this.drawing.followed = this.followed.key;
-    this.drawing.follow(this.frame, (each, own) => this.keyOf(each, own), { single: true });
-    this.followPacket();
-    this.inspect();
+    this.followed = new Followed(ABOUT, this.drawing, this.moment, flit);
+    await this.refresh();
+    this.show();
+  }
+
+  async followWorm(worm) {
+    this.drawing.selected = null;
+    this.followed = Followed.of(ABOUT, this.drawing, this.moment, worm);
+    await this.refresh();
     this.show();
   }
 
   /** Follow a packet that enters the network. */
   followAny() {
-    const dots = this.drawing.dots;
-    const entering = dots.filter((dot) => dot.line.source[0] === "terminal");
-    const dot = entering.find((each) => this.headers?.has(each.key)) ?? entering[0] ?? dots[0];
-    if (dot) this.follow(dot.channel);
-    else this.say("No packet is on a link in this cycle.");
+    const { flits } = this.moment;
+    const flit = flits.find(({ line, key }) => line.source[0] === "terminal" && key !== this.followed?.key) ?? flits[0];
+    if (flit) return this.follow(flit);
+    this.say("No packet is on a link in this cycle.");
+    return Promise.resolve();
   }
 
   followNothing() {
     this.followed = null;
-    this.drawing.followed = null;
-    this.drawing.followedNode = null;
-    this.inspect();
-  }
-
-  followPacket() {
-    const { followed, frame } = this;
-    if (!followed || followed.done) return;
-    const found = this.drawing.dots.filter((dot) => dot.key === followed.key)
-      .filter(({ line }) => typeof followed.key === "number" || line.index === followed.way.at(-1)?.line
-        || (followed.node === null ? line.index === this.drawing.lineOf[followed.channel]
-          : line.source[0] === "node" && line.source[1] === followed.node));
-    const dot = found.find((each) => each.crosses) ?? found[0];
-    const lastWay = followed.way.at(-1);
-    if (!dot) return;
-    const { line } = dot;
-    if (lastWay?.line !== line.index) followed.way.push({ line: line.index, since: frame.cycle, crossed: null });
-    const way = followed.way.at(-1);
-    followed.packet = this.knownAt(dot.channel, followed.key);
-    followed.hop = ABOUT.bench.channels.hop[dot.channel];
-    followed.to ??= destinationOf(ABOUT, followed.packet, followed.hop);
-    if (dot.crosses) {
-      way.crossed ??= frame.cycle;
-      if (line.target[0] === "node") {
-        followed.node = this.drawing.followedNode = line.target[1];
-      } else if (!this.flits || this.packetAt(dot.channel).last) {
-        followed.done = frame.cycle;
-        this.drawing.followedNode = null;
-      }
-    }
-    this.dirty = true;
+    this.inspector.show();
   }
 
   /** Colours tell how long a packet has been on its way, or that it goes to the hot spot. */
-  colourOf(dot) {
+  colourOf(flit) {
     const { colours, ages } = this.drawing;
-    const layout = this.layouts[ABOUT.bench.channels.layout[dot.channel]];
-    const { frame } = this;
-    const words = frame.payload.subarray(dot.channel * frame.width, (dot.channel + 1) * frame.width);
-    if (this.setting.pattern === "hotspot" && this.setting.share > 0) {
-      const packet = this.knownAt(dot.channel, dot.key);
-      if (destinationOf(ABOUT, packet, ABOUT.bench.channels.hop[dot.channel]) === this.setting.target) return colours.hot;
-    }
-    const birth = layout["payload.birth"];
-    if (!birth) return layout.address ? colours.packet : colours.queue;
+    if (this.setting.pattern === "hotspot" && this.setting.share > 0 && this.goesTo(flit) === this.setting.target) return colours.hot;
+    const birth = flit.layout["payload.birth"];
+    if (!birth) return flit.layout.address ? colours.packet : colours.queue;
     const size = 2 ** birth[1];
-    const age = (frame.cycle - bitsOf(words, ...birth) + size) % size;
+    const age = (this.moment.cycle - flit.field("payload.birth") + size) % size;
     const usual = Math.max(4, this.usual ??= this.zeroLoad());
     return ages[Math.max(0, Math.min(3, Math.floor(Math.log2(Math.max(age, 1) / usual) + 1)))];
+  }
+
+  /** The terminal that a flit goes to, if it tells. */
+  goesTo(flit) {
+    if (ABOUT.bench.entries.length) return this.worms?.byKey.get(flit.key)?.to ?? null;
+    if (ABOUT.memory) return flit.field("address") === 0 ? this.drawing.moduleOf(flit) : null;
+    return destinationOf(ABOUT, flit.fields, ABOUT.bench.channels.hop[flit.channel]);
   }
 
   /** The most boxes on a path, as far as they are counted. */
@@ -386,13 +337,21 @@ class Page {
   // What is shown
 
   show() {
-    const { frame, drawing } = this;
-    byId("cycle").textContent = frame.cycle;
+    this.dirty = false;
+    const { moment, drawing } = this;
+    byId("cycle").textContent = moment.cycle;
     this.statistics.show();
     const theory = this.theoryAt();
     paintHistogram(byId("histogram"), this.statistics, theory, drawing.colours);
     this.showCurve();
-    this.inspect();
+    this.inspector.show();
+    byId("replies").hidden = !this.replies.length;
+    byId("reply-list").replaceChildren(...this.replies.map(({ cycle, to, value }) =>
+      element("li", {}, `cycle ${cycle}: processor ${to} got ${value}`)));
+    byId("strip").replaceChildren(...this.inspector.stripParts());
+    const cycle = this.worms?.cycle ?? [];
+    byId("deadlock").hidden = !cycle.length;
+    byId("deadlock").replaceChildren(...cycle.length ? this.inspector.deadlockParts(cycle) : []);
   }
 
   get uniform() { return this.setting.pattern === "uniform" && !drawingDead(this.drawing); }
@@ -451,7 +410,7 @@ class Page {
     if (!colours) return;
     const entries = ABOUT.memory ? [[colours.packet, "request"], [colours.queue, "reply"]]
       : [[colours.packet, "packet"], [colours.aged, "has waited"], [colours.old, "has waited long"]];
-    if (this.setting.pattern === "hotspot" && !ABOUT.memory) entries.push([colours.hot, "packet to the hot spot"]);
+    if (this.setting.pattern === "hotspot") entries.push([colours.hot, ABOUT.memory ? "request for the hot word" : "packet to the hot spot"]);
     const bars = [[colours.use, "link in use"], [colours.wait, "link blocked"]];
     byId("legend").replaceChildren(
       ...entries.map(([colour, text]) => element("li", {}, element("i", { class: "dot", style: `background:${colour}` }), text)),
@@ -466,142 +425,6 @@ class Page {
   }
 
   say(text) { byId("status").textContent = text; }
-
-  // The inside of what is selected
-
-  inspect() {
-    const card = byId("inspector"), { selected } = this.drawing;
-    const key = this.followed ? "follow" : selected ? `${selected.what} ${selected.index}` : "";
-    if (!key) { card.hidden = true; card.replaceChildren(); this.inspected = ""; return; }
-    const focus = card.contains(document.activeElement) ? document.activeElement.id : null;
-    card.hidden = false;
-    const close = element("button", { type: "button", class: "close", id: "inspect-close", "aria-label": "Close",
-      onclick: () => { this.followNothing(); this.select(null); byId("canvas").focus(); } }, "✕");
-    const parts = this.followed ? this.followParts() : selected.what === "node" ? this.nodeParts(selected.index) : this.lineParts(selected.index);
-    card.replaceChildren(close, ...parts);
-    if (focus) byId(focus)?.focus();
-    if (this.inspected !== key) { card.parentElement.scrollTop = 0; this.inspected = key; }
-  }
-
-  endName([what, index]) {
-    return what === "node" ? this.drawing.nodes[index].name : `${this.drawing.terminals[index].kind} ${this.drawing.terminals[index].number}`;
-  }
-
-  followParts() {
-    const { followed, frame } = this, { packet } = followed;
-    const from = packet["payload.source"] === undefined ? undefined : ABOUT.bench.source_addresses.indexOf(packet["payload.source"]);
-    const to = followed.to;
-    const title = from !== undefined ? to !== null && to !== undefined ? `Packet ${from} → ${to}` : `Packet from ${from}`
-      : typeof followed.key === "number" ? "Packet" : followed.key[0].toUpperCase() + followed.key.slice(1);
-    const parts = [element("h2", { id: "follow-title" }, title)];
-    const birth = packet["payload.birth"];
-    if (birth !== undefined) {
-      const age = followed.done !== undefined ? followed.done - birth : frame.cycle - birth;
-      parts.push(element("p", { class: "soft small", id: "follow-age" }, followed.done !== undefined
-        ? `Born in cycle ${birth}, delivered in cycle ${followed.done}: a latency of ${age} cycles.`
-        : `Born in cycle ${birth}, ${age} cycles ago.`));
-    }
-    if (ABOUT.tags && packet.tag !== undefined) {
-      parts.push(element("h3", {}, ABOUT.tags.rotates ? `Routing tag (${ABOUT.tags.routing}): a digit for each stage` : "Routing tag: the destination, digit by digit"));
-      parts.push(tagElement(ABOUT, packet.tag, followed.hop));
-    }
-    if ("operand" in packet) parts.push(element("p", { class: "small" }, `operation ${packet.operation} on row ${packet.address}${packet.operand < 2 ** 53 ? `, operand ${packet.operand}` : ""}`));
-    if ("value" in packet) parts.push(element("p", { class: "small" }, `value ${packet.value}`));
-    const list = element("ol", { class: "way", id: "way" }, ...followed.way.map((step) => {
-      const line = this.drawing.lines[step.line];
-      const waited = (step.crossed ?? frame.cycle) - step.since;
-      const text = step.crossed === null ? `waits at ${this.endName(line.source)}, ${waited} cycles`
-        : `cycle ${step.crossed}: ${this.endName(line.source)} → ${this.endName(line.target)}${waited ? `, after ${waited} cycles of waiting` : ""}`;
-      return element("li", {}, text);
-    }));
-    parts.push(element("h3", {}, "Way"), list);
-    parts.push(element("div", { class: "row" }, element("button", { type: "button", id: "follow-other",
-      onclick: () => this.followAny() }, "Follow another")));
-    setTimeout(() => { list.scrollTop = list.scrollHeight; });
-    return parts;
-  }
-
-  /** Which inputs of a node are connected with which outputs in this cycle. */
-  connections(index) {
-    const found = [];
-    for (const dot of this.drawing.dots)
-      if (dot.crosses && dot.line.source[0] === "node" && dot.line.source[1] === index && dot.entry !== undefined)
-        found.push([ABOUT.bench.channels, dot.entry, dot.channel]);
-    return found.map(([, entry, exit]) => [this.portNumber(index, entry, "in"), this.portNumber(index, exit, "out")]);
-  }
-
-  portNumber(index, channel, side) {
-    if (side === "out") return Number(ABOUT.bench.channels.port[channel].split(".").find((part) => /^\d+$/.test(part)) ?? 0);
-    const lines = this.drawing.linesOf(this.drawing.nodes[index]).filter((line) => line.target[0] === "node" && line.target[1] === index);
-    return lines.findIndex((line) => line.channels.includes(channel));
-  }
-
-  nodeParts(index) {
-    const node = this.drawing.nodes[index], { look } = this;
-    const parts = [element("h2", {}, node.name)];
-    const kind = ABOUT.kinds[this.places.get(this.cellOf(node))[0]];
-    parts.push(element("p", { class: "soft small" }, kind.about));
-    const dead = this.drawing.isDeadNode(node);
-    if (look && look.cell === this.cellOf(node)) {
-      const names = ["straight", "lower broadcast", "upper broadcast", "exchange"];
-      const pairs = this.connections(index);
-      const single = this.singleStep;
-      if (single && node.ports && ABOUT.kinds[this.places.get(look.cell)[0]].queues.length)
-        parts.push(element("p", { id: "box-state" }, pairs.length
-          ? `${stateOf(pairs)}: ${pairs.map(([i, o]) => `${i} → ${o}`).join(", ")}` : "nothing passes in this cycle"));
-      if (look.states.length && (pairs.length || !single))
-        parts.push(element("p", { class: "soft small" }, `its control inputs say ${look.states.map((state) =>
-          `${names[state.value]}${look.states.length > 1 ? ` (${state.name.replaceAll("_", " ")})` : ""}`).join(", ")}`));
-      if (look.queues.length) parts.push(element("h3", {}, "Queues"));
-      for (const queue of look.queues) {
-        const about = kind.queues.find((each) => each.name === queue.name);
-        parts.push(element("div", { class: "queue" }, element("span", {}, queue.name.replaceAll("_", " ") || "queue"),
-          element("span", { class: "soft", "data-level": queue.name }, `${queue.level} of ${about.depth}`)));
-        if (about.depth <= 24 && about.fields) parts.push(this.slotsElement(about, queue));
-      }
-      if (look.arbiters.length) parts.push(element("h3", {}, "Arbiters: who asks, who is granted"));
-      for (const arbiter of look.arbiters) {
-        const shown = Array.from({ length: arbiter.count }, (_, n) =>
-          Math.floor(arbiter.granted / 2 ** n) % 2 ? "●" : Math.floor(arbiter.request / 2 ** n) % 2 ? "○" : "·").join(" ");
-        parts.push(element("div", { class: "queue" }, element("span", {}, arbiter.name.replaceAll("_", " ")), element("span", { class: "bits" }, shown)));
-      }
-      for (const memory of look.memories) {
-        parts.push(element("h3", {}, "First words"), element("p", { class: "bits" }, memory.rows.join("  ")));
-      }
-    }
-    if (this.gated(this.drawing.linesOf(node).flatMap((line) => line.channels)).length)
-      parts.push(element("div", { class: "row" }, element("button", { type: "button", id: "break",
-        onclick: () => this.breakNode(index, !dead) }, dead ? "Mend" : "Break it")));
-    return parts;
-  }
-
-  slotsElement(about, queue) {
-    const slots = element("div", { class: "slots" });
-    const names = fieldsOf(about.fields);
-    for (let n = 0; n < about.depth; n++) {
-      const words = queue.items[n];
-      if (!words) { slots.append(element("span", {}, "·")); continue; }
-      const source = names["payload.source"] ?? names["source"], address = names.address;
-      const text = source ? `from ${ABOUT.bench.source_addresses.indexOf(bitsOf(words, ...source))}` : address ? `word ${bitsOf(words, ...address)}` : "•";
-      const told = about.fields.map(([name, at, width]) => `${name} ${bitsOf(words, at, width)}`).join(", ");
-      slots.append(element("button", { type: "button", title: told }, text));
-    }
-    return slots;
-  }
-
-  lineParts(index) {
-    const line = this.drawing.lines[index], dead = this.drawing.isDead(line), { frame } = this;
-    const sum = (counts) => line.channels.reduce((total, channel) => total + counts[channel], 0);
-    const parts = [element("h2", {}, `${this.endName(line.source)} → ${this.endName(line.target)}`)];
-    if (line.link) parts.push(element("p", { class: "soft small" }, line.link));
-    if (line.channels.length) {
-      parts.push(element("p", { class: "small", id: "line-counts" },
-        `${sum(frame.crossed)} crossings in ${frame.cycle} cycles; ${sum(frame.refused)} refusals.`));
-      if (this.gated(line.channels).length) parts.push(element("div", { class: "row" }, element("button", { type: "button", id: "break",
-        onclick: () => this.breakLine(index, !dead) }, dead ? "Mend" : "Break it")));
-    }
-    return parts;
-  }
 
   // Measuring
 
@@ -618,10 +441,10 @@ class Page {
       for (const load of loads) {
         const result = await laboratory.ask("measure", { setting: { ...setting, load }, warmup, cycles, dead });
         found.push(result);
-        this.points.push({ load, latency: result.latency, throughput: result.throughput, high: percentile(result.histogram, 0.99), complete: result.complete });
+        this.points.push({ load, latency: result.latency, throughput: result.throughput, high: percentile(result.histogram, 0.99), untimed: result.untimed, saturated: result.saturated });
         this.showMeasured(setting, warmup, cycles);
         const [first] = found;
-        if (loads.length > 1 && result.latency > 12 * first.latency && !result.complete) break;
+        if (loads.length > 1 && result.latency > 12 * first.latency && result.saturated) break;
       }
     } catch (error) {
       if (this.laboratory === laboratory) this.fail(error);
@@ -641,10 +464,13 @@ class Page {
 
   showMeasured(setting, warmup, cycles) {
     byId("measured-rows").replaceChildren(...this.points.map((point) => element("tr", {},
-      ...[point.load.toFixed(2), round(point.throughput, 4), `${round(point.latency, 2)}${point.complete ? "" : " +"}`, point.high ?? "–"]
+      ...[point.load.toFixed(2), round(point.throughput, 4), round(point.latency, 2), point.high ?? "–", point.untimed ?? "–"]
         .map((text) => element("td", {}, String(text))))));
+    const left = this.points.filter(({ untimed }) => untimed);
+    byId("untimed").hidden = !left.length;
     const pattern = setting.pattern === "hotspot" ? `hotspot:${setting.share}:${setting.target}` : setting.pattern;
-    byId("command").textContent = `multicube sim ${ABOUT.words} --traffic ${pattern} --load ${this.points.at(-1).load} --seed ${setting.seed} --warmup ${warmup} --cycles ${cycles}`;
+    const command = `multicube sim ${ABOUT.words} --traffic ${pattern} --load ${this.points.at(-1).load} --seed ${setting.seed} --warmup ${warmup} --cycles ${cycles}`;
+    byId("command").replaceChildren(...unbroken(command));
     this.dirty = true;
   }
 
@@ -655,7 +481,15 @@ class Page {
     byId("lesson").value = lesson ? name : "";
     byId("lesson-card").hidden = !lesson;
     this.lesson = lesson ? { ...lesson, at: 0 } : null;
-    if (lesson) { await this.mendAll(); await this.showLesson(0); }
+    if (lesson) { await this.mendAll(); this.showNext(lesson.next ?? []); await this.showLesson(0); }
+  }
+
+  /** Other lessons: those of this network are in this page, the others in the pages that `multicube
+      view --lesson NAME` writes beside it. */
+  showNext(names) {
+    byId("lesson-next-ones").replaceChildren(...names.length ? ["See also: "] : [], ...names.flatMap((name, n) => [n ? ", " : "",
+      element("a", { href: `${name}.html`, title: `multicube view --lesson ${name}`,
+        onclick: (event) => { if (name in ABOUT.lessons) { event.preventDefault(); this.openLesson(name); } } }, ABOUT.titles[name])]));
   }
 
   async mendAll() { if (this.drawing.dead.size) await this.mend(); }
@@ -666,7 +500,7 @@ class Page {
     const step = lesson.steps[lesson.at];
     byId("lesson-title").textContent = lesson.title;
     byId("lesson-text").replaceChildren(...step.text.map((text) => element("p", {},
-      ...text.split("`").map((part, n) => n % 2 ? element("kbd", {}, part) : part))));
+      ...text.split("`").map((part, n) => n % 2 ? element("kbd", {}, ...unbroken(part)) : part))));
     byId("lesson-place").textContent = `${lesson.at + 1} of ${lesson.steps.length}`;
     byId("lesson-back").disabled = lesson.at === 0;
     byId("lesson-next").disabled = lesson.at === lesson.steps.length - 1;
@@ -681,6 +515,7 @@ class Page {
       this.showSetting();
       await this.restart();
     } else if (step.setting) await this.change(step.setting);
+    if (step.tables) await this.ask("write", step.tables);
     if (step.mend) await this.mendAll();
     for (const name of step.break ?? []) {
       const node = this.drawing.nodes.findIndex((each) => each.name === name);
@@ -690,18 +525,43 @@ class Page {
     }
     if (step.speed !== undefined) this.setSpeed(step.speed);
     if (step.cycles) await this.advance(step.cycles);
-    if (step.follow) { for (let n = 0; n < 60 && !this.drawing.dots.some((dot) => dot.line.source[0] === "terminal"); n++) await this.advance(1); this.followAny(); }
+    const entering = () => this.moment.flits.some(({ line }) => line.source[0] === "terminal");
+    if (step.follow) { for (let n = 0; n < 60 && !entering(); n++) await this.advance(1); await this.followAny(); }
     if (step.select) this.select({ what: "node", index: this.drawing.nodes.findIndex((node) => node.name === step.select) });
-    this.phase = 0;
+    this.phase = 1;
     this.show();
     if (step.run) this.run();
   }
 
   // Controls
 
+  /** The theme that the address asks for, or that of the page around this one, or the system's. */
   storedTheme() {
     const found = /theme=(dark|light)/.exec(location.hash);
-    return found ? found[1] : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    return found?.[1] ?? this.themeAround() ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  }
+
+  /** Whether the page around this one is dark, if it lets itself be seen. */
+  themeAround() {
+    if (!EMBEDDED) return null;
+    try {
+      const { document: around } = window.parent;
+      for (const each of [around.body, around.documentElement]) {
+        const [red, green, blue, alpha = 1] = window.parent.getComputedStyle(each).backgroundColor.match(/[\d.]+/g).map(Number);
+        if (alpha > 0) return 0.3 * red + 0.59 * green + 0.11 * blue < 128 ? "dark" : "light";
+      }
+    } catch { /* it has another origin */ }
+    return null;
+  }
+
+  followTheme() {
+    const renew = () => this.setTheme(this.storedTheme());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", renew);
+    if (!EMBEDDED) return;
+    try {
+      const { document: around } = window.parent, observer = new MutationObserver(renew);
+      for (const each of [around.body, around.documentElement]) observer.observe(each, { attributes: true });
+    } catch { /* it has another origin */ }
   }
 
   setTheme(theme) {
@@ -751,7 +611,7 @@ class Page {
     on("larger", "click", () => this.drawing.zoom(1.3, this.drawing.wide / 2, this.drawing.high / 2));
     on("smaller", "click", () => this.drawing.zoom(1 / 1.3, this.drawing.wide / 2, this.drawing.high / 2));
     on("whole", "click", () => this.drawing.fit());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.setTheme(this.storedTheme()));
+    this.followTheme();
     new ResizeObserver(() => { this.drawing.resize(); this.dirty = true; }).observe(byId("canvas"));
     this.connectCanvas(byId("canvas"));
     document.addEventListener("keydown", (event) => this.key(event));
@@ -786,7 +646,10 @@ class Page {
     };
     canvas.addEventListener("pointerup", lift);
     canvas.addEventListener("pointercancel", lift);
+    canvas.addEventListener("pointerleave", () => { if (EMBEDDED && !fingers.size) canvas.blur(); });
     canvas.addEventListener("wheel", (event) => {
+      // In a frame the wheel is that of the page around it, until the drawing has been clicked.
+      if (EMBEDDED && !event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return;
       event.preventDefault();
       const [x, y] = place(event);
       this.drawing.zoom(Math.exp(-event.deltaY * 0.0015), x, y);
@@ -795,7 +658,7 @@ class Page {
 
   click(x, y) {
     const found = this.drawing.hit(x, y);
-    if (found?.what === "packet") this.follow(found.dot.channel);
+    if (found?.what === "packet") this.follow(found.dot.flit);
     else this.select(found);
   }
 
@@ -832,15 +695,12 @@ class Page {
   }
 }
 
-function drawingDead(drawing) { return drawing.dead.size > 0; }
-
-/** The state of a box by what it connects, as Siegel et al. name it. */
-function stateOf(pairs) {
-  const inputs = new Set(pairs.map(([i]) => i)), outputs = new Set(pairs.map(([, o]) => o));
-  if (inputs.size < outputs.size) return pairs[0][0] === 0 ? "upper broadcast" : "lower broadcast";
-  if (pairs.every(([i, o]) => i === o)) return "straight";
-  return pairs.every(([i, o]) => i + o === 1) ? "exchange" : "connected";
+/** The words of a command, which may be broken between them, but not at their hyphens. */
+function unbroken(command) {
+  return command.split(" ").flatMap((word, n) => [n ? " " : "", element("span", { class: "word" }, word)]);
 }
+
+function drawingDead(drawing) { return drawing.dead.size > 0; }
 
 const multicube = new Page();
 window.multicube = multicube;

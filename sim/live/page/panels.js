@@ -36,8 +36,8 @@ class Statistics {
   }
 
   add(frame) {
+    if (frame.cycle < this.samples.at(-1)?.cycle) this.clear(); // it was restarted
     const last = this.samples.at(-1);
-    if (last && frame.cycle < last.cycle) this.clear();
     if (!last || frame.cycle > last.cycle) this.samples.push({ cycle: frame.cycle, ...frame.counters });
     const now = this.samples.at(-1);
     const window = Math.max(128, Math.min(400, 6 * (this.latency ?? 10)));

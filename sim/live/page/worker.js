@@ -9,6 +9,7 @@ class Runner {
     this.fast = this.queues.map(([number, place, queue]) => this.directly(number, place, queue));
     this.width = Math.max(1, ...this.machine.links.map((link) => link.count));
     this.dead = new Set();
+    this.sources = new Set(about.bench.sources);
   }
 
   /** Where the level of a queue is, if it is a register. */
@@ -52,6 +53,12 @@ class Runner {
     return this.frame({});
   }
 
+  /** New contents of memories, by cell and name. */
+  write(tables) {
+    for (const [cell, memories] of Object.entries(tables))
+      for (const [name, rows] of Object.entries(memories)) this.machine.fillMemory(cell, name, rows);
+  }
+
   inputs(values) {
     for (const [port, value] of Object.entries(values)) this.machine.set(port, value);
   }
@@ -73,17 +80,17 @@ class Runner {
   }
 
   /** What is seen in this cycle: handshakes, packets on links, levels of queues, counters. */
-  frame({ packets = true, histogram = false, look = null }) {
+  frame({ histogram = false, look = null, contents = false }) {
     const { machine } = this, { links, words, code, engine: { lanes } } = machine;
     code.settle_all();
     const now = code.wires() / 4;
     const state = new Uint8Array(links.length);
-    const payload = packets ? new Uint32Array(links.length * this.width) : null;
+    const payload = new Uint32Array(links.length * this.width);
     for (let n = 0; n < links.length; n++) {
       const link = links[n];
       const valid = words[now + link.valid] & 1;
       state[n] = valid | (words[now + machine.readyOf(link)] & 1) << 1;
-      if (valid && payload)
+      if (valid)
         for (let w = 0; w < link.count; w++) payload[n * this.width + w] = words[now + link.payload + lanes * w];
     }
     const levels = new Uint16Array(this.queues.length);
@@ -105,7 +112,36 @@ class Runner {
       counters: this.counters(),
       histogram: histogram ? machine.memorySum(this.about.bench.sinks, "total_histogram") : null,
       look: look ? this.look(look) : null,
+      contents: contents ? this.contents(levels) : null,
+      headers: contents && this.about.bench.entries.length ? this.headers() : null,
     };
+  }
+
+  /** What the queues of nodes hold: number of the queue, its layout, and the items from its head on. */
+  contents(levels) {
+    const found = [];
+    this.queues.forEach(([number, place, queue, cell], n) => {
+      if (!levels[n] || !queue.fields || queue.keys || this.sources.has(cell)) return;
+      queue.layout ??= fieldsOf(queue.fields);
+      found.push([n, queue.layout, this.machine.items(number, place, queue)]);
+    });
+    return found;
+  }
+
+  /** Of the packets that have entered last, by key: the tag of the header, and how many flits of it
+      have entered. */
+  headers() {
+    const { machine: { tables, words, engine }, about } = this, found = new Map();
+    const each = 1 + engine.header_words, at = tables.get("headers").at / 4, begun = tables.get("begun").at / 4;
+    about.bench.entries.forEach((channel, n) => {
+      const layout = layoutsOf(about)[about.bench.channels.layout[channel]];
+      for (let kept = Math.max(0, words[begun + n] - engine.kept); kept < words[begun + n]; kept++) {
+        const first = at + (n * engine.kept + kept % engine.kept) * each;
+        const own = words.slice(first + 1, first + each);
+        found.set(keyOf(layout, own), { tag: bitsOf(own, ...layout.tag), sent: words[first], packet: decoded(layout, own) });
+      }
+    });
+    return found;
   }
 
   counters() {
@@ -114,6 +150,7 @@ class Runner {
     for (const port of ["generated", "rejected", "injected", "entered"]) found[port] = this.sum(sources, port);
     for (const port of ["delivered", "measured", "timed", "latency_sum", "total_sum", "misrouted", "damaged"])
       found[port] = this.sum(sinks, port);
+    found.delivered += this.late(sinks, "delivered");
     found.total_max = this.machine.most(sinks, "total_max");
     for (const [name, cells] of Object.entries(meters)) {
       found[`meter ${name}`] = this.sum(cells, "total");
@@ -147,6 +184,17 @@ class Runner {
     return total;
   }
 
+  /** What counters that are one cycle behind will add. */
+  late(cells, port) {
+    const { machine, about } = this;
+    this.behind ??= cells.flatMap((cell) => {
+      const [number, place] = machine.places.get(cell), register = about.kinds[number].late[port];
+      const rows = machine.engine.groups[number].registers.length;
+      return register === undefined ? [] : [machine.tables.get(`state_${number}`).at / 4 + machine.laneOf(place, rows, register)];
+    });
+    return this.behind.reduce((sum, at) => sum + (machine.words[at] & 1), 0);
+  }
+
   /** The inside of a cell: its queues, arbiters and box states. */
   look(cell) {
     const [number, place] = this.machine.places.get(cell);
@@ -177,34 +225,10 @@ class Runner {
   }
 
   /** A run as `multicube sim` makes it: warm-up, window, and the packets born in it. */
-  async measure({ setting, warmup, cycles, dead = [] }) {
+  measure({ setting, warmup, cycles, dead = [] }) {
     this.dead = new Set(dead.map((channel) => this.about.bench.channels.gate[channel]));
     this.restart(setting, { send: 1, measure: 0 });
-    const { machine } = this, { sources, sinks } = this.about.bench;
-    const accepted = () => this.sum(sources, "generated") - this.sum(sources, "rejected");
-    const go = async (count) => {
-      for (let left = count; left > 0; left -= 500) {
-        if (!machine.advance(Math.min(left, 500))) throw new Error("An assertion failed");
-        await null;
-      }
-    };
-    await go(warmup);
-    const before = accepted(), offered = this.sum(sources, "generated");
-    machine.set("measure", 1);
-    await go(cycles);
-    machine.set("measure", 0);
-    const born = accepted() - before, generated = this.sum(sources, "generated") - offered;
-    const step = Math.max(25, Math.round(cycles / 50));
-    for (let left = cycles; left > 0 && this.sum(sinks, "timed") < born; left -= step) await go(step);
-    const counters = this.counters();
-    return {
-      load: setting.load, born, generated, counters,
-      throughput: counters.measured / (cycles * sinks.length),
-      offered: generated / (cycles * sources.length),
-      latency: counters.timed ? counters.total_sum / counters.timed : null,
-      histogram: machine.memorySum(sinks, "total_histogram"),
-      complete: counters.timed >= born,
-    };
+    return new Measurement(this).run({ setting, warmup, cycles });
   }
 
   /** The tables that make up the state, in the order of the compiled engine's own. */

@@ -1,0 +1,50 @@
+"""Two live pages side by side, under one hand."""
+
+import html
+import os
+from functools import cached_property
+
+from ...hdl.fabric.checks import check_kind
+from ...hdl.support.output_file import whole_file
+from .page import LivePage, filled
+
+__all__ = ["LivePair"]
+
+
+class LivePair:
+    """A page with two live pages: what is done to one of them is done to both.
+
+    Parameters
+    ----------
+    first, second : LivePage
+        Their networks should have the same terminals.
+
+    Attributes
+    ----------
+    html : str
+    """
+
+    def __init__(self, first: LivePage, second: LivePage) -> None:
+        for page in (first, second):
+            check_kind("Page", page, LivePage, "a live page")
+        self.pages = first, second
+
+    @property
+    def lessons(self) -> dict[str, dict]:
+        """Those of the first page."""
+        return self.pages[0].lessons
+
+    @cached_property
+    def html(self) -> str:
+        frames = "\n".join(
+            f'<iframe title="{html.escape(str(page.network))}" '
+            f'srcdoc="{html.escape(page.html)}"></iframe>'
+            for page in self.pages
+        )
+        title = " and ".join(dict.fromkeys(str(page.network.family) for page in self.pages))
+        return filled("pair.html", {"title": html.escape(title), "frames": frames})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, which is complete or absent."""
+        with whole_file(path) as file:
+            file.write_text(self.html, encoding="utf-8")
