@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from multicube.hdl import Network, build
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.sim import Sweep, sweep
+from multicube.sim.command.tables import print_comparison
 from multicube.sim.measure.comparison import distinct_labels, rate_factor
 from multicube.sim.report import plot
 from multicube.sim.report.save import save_sweeps
@@ -224,6 +225,20 @@ def test_files_hold_all_sweeps(sweeps: list[Sweep], tmp_path: Path) -> None:
         assert (tmp_path / f"all.{ending}").read_bytes().startswith(start)
 
 
+def test_the_table_tells_the_highest_throughput_from_the_sustained(
+    sweeps: list[Sweep], capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, last = sweeps[0].points
+    points = [
+        replace(first, throughput=0.19, saturated=True),
+        replace(last, throughput=0.07, saturated=True),
+    ]
+    print_comparison([replace(sweeps[0], points=points)], "terminal", "flits")
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│ cube")]
+    cells = [cell.strip() for cell in row.split("│")]
+    assert cells[3:6] == ["0.0000 to 0.2000", "0.1900", "0.0700"]
+
+
 def test_command(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     words = ["--loads", "0.2,0.4", "--cycles", "60", "--warmup", "0", "--bins", "16"]
@@ -252,7 +267,8 @@ def test_command_in_flits(call: Call) -> None:
     (curve,) = record["sweeps"]
     assert (record["unit"], curve["rate_factor"]) == ("flits per terminal per cycle", 4)
     assert curve["points"][0]["offered_load"] == 0.25
-    assert f"{4 * curve['saturation_throughput']:.4f}" in out
+    for kind in ("saturation", "sustained"):
+        assert f"{4 * curve[f'{kind}_throughput']:.4f}" in out
     assert " 0.0000 to 1.0000 " in out
 
 

@@ -72,6 +72,15 @@ class Sweep:
         return max(point.throughput for point in self.points)
 
     @property
+    def sustained_throughput(self) -> float | None:
+        """Throughput at the highest load, if that is saturated; None if it is not.
+
+        It is less than the highest throughput where a network delivers less the more it is offered.
+        """
+        last = self.points[-1] if self.points else None
+        return last.throughput if last and last.saturated else None
+
+    @property
     def saturation_interval(self) -> tuple[float, float] | None:
         """Highest load below saturation, and lowest saturated load; None if none is saturated."""
         return saturation_interval(self.points)
@@ -86,6 +95,7 @@ class Sweep:
             "lost": list(self.lost),
             "zero_load_latency": self.zero_load_latency,
             "saturation_throughput": self.saturation_throughput,
+            "sustained_throughput": self.sustained_throughput,
             "saturation_interval": self.saturation_interval,
             "points": [point.to_json() for point in self.points],
         }
