@@ -7,9 +7,11 @@ from ..hdl.support.lazy import lazy_names
 if TYPE_CHECKING:
     from ..hdl.fabric.errors import MulticubeError
     from .measure.activity import Activity, Energy
+    from .measure.comparison import Comparison
     from .measure.curve import Sweep
     from .measure.result import Result, SimulationError
     from .report.save import save_sweep
+    from .run.comparing import compare
     from .run.messages import (
         Copies,
         CopyRun,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Activity",
+    "Comparison",
     "Copies",
     "CopyRun",
     "Energy",
@@ -48,6 +51,7 @@ __all__ = [
     "Sweep",
     "Trace",
     "TracePacket",
+    "compare",
     "copy_messages",
     "pattern",
     "predict",
@@ -68,9 +72,11 @@ __getattr__, __dir__ = lazy_names(
     {
         "..hdl.fabric.errors": "MulticubeError",
         ".measure.activity": "Activity Energy",
+        ".measure.comparison": "Comparison",
         ".measure.curve": "Sweep",
         ".measure.result": "Result SimulationError",
         ".report.save": "save_sweep",
+        ".run.comparing": "compare",
         ".run.messages": "Copies CopyRun Message MessageRun Messenger copy_messages send_messages",
         ".run.passes": "run_passes",
         ".run.programs": "Pause ProgramRun ProgramsStuck Request run_programs",

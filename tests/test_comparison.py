@@ -13,11 +13,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from multicube.hdl import Network, build
 from multicube.hdl.fabric.errors import InvalidValue
-from multicube.sim import Sweep, sweep
+from multicube.sim import Sweep, compare, sweep
 from multicube.sim.command.tables import print_comparison
-from multicube.sim.measure.comparison import distinct_labels, rate_factor
+from multicube.sim.measure.comparison import Comparison, distinct_labels, rate_factor
 from multicube.sim.report import plot
-from multicube.sim.report.save import save_sweeps
+from multicube.sim.report.save import save_comparison
+from multicube.sim.run import comparing
+from multicube.sim.run.sweeps import PlannedSweep
 from refusals import refusals
 
 Call = Callable[..., Any]
@@ -120,6 +122,62 @@ def test_labels_have_the_words_that_differ(texts: list[str], labels: list[str]) 
     assert distinct_labels(sweeps) == labels
 
 
+def test_compare_runs_each_network_as_sweep_does() -> None:
+    quick = {"refine": False, "processes": 1, **SHORT}
+    networks = ["cube ports=4 depth=1", build("cube", ports=4, depth=4)]
+    found = compare(networks, [0.2, 1.0], per="wire", **quick)
+    assert [each.points for each in found.sweeps] == [
+        sweep(each, [0.2, 1.0], **quick).points for each in networks
+    ]
+    assert (found.labels, found.per, found.partial) == (
+        ("cube depth=1", "cube depth=4"),
+        "wire",
+        False,
+    )
+    record = found.to_json()
+    assert [each["label"] for each in record["sweeps"]] == [*found.labels]
+    named = compare([networks[0], "torus k=2"], [0.2], labels=["a", "b"], **quick)
+    assert named.labels == ("a", "b")
+    assert compare(networks[:1], [0.2], **quick).labels == ("cube ports=4 depth=1",)
+
+
+def test_compare_checks_all_networks_before_one_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparing, "measured", lambda *_, **__: pytest.fail("it has run"))
+    for networks, options, message in (
+        (["cube", "dragonfly"], {"traffic": "transpose"}, "dragonfly: Ports of a transpose must"),
+        (["cube", "mesh"], {"traffic": "uniform+bursts:20:60"}, "cube: Load, which is the mean"),
+        (["mesh", "cube"], {"operations": ("all",)}, "mesh: Operations and history are for"),
+        (["cube", build("combining")], {"per": "wire"}, "combining ports=8...: The number of"),
+        (["cube", 3], {}, "3: Network must be a network, not 3"),
+        ([], {}, "Networks must be given, at least one"),
+        (["cube"], {"labels": ["a", "b"]}, "Labels must be 1, one for each network, not 2"),
+        (["cube"], {"clip": 1}, "cube: Clip must be"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=f"^{message}".replace("...", ".*")):
+            compare(networks, [0.2, 0.9], **options)
+
+
+def test_loads_are_clipped_on_request() -> None:
+    quick = {"refine": False, "processes": 1, **SHORT, "traffic": "uniform+bursts:20:60"}
+    found = sweep("cube ports=4", [0.1, 0.3, 0.9], clip=True, **quick)
+    assert [point.offered_load for point in found.points] == [0.1, 0.25]
+
+
+def test_an_interrupted_comparison_keeps_what_is_whole(
+    sweeps: list[Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure(plan: PlannedSweep, **_: Any) -> Sweep:
+        if plan.network.family == "mesh":
+            raise KeyboardInterrupt
+        return sweeps[0]
+
+    monkeypatch.setattr(comparing, "measured", measure)
+    found = compare(["cube", "mesh", "torus"], [0.2])
+    assert (found.labels, found.partial) == (("cube",), True)
+    with pytest.raises(KeyboardInterrupt):
+        compare(["mesh", "cube"], [0.2])
+
+
 def test_labels_name_traffic_if_it_differs() -> None:
     sweeps = [Sweep(build("cube"), name, [], None) for name in ("uniform", "transpose")]
     assert distinct_labels(sweeps) == ["cube uniform", "cube transpose"]
@@ -193,7 +251,7 @@ def test_rates_of_the_picture_are_in_flits(monkeypatch: pytest.MonkeyPatch, tmp_
     assert [rate for _, rate, _ in dots] == [point.throughput_flits for point in curve.points]
     label = _drawn([curve], monkeypatch, unit="flits").axes[1].get_xlabel()
     assert label == "offered load\n(flits per terminal per cycle)"
-    save_sweeps([curve], tmp_path / "flits.json", unit="flits")
+    save_comparison(Comparison([curve], unit="flits"), tmp_path / "flits.json")
     record = json.loads((tmp_path / "flits.json").read_text())
     assert record["unit"] == "flits per terminal per cycle"
     assert [each["rate_factor"] for each in record["sweeps"]] == [3.0]
@@ -210,18 +268,18 @@ def test_rates_per_link_are_in_flits_whatever_the_unit() -> None:
 
 
 def test_files_hold_all_sweeps(sweeps: list[Sweep], tmp_path: Path) -> None:
-    save_sweeps(sweeps, tmp_path / "all.csv")
+    save_comparison(Comparison(sweeps), tmp_path / "all.csv")
     rows = list(csv.DictReader((tmp_path / "all.csv").read_text().splitlines()))
     assert [row["network"] for row in rows] == ["cube"] * 4
     assert ["depth=1" in row["parameters"].split() for row in rows] == [True, True, False, False]
     assert [float(row["offered_load"]) for row in rows] == [0.2, 1.0] * 2
-    save_sweeps(sweeps, tmp_path / "all.json", per="wire")
+    save_comparison(Comparison(sweeps, per="wire"), tmp_path / "all.json")
     record = json.loads((tmp_path / "all.json").read_text())
     assert record["per"] == "wire"
     assert [each["rate_factor"] for each in record["sweeps"]] == [1.0, 1.0]
     assert [len(each["points"]) for each in record["sweeps"]] == [2, 2]
     for ending, start in (("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")):
-        save_sweeps(sweeps, tmp_path / f"all.{ending}")
+        save_comparison(Comparison(sweeps), tmp_path / f"all.{ending}")
         assert (tmp_path / f"all.{ending}").read_bytes().startswith(start)
 
 
@@ -233,7 +291,7 @@ def test_the_table_tells_the_highest_throughput_from_the_sustained(
         replace(first, throughput=0.19, saturated=True),
         replace(last, throughput=0.07, saturated=True),
     ]
-    print_comparison([replace(sweeps[0], points=points)], "terminal", "flits")
+    print_comparison(Comparison([replace(sweeps[0], points=points)], unit="flits"))
     (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│ cube")]
     cells = [cell.strip() for cell in row.split("│")]
     assert cells[3:6] == ["0.0000 to 0.2000", "0.1900", "0.0700"]
@@ -276,6 +334,13 @@ def test_command_in_flits(call: Call) -> None:
     ("words", "message"),
     [
         (["cube", "tours"], "not 'tours'; did you mean 'torus'?"),
+        (
+            ["cube ports=8", "dragonfly", "--traffic", "transpose"],
+            "dragonfly: Ports of a transpose",
+        ),
+        (["cube", "cube ports=4", "--traffic", "1,0,3,2"], "cube: Traffic must have 8 dest"),
+        (["cube", "torus", "--operations", "all"], "cube: Operations and history are for"),
+        (["cube", "--label", "a", "--label", "b"], "Labels must be 1, one for each network, not 2"),
         (["cube", "torus", "--per", "bisection"], "The bisection of cube"),
         (["cube", "-o", "a.gif"], "Output a.gif must end in"),
         (["cube", "--loads", "2"], "Load must be"),

@@ -12,6 +12,7 @@ from ..report.formats import FORMATS
 from .words import (
     INTERRUPTED,
     check_outputs,
+    chosen_loads,
     messages,
     network_arguments,
     network_from,
@@ -136,7 +137,8 @@ def _refuse(name: str, whose: str, why: str) -> None:
 def sweep(
     network: str,
     parameters: tuple[str, ...],
-    loads: str,
+    loads: str | None,
+    clip: bool,
     output: tuple[str, ...],
     unit: Literal["packets", "flits"],
     as_json: bool,
@@ -144,7 +146,7 @@ def sweep(
 ) -> None:
     """Simulate a network at many loads, and draw latency and throughput."""
     from ..report.save import save_sweep
-    from ..run.sweeps import LoadsLost, parse_loads
+    from ..run.sweeps import LoadsLost
     from ..run.sweeps import sweep as run_sweep
     from .tables import print_sweep
 
@@ -155,7 +157,7 @@ def sweep(
     try:
         curve = run_sweep(
             network_from(network, parameters),
-            parse_loads(loads),
+            **chosen_loads(loads, clip),
             unit=unit,
             progress=True,
             **options,

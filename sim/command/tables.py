@@ -1,14 +1,12 @@
 """What `sim`, `sweep` and `compare` print."""
 
-from collections.abc import Sequence
-
 import click
 from rich.console import Console
 from rich.table import Table
 
 from ...hdl.networks.catalogue import find, told
 from ..measure.activity import Activity
-from ..measure.comparison import distinct_labels, is_square, rate_factors
+from ..measure.comparison import Comparison, is_square, rate_factors
 from ..measure.curve import Sweep
 from ..measure.result import Latency, Result
 from ..measure.units import unit_name, units_in_packet
@@ -200,13 +198,13 @@ def print_sweep(curve: Sweep, unit: str) -> None:
         click.echo("PARTIAL: the sweep was interrupted")
 
 
-def print_comparison(sweeps: Sequence[Sweep], per: str, unit: str) -> None:
-    """Print where each sweep saturates, its rates converted (`comparison.rate_factor`)."""
-    factors = rate_factors(sweeps, per, unit)
+def print_comparison(comparison: Comparison) -> None:
+    """Print where each sweep saturates, its rates converted."""
+    sweeps, per, unit = comparison.sweeps, comparison.per, comparison.unit
     table = Table(
         "network", "zero-load latency", "saturates at load", "highest throughput", "sustained"
     )
-    for each, label, factor in zip(sweeps, distinct_labels(sweeps), factors):
+    for each, label, factor in zip(sweeps, comparison.labels, comparison.factors):
         interval = each.saturation_interval
         rates = (each.saturation_throughput, each.sustained_throughput)
         table.add_row(

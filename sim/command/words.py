@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "INTERRUPTED",
     "check_outputs",
+    "chosen_loads",
     "engine_option",
     "messages",
     "network_arguments",
@@ -176,7 +177,13 @@ _RUN_OPTIONS = (
 
 _SWEEP_OPTIONS = (
     click.option(
-        "--loads", default="0.1:0.9:0.1", show_default=True, help="FIRST:LAST:STEP or a list."
+        "--loads",
+        help="FIRST:LAST:STEP or a list. Default: 0.1:0.9:0.1, as far as the traffic goes.",
+    ),
+    click.option(
+        "--clip",
+        is_flag=True,
+        help="Take the traffic's highest load in place of higher ones.",
     ),
     click.option(
         "-o",
@@ -195,6 +202,13 @@ _SWEEP_OPTIONS = (
         help="Keep each finished point there, and go on from those that it has.",
     ),
 )
+
+
+def chosen_loads(loads: str | None, clip: bool) -> dict[str, Any]:
+    """The arguments `loads` and `clip` of a sweep. Only loads that were given can be too high."""
+    from ..run.sweeps import parse_loads
+
+    return {"loads": parse_loads(loads or "0.1:0.9:0.1"), "clip": clip or loads is None}
 
 
 def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:

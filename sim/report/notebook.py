@@ -10,12 +10,13 @@ from matplotlib.figure import Figure
 
 from ...hdl.fabric.errors import MulticubeError
 from ...hdl.networks import Network, build
+from ..measure.comparison import Comparison
 from ..measure.curve import Sweep
 from ..measure.result import Latency, Result
 from ..run.record import changes
 from ..workload.pattern import short_name
 from .drawing import network_figure
-from .plot import sweeps_figure
+from .plot import comparison_figure
 
 __all__ = ["network_html", "result_html", "sweep_html"]
 
@@ -83,7 +84,7 @@ def sweep_html(sweep: Sweep) -> str:
     ]
     head = f"{short_name(sweep.traffic)} traffic: rates in packets per terminal per cycle, "
     head += "latencies in cycles"
-    plot = _svg(sweeps_figure([sweep])) if sweep.points else ""
+    plot = _svg(comparison_figure(Comparison([sweep]))) if sweep.points else ""
     return _block(str(sweep.network), head, _table(names, rows), plot)
 
 

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import output_format
-from ..measure.comparison import distinct_labels, is_square, rate_factors, size_of
+from ..measure.comparison import Comparison, is_square, size_of
 from ..measure.curve import Sweep
 from ..measure.units import unit_name
 from ..theory import predict
@@ -19,7 +19,7 @@ from ..workload.pattern import short_name
 from .drawing import save_figure
 from .formats import PICTURES
 
-__all__ = ["draw_sweeps", "sweeps_figure"]
+__all__ = ["comparison_figure", "draw_sweeps"]
 
 _MARKERS = "osD^vPX*<>"
 _LINES = ("-", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
@@ -62,23 +62,15 @@ def draw_sweeps(
         network does not know what its rates are to be divided by.
     """
     output_format(path, PICTURES)
-    save_figure(sweeps_figure(sweeps, labels=labels, title=title, per=per, unit=unit), path)
+    save_figure(comparison_figure(Comparison(sweeps, labels or (), per, unit), title=title), path)
 
 
-def sweeps_figure(
-    sweeps: Sequence[Sweep],
-    *,
-    labels: Sequence[str] | None = None,
-    title: str | None = None,
-    per: str = "terminal",
-    unit: str = "packets",
-) -> Figure:
+def comparison_figure(comparison: Comparison, *, title: str | None = None) -> Figure:
     """The figure of `draw_sweeps`."""
+    sweeps, labels, factors = comparison.sweeps, comparison.labels, comparison.factors
     if not sweeps:
         raise InvalidValue("Sweeps must be given, at least one")
-    factors = rate_factors(sweeps, per, unit)
-    rates = unit_name(per, unit, square=is_square(sweeps))
-    labels = labels or distinct_labels(sweeps)
+    rates = unit_name(comparison.per, comparison.unit, square=is_square(sweeps))
     figure = Figure(figsize=(11, 5), layout="constrained")
     latency, throughput = figure.subplots(1, 2)
     top = 1.15 * max(map(_highest, sweeps)) or 1.0

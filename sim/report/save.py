@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...hdl.fabric.checks import check_kind
 from ...hdl.support.output_file import check_output, output_format, whole_file
-from ..measure.comparison import rate_factors
+from ..measure.comparison import Comparison
 from ..measure.curve import Sweep
-from ..measure.units import unit_name
 from .formats import FORMATS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["comparison_record", "save_result", "save_sweep", "save_sweeps"]
+__all__ = ["save_comparison", "save_result", "save_sweep"]
 
 
 def save_sweep(sweep: Sweep, path: str | os.PathLike[str], *, unit: str = "packets") -> None:
@@ -31,47 +30,23 @@ def save_sweep(sweep: Sweep, path: str | os.PathLike[str], *, unit: str = "packe
         If the name has another suffix, the file can't be written, or there is no such unit.
     """
     check_kind("Sweep", sweep, Sweep, "a sweep")
-    _save([sweep], sweep.to_json(), sweep.rows(), path, unit=unit)
+    _save(Comparison([sweep], unit=unit), sweep.to_json(), path)
 
 
-def save_sweeps(
-    sweeps: Sequence[Sweep],
-    path: str | os.PathLike[str],
-    *,
-    per: str = "terminal",
-    unit: str = "packets",
-) -> None:
+def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> None:
     """Write several sweeps to one file, as `save_sweep` does.
 
-    A .csv file has the rows of all sweeps. A .json file holds what `comparison_record` returns. The
+    A .csv file has the rows of all sweeps, a .json file what `Comparison.to_json` returns. The
     rates of a picture are converted.
 
     Raises
     ------
     ValueError
-        If the name has another suffix, the file can't be written, there is no such unit, or a
-        network does not know what its rates are to be divided by.
+        If the name has another suffix, the file can't be written, or a network does not know what
+        its rates are to be divided by.
     """
-    rows = [row for sweep in sweeps for row in sweep.rows()]
-    _save(sweeps, comparison_record(sweeps, per, unit), rows, path, per, unit)
-
-
-def comparison_record(
-    sweeps: Sequence[Sweep], per: str = "terminal", unit: str = "packets"
-) -> dict[str, Any]:
-    """Several sweeps as plain values: the unit of converted rates, and the sweeps.
-
-    The rates of the sweeps are not converted. Each has the `rate_factor` that does it
-    (`measure.comparison.rate_factor`).
-    """
-    return {
-        "per": per,
-        "unit": unit_name(per, unit),
-        "sweeps": [
-            {"rate_factor": factor, **each.to_json()}
-            for factor, each in zip(rate_factors(sweeps, per, unit), sweeps)
-        ],
-    }
+    check_kind("Comparison", comparison, Comparison, "a comparison")
+    _save(comparison, comparison.to_json(), path)
 
 
 def save_result(
@@ -115,19 +90,13 @@ def save_result(
         save_figure(draw(), path)
 
 
-def _save(
-    sweeps: Sequence[Sweep],
-    record: dict[str, Any],
-    rows: Sequence[dict[str, Any]],
-    path: str | os.PathLike[str],
-    per: str = "terminal",
-    unit: str = "packets",
-) -> None:
-    """Write sweeps as JSON, as the rows of a table, or as a picture."""
+def _save(comparison: Comparison, record: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write sweeps as a record, as the rows of a table, or as a picture."""
 
     def draw() -> "Figure":
-        from .plot import sweeps_figure  # imports matplotlib, which is slow
+        from .plot import comparison_figure  # imports matplotlib, which is slow
 
-        return sweeps_figure(sweeps, per=per, unit=unit)
+        return comparison_figure(comparison)
 
+    rows = comparison.rows()
     save_result(path, record, list(rows[0]) if rows else [], rows, draw)
