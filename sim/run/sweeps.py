@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import joblib
-from tqdm import tqdm
 
 from ...hdl.fabric.checks import check_flag, check_integer, check_kind, check_limit, shown
 from ...hdl.fabric.errors import InvalidType, InvalidValue, MulticubeError
@@ -21,6 +20,7 @@ from ..measure.result import Result
 from ..workload.traffic import Pattern, check_load, pattern
 from .cluster import open_cluster
 from .options import bins_for
+from .progress import RunCount
 from .resume import FinishedPoints
 from .run import Run, packet_load
 from .simulation import simulate_runs
@@ -223,7 +223,7 @@ def measured(
     network, traffic, run_at, loads = plan.network, plan.traffic, plan.run_at, plan.loads
     workers = processes or joblib.cpu_count()
     engine = resolve_engine(engine)
-    options = {"engine": engine, "bins": plan.bins, "threads": 1}
+    options: dict[str, Any] = {"engine": engine, "bins": plan.bins, "threads": 1}
     found = FinishedPoints(resume, network, run_at, plan.bins)
     lost: list[float] = []
     zero_load = ZERO_LOAD / network.mean_length()
@@ -239,14 +239,14 @@ def measured(
             workers, finished = stack.enter_context(open_cluster(scheduler))
         elif workers > 1:
             finished = stack.enter_context(Workers())
-        bar = stack.enter_context(
-            tqdm(unit="loads", disable=None if progress else True, leave=False)
-        )
+        count = stack.enter_context(RunCount(network.family, progress))
+        if scheduler is None and count.tally is not None:
+            options["progress"] = count.tally
 
         def measure(wanted: Sequence[float]) -> None:
             found.look_for(wanted)
             runs = {load: run_at(load) for load in wanted if load not in found}
-            bar.total = (bar.total or 0) + len(runs)
+            count.expect(len(runs))
             # Runs that share vectors end together: none of them would be kept before the last.
             shared = engine == "compiled" and resume is None
             side_by_side = -(-len(runs) // workers) if shared else 1
@@ -265,7 +265,7 @@ def measured(
                         if not result.partial
                     ]
                     found.add(whole)
-                    bar.update(len(whole))
+                    count.ended(len(whole))
 
             def missing() -> list[float]:
                 return [load for load in runs if load not in found]
