@@ -13,6 +13,8 @@ from .words import (
     INTERRUPTED,
     check_outputs,
     chosen_loads,
+    chosen_look,
+    figure_options,
     messages,
     run_options,
     sweep_options,
@@ -37,6 +39,7 @@ __all__ = ["compare"]
     help="What a network is called, one for each of them. Default: its words.",
 )
 @sweep_options
+@figure_options
 @run_options
 def compare(
     networks: tuple[str, ...],
@@ -59,6 +62,7 @@ def compare(
     check_outputs(output, as_json)
     for path in output:
         output_format(path, FORMATS)
+    look = chosen_look(options, output)
     failure: LoadsLost | None = None
     try:
         comparison = run_comparison(networks, **chosen_loads(loads, clip), progress=True, **options)
@@ -67,7 +71,7 @@ def compare(
             raise
         comparison, failure = error.comparison, error
     for path in output:
-        save_comparison(comparison.drawn, path)
+        save_comparison(comparison.drawn, path, look)
     if as_json:
         click.echo(json.dumps(comparison.to_json()))
     else:

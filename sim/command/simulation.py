@@ -13,6 +13,8 @@ from .words import (
     INTERRUPTED,
     check_outputs,
     chosen_loads,
+    chosen_look,
+    figure_options,
     messages,
     network_arguments,
     network_from,
@@ -133,6 +135,7 @@ def _refuse(name: str, whose: str, why: str) -> None:
 @click.command()
 @network_arguments
 @sweep_options
+@figure_options
 @run_options
 def sweep(
     network: str,
@@ -153,6 +156,7 @@ def sweep(
     check_outputs(output, as_json)
     for path in output:
         output_format(path, FORMATS)
+    look = chosen_look(options, output)
     failure: LoadsLost | None = None
     try:
         curve = run_sweep(
@@ -167,7 +171,7 @@ def sweep(
         if not curve.points:
             raise
     for path in output:
-        save_sweep(curve, path, unit=unit)
+        save_sweep(curve, path, unit=unit, look=look)
     if as_json:
         click.echo(json.dumps(curve.to_json()))
     else:

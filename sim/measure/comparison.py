@@ -1,15 +1,24 @@
 """Load sweeps side by side: the units of their rates, and labels that tell them apart."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
 
 from ...hdl.fabric.checks import nearest
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks import Network
+from ...hdl.support.shown import plot_of
 from ..workload.traffic import short_name
 from .curve import Sweep
+from .frame import frame_of
+from .row import wide_row
 from .units import PER, unit_name, units_in_packet
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = [
     "Comparison",
@@ -81,6 +90,37 @@ class Comparison:
                 for label, factor, sweep in zip(self.labels, self.factors, self.sweeps)
             ],
         }
+
+    def plot(self, ax: "Axes | None" = None, **options: Any) -> "Figure":
+        """Latency and throughput against offered load, in a figure of their own or on given axes.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Axes of matplotlib to draw on; their labels and limits are set.
+        of : str
+            What is drawn there: "latency" or "throughput".
+        title : str, optional
+        size : tuple[float, float], optional
+            Of the figure, in inches.
+        width : str, optional
+            "column" or "page": the figure fits there in print.
+        style : str, optional
+            A style of matplotlib.
+
+        Returns
+        -------
+        Figure
+            That of the axes, or a new one.
+        """
+        return plot_of("comparison", self, ax, **options)
+
+    def to_frame(self, percentiles: Iterable[float] = ()) -> "pd.DataFrame":
+        """A pandas table of the points of all sweeps, as `Sweep.to_frame`."""
+        frames = [[*map(wide_row, sweep.points, repeat(percentiles))] for sweep in self.sweeps]
+        return frame_of(
+            [{"label": label, **row} for label, rows in zip(self.labels, frames) for row in rows]
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """The rows of all sweeps, as `Sweep.rows`."""

@@ -49,3 +49,5 @@ __getattr__, __dir__ = lazy_names(
 
 for _kind in ("network", "result", "sweep"):
     show_by(_kind, f"{__name__}.sim.report.notebook", f"{_kind}_html")
+show_by("sweep plot", f"{__name__}.sim.report.plot", "sweep_plot")
+show_by("comparison plot", f"{__name__}.sim.report.plot", "plot")

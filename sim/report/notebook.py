@@ -5,7 +5,6 @@ from html import escape
 from io import StringIO
 from typing import Any
 
-import matplotlib
 from matplotlib.figure import Figure
 
 from ...hdl.fabric.errors import MulticubeError
@@ -16,6 +15,7 @@ from ..measure.result import Latency, Result
 from ..run.record import changes
 from ..workload.pattern import short_name
 from .drawing import network_figure
+from .look import Look
 from .plot import comparison_figure
 
 __all__ = ["network_html", "result_html", "sweep_html"]
@@ -98,7 +98,7 @@ def _drawn(network: Network, heat: Mapping[str, float] | None = None) -> str:
 def _svg(figure: Figure) -> str:
     """A figure as an element that fits its place."""
     text = StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "multicube", "svg.fonttype": "none"}):
+    with Look(text=True).applied():
         figure.savefig(text, format="svg", metadata={"Date": None})
     element = text.getvalue().partition("<svg ")[2]
     style = "max-width: 100%; height: auto; background: white"

@@ -15,14 +15,22 @@ from .formats import FORMATS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from .look import Look
+
 __all__ = ["save_comparison", "save_result", "save_sweep"]
 
 
-def save_sweep(sweep: Sweep, path: str | os.PathLike[str], *, unit: str = "packets") -> None:
+def save_sweep(
+    sweep: Sweep,
+    path: str | os.PathLike[str],
+    *,
+    unit: str = "packets",
+    look: "Look | None" = None,
+) -> None:
     """Write a sweep to a file: .csv or `-` (one line per point), .json, .svg, .png or .pdf.
 
     Rates in a picture count packets or flits, as `unit` says; those in .csv and .json files are
-    always in packets.
+    always in packets. A picture has this `look`.
 
     Raises
     ------
@@ -30,14 +38,16 @@ def save_sweep(sweep: Sweep, path: str | os.PathLike[str], *, unit: str = "packe
         If the name has another suffix, the file can't be written, or there is no such unit.
     """
     check_kind("Sweep", sweep, Sweep, "a sweep")
-    _save(Comparison([sweep], unit=unit), sweep.to_json(), path)
+    _save(Comparison([sweep], unit=unit), sweep.to_json(), path, look)
 
 
-def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> None:
+def save_comparison(
+    comparison: Comparison, path: str | os.PathLike[str], look: "Look | None" = None
+) -> None:
     """Write several sweeps to one file, as `save_sweep` does.
 
     A .csv file has the rows of all sweeps, a .json file what `Comparison.to_json` returns. The
-    rates of a picture are converted.
+    rates of a picture, which has this `look`, are converted.
 
     Raises
     ------
@@ -46,7 +56,7 @@ def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Non
         its rates are to be divided by.
     """
     check_kind("Comparison", comparison, Comparison, "a comparison")
-    _save(comparison, comparison.to_json(), path)
+    _save(comparison, comparison.to_json(), path, look)
 
 
 def save_result(
@@ -55,6 +65,7 @@ def save_result(
     columns: Sequence[str],
     rows: Sequence[dict[str, Any]],
     draw: "Callable[[], Figure]",
+    look: "Look | None" = None,
 ) -> None:
     """Write a result to a file: as a record, as a table, or as a picture.
 
@@ -68,6 +79,8 @@ def save_result(
         The table, and the names of its columns.
     draw : callable
         Draws the picture.
+    look : Look, optional
+        The one that it draws it in.
 
     Raises
     ------
@@ -87,16 +100,21 @@ def save_result(
     else:
         from .drawing import save_figure  # imports matplotlib, which is slow
 
-        save_figure(draw(), path)
+        save_figure(draw(), path, look)
 
 
-def _save(comparison: Comparison, record: dict[str, Any], path: str | os.PathLike[str]) -> None:
+def _save(
+    comparison: Comparison,
+    record: dict[str, Any],
+    path: str | os.PathLike[str],
+    look: "Look | None",
+) -> None:
     """Write sweeps as a record, as the rows of a table, or as a picture."""
 
     def draw() -> "Figure":
         from .plot import comparison_figure  # imports matplotlib, which is slow
 
-        return comparison_figure(comparison)
+        return comparison_figure(comparison, look)
 
     rows = comparison.rows()
-    save_result(path, record, list(rows[0]) if rows else [], rows, draw)
+    save_result(path, record, list(rows[0]) if rows else [], rows, draw, look)
