@@ -1,10 +1,12 @@
 from ..hdl.fabric.errors import MulticubeError as MulticubeError
 from .measure.activity import Activity as Activity
 from .measure.activity import Energy as Energy
+from .measure.comparison import Comparison as Comparison
 from .measure.curve import Sweep as Sweep
 from .measure.result import Result as Result
 from .measure.result import SimulationError as SimulationError
 from .report.save import save_sweep as save_sweep
+from .run.comparing import compare as compare
 from .run.messages import Copies as Copies
 from .run.messages import CopyRun as CopyRun
 from .run.messages import Message as Message

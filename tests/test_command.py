@@ -135,8 +135,10 @@ def test_sweep(call: Call, tmp_path: Path) -> None:
     assert (status, err) == (0, "")
     for text in (
         "zero-load latency: 1.0",
-        "saturation throughput: 0.7",
-        "saturation begins between loads 0.2000 and 1.0000\n",
+        "saturation begins between loads 0.2000 and 1.0000;\n",
+        "highest throughput: 0.7",
+        "sustained throughput: 0.7",
+        ", at load 1.0000\n",
         *(f"wrote {output}\n" for output in outputs),
     ):
         assert text in out

@@ -3,20 +3,29 @@
 import csv
 import itertools
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from multicube.hdl import Network, build
 from multicube.hdl.fabric.errors import InvalidValue
-from multicube.sim import Sweep, sweep
-from multicube.sim.measure.comparison import distinct_labels, rate_factor
+from multicube.sim import Result, Sweep, compare, sweep
+from multicube.sim.command.printed_tables import print_comparison
+from multicube.sim.command.shared_arguments import chosen_loads
+from multicube.sim.measure.comparison import Comparison, distinct_labels, rate_factor
 from multicube.sim.report import plot
-from multicube.sim.report.save import save_sweeps
+from multicube.sim.report.look import Look
+from multicube.sim.report.plot import comparison_figure
+from multicube.sim.report.save import save_comparison
+from multicube.sim.run import comparing
+from multicube.sim.run.sweeps import PlannedSweep, planned
 from refusals import refusals
 
 Call = Callable[..., Any]
@@ -119,6 +128,76 @@ def test_labels_have_the_words_that_differ(texts: list[str], labels: list[str]) 
     assert distinct_labels(sweeps) == labels
 
 
+def test_compare_plans_each_network_as_sweep_does(
+    sweeps: list[Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans: list[PlannedSweep] = []
+
+    def measure(plan: PlannedSweep, **_: Any) -> Sweep:
+        plans.append(plan)
+        return replace(sweeps[0], network=plan.network)
+
+    monkeypatch.setattr(comparing, "measured", measure)
+    networks = ["cube ports=4 depth=1", build("cube", ports=4, depth=4)]
+    words = {"traffic": "diagonal", "unit": "flits", "seed": 7, "bins": 8}
+    found = compare(networks, [0.5, 0.2], per="wire", **words)
+    assert [str(each.network) for each in found.sweeps] == [
+        str(build(networks[0])),
+        str(networks[1]),
+    ]
+    for plan, network in zip(plans, networks):
+        alone = planned(
+            build(network) if isinstance(network, str) else network, [0.5, 0.2], **words
+        )
+        assert (plan.loads, plan.bins) == (alone.loads, 8) == ((0.2, 0.5), 8)
+        assert plan.run_at(0.2) == alone.run_at(0.2)
+    assert found.labels == ("cube depth=1", "cube depth=4")
+    assert [each["label"] for each in found.to_json()["sweeps"]] == [*found.labels]
+    assert (found.per, found.partial) == ("wire", False)
+    small = ["cube ports=2", "omega ports=2"]
+    assert compare(small, [0.5], labels=["a", "b"]).labels == ("a", "b")
+    assert compare(small, [0.5]).labels == tuple(small)
+
+
+def test_compare_checks_all_networks_before_one_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparing, "measured", lambda *_, **__: pytest.fail("it has run"))
+    for networks, options, message in (
+        (["cube", "dragonfly"], {"traffic": "transpose"}, "dragonfly: Ports of a transpose must"),
+        (["cube", "mesh"], {"traffic": "uniform+bursts:20:60"}, "cube: Load, which is the mean"),
+        (["mesh", "cube"], {"operations": ("all",)}, "mesh: Operations and history are for"),
+        (["cube", build("combining")], {"per": "wire"}, "combining ports=8...: The number of"),
+        (["cube", 3], {}, "3: Network must be a network, not 3"),
+        ([], {}, "Networks must be given, at least one"),
+        (["cube"], {"labels": ["a", "b"]}, "Labels must be 1, one for each network, not 2"),
+        (["cube"], {"clip": 1}, "cube: Clip must be"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=f"^{message}".replace("...", ".*")):
+            compare(networks, [0.2, 0.9], **options)
+
+
+def test_loads_are_clipped_on_request() -> None:
+    plan = planned(build("cube"), [0.1, 0.3, 0.9], clip=True, traffic="uniform+bursts:20:60")
+    assert plan.loads == (0.1, 0.25)
+    assert planned(build("cube"), [0.1, 0.9], clip=True).loads == (0.1, 0.9)
+    assert chosen_loads(None, False)["clip"]
+    assert not chosen_loads("0.1", False)["clip"]
+
+
+def test_an_interrupted_comparison_keeps_what_is_whole(
+    sweeps: list[Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure(plan: PlannedSweep, **_: Any) -> Sweep:
+        if plan.network.family == "mesh":
+            raise KeyboardInterrupt
+        return sweeps[0]
+
+    monkeypatch.setattr(comparing, "measured", measure)
+    found = compare(["cube", "mesh", "torus"], [0.2])
+    assert (found.labels, found.partial) == (("cube",), True)
+    with pytest.raises(KeyboardInterrupt):
+        compare(["mesh", "cube"], [0.2])
+
+
 def test_labels_name_traffic_if_it_differs() -> None:
     sweeps = [Sweep(build("cube"), name, [], None) for name in ("uniform", "transpose")]
     assert distinct_labels(sweeps) == ["cube uniform", "cube transpose"]
@@ -133,7 +212,7 @@ def sweeps() -> list[Sweep]:
 def _drawn(sweeps: list[Sweep], monkeypatch: pytest.MonkeyPatch, **options: Any) -> Figure:
     """The figure, in place of its file."""
     figures: list[Figure] = []
-    monkeypatch.setattr(plot, "save_figure", lambda figure, _: figures.append(figure))
+    monkeypatch.setattr(plot, "save_figure", lambda figure, *_: figures.append(figure))
     plot.draw_sweeps(sweeps, "a.png", **options)
     return figures[0]
 
@@ -192,12 +271,99 @@ def test_rates_of_the_picture_are_in_flits(monkeypatch: pytest.MonkeyPatch, tmp_
     assert [rate for _, rate, _ in dots] == [point.throughput_flits for point in curve.points]
     label = _drawn([curve], monkeypatch, unit="flits").axes[1].get_xlabel()
     assert label == "offered load\n(flits per terminal per cycle)"
-    save_sweeps([curve], tmp_path / "flits.json", unit="flits")
+    save_comparison(Comparison([curve], unit="flits"), tmp_path / "flits.json")
     record = json.loads((tmp_path / "flits.json").read_text())
     assert record["unit"] == "flits per terminal per cycle"
     assert [each["rate_factor"] for each in record["sweeps"]] == [3.0]
-    with pytest.raises(InvalidValue, match=r"^Unit must be packets or flits, not 'bits'$"):
+    with pytest.raises(InvalidValue, match=r"^Unit must be one of packets, flits, not 'bits'$"):
         _drawn([curve], monkeypatch, unit="bits")
+
+
+def test_intervals_end_at_the_edge_and_the_legend_says_so(
+    sweeps: list[Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, last = sweeps[0].points
+    wide = replace(last, saturated=False, latency=replace(last.latency, mean=4.0, ci99=90.0))
+    narrow = replace(first, saturated=False, latency=replace(first.latency, mean=4.0, ci99=0.1))
+
+    def drawn(points: list[Result]) -> tuple[Axes, list[str], list[list[float]]]:
+        figure = _drawn([replace(sweeps[0], points=points)], monkeypatch)
+        axes = figure.axes[0]
+        (bars,) = axes.containers[0].lines[2]
+        texts = [text.get_text() for text in figure.legends[0].get_texts()]
+        return axes, texts, [segment[:, 1].tolist() for segment in bars.get_segments()]
+
+    axes, texts, ends = drawn([narrow, wide])
+    assert ends == [pytest.approx([3.9, 4.1]), pytest.approx([0, axes.get_ylim()[1]])]
+    assert "interval cut off" in texts
+    assert "interval cut off" not in drawn([narrow])[1]
+
+
+def test_letters_of_a_pdf_are_not_of_type_3(sweeps: list[Sweep], tmp_path: Path) -> None:
+    """Publishers refuse those; Type 42 is embedded TrueType."""
+    save_comparison(Comparison(sweeps), tmp_path / "all.pdf")
+    found = re.findall(rb"/FontFile2|/Subtype /Type3", (tmp_path / "all.pdf").read_bytes())
+    assert set(found) == {b"/FontFile2"}
+
+
+@pytest.mark.parametrize(
+    ("words", "inches"),
+    [({"width": "column"}, 3.5), ({"width": "page"}, 7.16), ({"size": (5, 2)}, 5)],
+)
+def test_figures_have_the_size_asked_for(
+    words: dict[str, Any], inches: float, sweeps: list[Sweep], tmp_path: Path
+) -> None:
+    look = Look(**words, text=True)
+    save_comparison(Comparison(sweeps, ["cube a", "cube b"]), tmp_path / "all.svg", look)
+    root = ElementTree.parse(tmp_path / "all.svg").getroot()
+    assert float(root.get("width").removesuffix("pt")) == pytest.approx(72 * inches)
+    texts = {"".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"cube a", "cube b", "mean latency (cycles)"} <= texts
+
+
+def test_style_and_title(sweeps: list[Sweep]) -> None:
+    figure = comparison_figure(Comparison(sweeps), Look(title="Mine", style="dark_background"))
+    assert figure.get_suptitle() == "Mine"
+    assert figure.get_facecolor()[:3] == (0, 0, 0)
+    assert comparison_figure(Comparison(sweeps), Look(title="")).get_suptitle() == ""
+
+
+test_look_rejects = refusals(
+    lambda words: Look(**words),
+    ({"size": (0, 3)}, "Size must be width and height from 1 to 100 inches, not 0,3"),
+    ({"size": (3,)}, "Size must be width and height ..., not 3"),
+    ({"width": "half"}, "Width must be one of column, page, not 'half'"),
+    ({"style": "no.such"}, "Style must be a file of ... or one of ..., not 'no.such'"),
+    error=InvalidValue,
+)
+
+
+def test_plots_on_axes_that_are_given(sweeps: list[Sweep]) -> None:
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    assert sweeps[0].plot(left) is figure
+    assert Comparison(sweeps, ["a", "b"]).plot(right, of="throughput", title="T") is figure
+    assert [height for _, height, _ in _dots(left)] == [
+        min(point.latency.mean, left.get_ylim()[1]) for point in sweeps[0].points
+    ]
+    assert _dots(right)[0][:2] == (0.2, sweeps[0].points[0].throughput)
+    assert {"a", "b"} <= {*right.get_legend_handles_labels()[1]}
+    assert (left.get_ylabel(), right.get_title()) == ("mean latency (cycles)", "T")
+    assert len(sweeps[0].plot(width="column").axes) == 2
+
+
+def test_frames_have_parameters_and_percentiles(sweeps: list[Sweep]) -> None:
+    frame = Comparison(sweeps).to_frame(percentiles=[10, 50, 99.9])
+    assert frame["depth"].tolist() == [1, 1, 4, 4]
+    assert frame["label"].tolist()[::2] == ["cube depth=1", "cube depth=4"]
+    assert frame["latency_p50"].tolist() == [p.latency.p50 for s in sweeps for p in s.points]
+    for number, point in enumerate(sweeps[0].points):
+        latencies = np.repeat(np.arange(len(point.latency.histogram)), point.latency.histogram)
+        for name, share in (("latency_p10", 0.1), ("latency_p99.9", 0.999)):
+            assert frame[name][number] == np.quantile(latencies, share, method="inverted_cdf")
+    assert frame["seed"].tolist() == [1] * 4
+    with pytest.raises(InvalidValue, match=r"^Percentile must be from 0 to 100, not 101$"):
+        sweeps[0].to_frame([101])
 
 
 def test_rates_per_link_are_in_flits_whatever_the_unit() -> None:
@@ -209,19 +375,51 @@ def test_rates_per_link_are_in_flits_whatever_the_unit() -> None:
 
 
 def test_files_hold_all_sweeps(sweeps: list[Sweep], tmp_path: Path) -> None:
-    save_sweeps(sweeps, tmp_path / "all.csv")
+    save_comparison(Comparison(sweeps), tmp_path / "all.csv")
     rows = list(csv.DictReader((tmp_path / "all.csv").read_text().splitlines()))
     assert [row["network"] for row in rows] == ["cube"] * 4
     assert ["depth=1" in row["parameters"].split() for row in rows] == [True, True, False, False]
     assert [float(row["offered_load"]) for row in rows] == [0.2, 1.0] * 2
-    save_sweeps(sweeps, tmp_path / "all.json", per="wire")
+    save_comparison(Comparison(sweeps, per="wire"), tmp_path / "all.json")
     record = json.loads((tmp_path / "all.json").read_text())
     assert record["per"] == "wire"
     assert [each["rate_factor"] for each in record["sweeps"]] == [1.0, 1.0]
     assert [len(each["points"]) for each in record["sweeps"]] == [2, 2]
     for ending, start in (("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")):
-        save_sweeps(sweeps, tmp_path / f"all.{ending}")
+        save_comparison(Comparison(sweeps), tmp_path / f"all.{ending}")
         assert (tmp_path / f"all.{ending}").read_bytes().startswith(start)
+
+
+def test_the_table_tells_the_highest_throughput_from_the_sustained(
+    sweeps: list[Sweep], capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, last = sweeps[0].points
+    points = [
+        replace(first, throughput=0.19, saturated=True),
+        replace(last, throughput=0.07, saturated=True),
+    ]
+    print_comparison(Comparison([replace(sweeps[0], points=points)], unit="flits"))
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│ cube")]
+    cells = [cell.strip() for cell in row.split("│")]
+    assert cells[3:6] == ["0.0000 to 0.2000", "0.1900", "0.0700"]
+
+
+def test_command_draws_as_it_is_told(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["--loads", "0.2", "--cycles", "30", "--warmup", "0", "--bins", "16"]
+    words += ["--processes", "1"]
+    look = ["--width", "column", "--title", "Two boxes", "--text", "-o", "a.svg"]
+    labels = ["--label", "mine", "--label", "its"]
+    assert call("compare", "cube ports=2", "omega ports=2", *words, *labels, *look).status == 0
+    text = (tmp_path / "a.svg").read_text()
+    assert all(f">{each}<" in text for each in ("mine", "its", "Two boxes"))
+    assert call("sweep", "cube", "ports=2", *words, *look).status == 0
+    assert ">Two boxes<" in (tmp_path / "a.svg").read_text()
+    refused = call("sweep", "cube", "ports=2", "--title", "x")
+    assert (refused.status, refused.out) == (2, "")
+    assert "--title is for a picture: write one with -o FILE.svg" in refused.err
 
 
 def test_command(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,14 +450,22 @@ def test_command_in_flits(call: Call) -> None:
     (curve,) = record["sweeps"]
     assert (record["unit"], curve["rate_factor"]) == ("flits per terminal per cycle", 4)
     assert curve["points"][0]["offered_load"] == 0.25
-    assert f"{4 * curve['saturation_throughput']:.4f}" in out
-    assert " 0.0000 to 1.0000 " in out
+    for kind in ("saturation", "sustained"):
+        assert f"{4 * curve[f'{kind}_throughput']:.4f}" in out
+    assert " 0.0000 to " in out
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["cube", "tours"], "not 'tours'; did you mean 'torus'?"),
+        (
+            ["cube ports=8", "dragonfly", "--traffic", "transpose"],
+            "dragonfly: Ports of a transpose",
+        ),
+        (["cube", "cube ports=4", "--traffic", "1,0,3,2"], "cube: Traffic must have 8 dest"),
+        (["cube", "torus", "--operations", "all"], "cube: Operations and history are for"),
+        (["cube", "--label", "a", "--label", "b"], "Labels must be 1, one for each network, not 2"),
         (["cube", "torus", "--per", "bisection"], "The bisection of cube"),
         (["cube", "-o", "a.gif"], "Output a.gif must end in"),
         (["cube", "--loads", "2"], "Load must be"),

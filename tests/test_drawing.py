@@ -43,6 +43,14 @@ def drawn(diagram: Diagram, marks: Marks | None = None, **options: bool) -> Axes
     return axes
 
 
+def test_draw_returns_its_figure(tmp_path: Path) -> None:
+    figure = draw("cube ports=4")
+    assert isinstance(figure, Figure)
+    written = draw("cube ports=4", tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").exists()
+    assert len(figure.axes[0].collections) == len(written.axes[0].collections) > 0
+
+
 def lines(axes: Axes, colour: str | None = None) -> list[Segment]:
     """The lines of a colour, or all, from left to right."""
     return sorted(

@@ -1,6 +1,7 @@
 """Graphs in files: what each form means, and what is refused."""
 
 import json
+import random
 import re
 from collections.abc import Callable
 from operator import call
@@ -13,7 +14,8 @@ from multicube.hdl import GraphNetwork, build
 from multicube.hdl.graphs.conversion import from_networkx, to_networkx
 from multicube.hdl.graphs.graph import Link, ListedGraph
 from multicube.hdl.graphs.graph_file import read_graph
-from multicube.sim import simulate
+from multicube.hdl.graphs.routing.algorithms import relation_for
+from multicube.sim import Trace, TracePacket, simulate
 from refusals import refusals
 
 SQUARE = {"nodes": 4, "links": [[0, 1], [1, 2], [2, 3], [3, 0]]}
@@ -505,3 +507,190 @@ def test_networkx_and_back() -> None:
     assert list(found.links()) == links
     assert (list(found.homes), list(found.exit_homes)) == ([0, 1], [1, 0])
     assert [found.name(node) for node in range(2)] == ["x", "y"]
+
+
+def test_files_that_networkx_writes(tmp_path: Path) -> None:
+    given = nx.Graph([("a", "b"), ("b", "c"), ("c", "a")])
+    given.edges["b", "c"]["latency"] = 3
+    nx.write_gexf(given, tmp_path / "a.gexf")
+    nx.write_edgelist(given, tmp_path / "a.edgelist")
+    expected = joined(from_networkx(given))
+    for name in ("a.gexf", "a.edgelist"):
+        assert joined(read_graph(tmp_path / name)) == expected
+    numbered = nx.convert_node_labels_to_integers(given)
+    nx.write_gml(numbered, tmp_path / "a.gml")
+    assert joined(read_graph(tmp_path / "a.gml")) == joined(from_networkx(numbered))
+    nx.write_gml(nx.DiGraph([(0, 1), (1, 0)]), tmp_path / "one-way.gml")
+    assert joined(read_graph(tmp_path / "one-way.gml")) == {
+        ("0", "1"): [(1, 1)],
+        ("1", "0"): [(1, 1)],
+    }
+
+
+def test_dot(tmp_path: Path) -> None:
+    """A chain of edges, defaults, quoted names, ports of a drawing, and what is only drawn."""
+    text = """graph net {
+        rankdir=LR;
+        node [shape=box];
+        edge [latency=2];
+        a -- b -- "c d" [color=red];
+        "c d":n -- a [latency="5" channels=2];
+        hub [terminals=3, label="the hub"];
+        hub -- a;
+    }"""
+    graph = read_graph(written(tmp_path, "a.dot", text))
+    assert {ends: about for ends, [about] in joined(graph).items() if ends[0] < ends[1]} == {
+        ("a", "b"): (1, 2),
+        ("b", "c d"): (1, 2),
+        ("a", "c d"): (2, 5),
+        ("a", "hub"): (1, 2),
+    }
+    assert sorted(map(graph.name, graph.homes)) == ["a", "b", "c d", "hub", "hub", "hub"]
+    one_way = read_graph(written(tmp_path, "b.gv", "digraph { a -> b; b -> a; a -> b }"))
+    assert joined(one_way) == {("a", "b"): [(1, 1)] * 2, ("b", "a"): [(1, 1)]}
+
+
+def test_files_of_the_topology_zoo(tmp_path: Path) -> None:
+    """The attributes that its toolset writes say nothing about hardware."""
+    keys = {
+        "graph": "Network GeoLocation DateObtained Creator IX Note label Type",
+        "node": "label Country Longitude Latitude Internal id hyperedge",
+        "edge": "LinkLabel LinkType LinkSpeed LinkSpeedUnits LinkSpeedRaw LinkNote id",
+    }
+    zoo = nx.Graph(**dict.fromkeys(keys["graph"].split(), "x"))
+    for node in range(3):
+        zoo.add_node(node, **dict.fromkeys(keys["node"].split(), "x"))
+        zoo.add_edge(node, (node + 1) % 3, **dict.fromkeys(keys["edge"].split(), "x"))
+    nx.write_graphml(zoo, tmp_path / "zoo.graphml")
+    nx.write_gml(zoo, tmp_path / "zoo.gml")
+    ring = joined(from_networkx(nx.cycle_graph(3)))
+    for name in ("zoo.graphml", "zoo.gml"):
+        assert joined(read_graph(tmp_path / name)) == ring
+    assert build(f"graph file={tmp_path / 'zoo.graphml'}").ports == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.gml", "graph [ node [ id 0", "It is no GML: "),
+        ("a.gml", "graph [ node [ id 0 cost 3 ] ]", "Node 0 has an unknown attribute 'cost'"),
+        ("a.gexf", "<gexf", "It is no GEXF: "),
+        ("a.gexf", '<!DOCTYPE a [<!ENTITY b "c">]><gexf/>', "A document type (DOCTYPE), which"),
+        ("a.edgelist", "a b\nc", "Line 2 must hold two nodes, not 'c'"),
+        ("a.edgelist", "a b\nb a", "Line 2: edge from b to a must be given once, not twice"),
+        ("a.edgelist", "a b 7", "Line 1 must end with attributes such as {'latency': 3}, not '7'"),
+        ("a.edgelist", "a b {'weight': 1}", "Line 1: Edge from a to b has an unknown attribute"),
+        ("a.edgelist", "a a", "Line 1: Link ['a', 'a'] must join two nodes"),
+        ("a.dot", "graph {", "It "),
+        ("a.dot", "graph { a -- b [weight=3] }", "Edge from a to b has an unknown attribute"),
+        ("a.dot", "graph { subgraph x { a -- b } }", "A graph in DOT must have no subgraphs"),
+        ("a.dot", "graph { a -- {b c} }", "A graph in DOT must have no subgraphs"),
+        ("a.dot", "graph { a -- b } graph { c -- d }", "It must hold one graph in DOT, not 2"),
+    ],
+)
+def test_foreign_files_that_are_refused(
+    name: str, content: str, message: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, name, content)
+    with pytest.raises(ValueError, match="^" + re.escape(f"File {path}: {message}")):
+        read_graph(path)
+
+
+TRIANGLE = """
+router 0 node 0 router 1 20 router 2
+router 1 node 1 router 0 20 router 2
+router 2 node 2
+"""
+
+
+@pytest.mark.parametrize(("words", "cycles"), [("", 3), ("weight=latency", 3), ("weight=hops", 21)])
+def test_weights_of_anynet_are_latencies(words: str, cycles: int, tmp_path: Path) -> None:
+    """As BookSim2 routes it: by way of router 2, and not over the link of 20 cycles."""
+    path = written(tmp_path, "any.txt", TRIANGLE)
+    trace = Trace("one", (TracePacket(0, 0, 1),))
+    for routing in ("layered", "shortest"):
+        network = build(f"graph file={path} routing={routing} {words}")
+        assert simulate(network, traffic=trace).latency.max == cycles
+
+
+@pytest.mark.parametrize("routing", ["shortest", "up-down", "layered"])
+def test_paths_are_the_shortest_by_latency(routing: str) -> None:
+    """As networkx finds them; up-down may have to take longer ones."""
+    chance = random.Random(3)
+    given = nx.connected_watts_strogatz_graph(16, 4, 0.5, seed=3)
+    for edge in given.edges:
+        given.edges[edge]["latency"] = chance.randint(1, 9)
+    graph = from_networkx(given)
+    relation = relation_for(graph, routing, weight="latency")
+    lengths = dict(nx.all_pairs_dijkstra_path_length(given, weight="latency"))
+    for source in range(16):
+        for destination in range(16):
+            *channels, _ = relation.path(source, destination)
+            found = sum(graph.by_output[each.node, each.port].latency for each in channels)
+            assert found >= lengths[source][destination]
+            if routing != "up-down":
+                assert found == lengths[source][destination]
+
+
+test_weights_that_are_refused = refusals(
+    build,
+    ("graph weight=latency routing=minimal", "Weight must be hops with routing=minimal, not ..."),
+    ("torus weight=latency", "Parameter of torus must be one of ..., not 'weight'..."),
+    ("fat-tree weight=latency", "Weight must be hops with the network's own routing"),
+    ("graph weight=cost", "Parameter weight must be one of auto, hops, latency, not 'cost'"),
+)
+
+ROUTED = {
+    "nodes": ["a", "b", "c"],
+    "links": [["a", "b"], ["a", "c"], ["b", "c"]],
+    "routes": {"a": {"1": 1, "2": 1}, "b": {"0": [0], "2": 1}, "c": {"0": 0, "1": 1}},
+}
+
+
+def test_routing_tables_of_a_file(tmp_path: Path) -> None:
+    """Packets from a to b take the port that the file says, to c, and not the link to b."""
+    path = written(tmp_path, "net.json", ROUTED)
+    trace = Trace("one", (TracePacket(0, 0, 1),))
+    assert simulate(build(f"graph file={path}"), traffic=trace).latency.max == 3
+    other = build(f"graph file={path} routing=shortest")
+    assert simulate(other, traffic=trace).latency.max == 2
+
+
+def test_a_file_may_offer_several_ports(tmp_path: Path) -> None:
+    both = ROUTED | {"routes": ROUTED["routes"] | {"a": {"1": [0, 1], "2": 1}}}
+    network = build(f"graph file={written(tmp_path, 'net.json', both)}")
+    assert [each.port for each in network.relation.route(0, None, 1)] == [0, 1]
+    assert simulate(network, traffic=[1, None, None], load=0.3, cycles=300).lost == 0
+
+
+@pytest.mark.parametrize(
+    ("routes", "message"),
+    [
+        ({"z": {}}, "Routes must be of nodes of the graph, not of 'z'"),
+        ({"a": [1]}, "Routes of node a must be an object with ports for each terminal"),
+        ({"a": {"b": 1}}, "Routes of node a must be to terminals by their numbers, not to 'b'"),
+        ({"a": {"9": 1}}, "Route from node a to terminal 9 must lead to a terminal from 0 to 2"),
+        ({"a": {"1": 5}}, "Route from node a to terminal 1 must take a port of the node (0, 1)"),
+        ({"a": {"1": []}}, "Route from node a to terminal 1 must take a port"),
+        ({"a": {"1": "x"}}, "Port from node a to terminal 1 must be an integer, not 'x'"),
+        (3, "Entry routes must be an object with a table for each node"),
+    ],
+)
+def test_routing_tables_that_are_refused(routes: Any, message: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "net.json", ROUTED | {"routes": routes})
+    with pytest.raises((ValueError, TypeError), match=re.escape(message)):
+        read_graph(path)
+
+
+def test_a_route_that_is_missing_is_refused(tmp_path: Path) -> None:
+    routes = {**ROUTED["routes"], "c": {"0": 0}}
+    path = written(tmp_path, "net.json", ROUTED | {"routes": routes})
+    with pytest.raises(ValueError, match=r"^There is no route from node c to terminal 1$"):
+        build(f"graph file={path}")
+
+
+def test_routes_that_lead_in_a_circle_are_refused(tmp_path: Path) -> None:
+    routes = {"a": {"1": 1, "2": 1}, "b": {"0": 0, "2": 1}, "c": {"0": 0, "1": 0}}
+    path = written(tmp_path, "net.json", ROUTED | {"routes": routes})
+    with pytest.raises(ValueError, match="circle"):
+        build(f"graph file={path}")

@@ -100,7 +100,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: one_packet(1.5, 0, 1), "cycle must be an integer, not 1.5"),
     (lambda: one_packet(1, 0, 1, True), "length must be an integer, not True"),
     (lambda: simulate(NETWORK, traffic=Trace("no", ())), "Trace no holds no packets"),
-    (lambda: write_verilog(NETWORK, "a.v"), "Fabric must be a Fabric, not "),
+    (lambda: write_verilog("cube", "a.v"), "Fabric must be a network or a Fabric, not 'cube'"),
     (lambda: CompiledEngine("x"), "Fabric must be a Fabric, not 'x'"),
     (lambda: CompiledEngine([]), "Fabrics must be given, at least one"),
 ]

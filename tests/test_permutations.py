@@ -72,9 +72,9 @@ def test_complement_inverts(ports: int) -> None:
         assert digits(y, n) == digits(x, n).translate(flip)
 
 
-@pytest.mark.parametrize("ports", POWERS)
+@pytest.mark.parametrize("ports", [*POWERS, 9, 36])
 def test_transpose_exchanges_rows_and_columns(ports: int) -> None:
-    columns = 2 ** (width(ports) // 2)
+    columns = 2 ** (width(ports) // 2) if ports in POWERS else math.isqrt(ports)
     matrix = np.arange(ports).reshape(-1, columns)
     # Element y of the transposed matrix is the one that was sent there.
     assert [transpose(ports).index(y) for y in range(ports)] == matrix.T.flatten().tolist()
@@ -136,7 +136,14 @@ def test_all_are_bijections(name: str, ports: int) -> None:
         assert sorted(function(ports, *numbers)) == list(range(ports))
 
 
-@pytest.mark.parametrize("name", ["perfect-shuffle", "bit-reversal", "transpose", *SEGMENTED])
+@pytest.mark.parametrize("ports", [0, 1, 3, 72, -16])
+def test_transpose_rejects_ports(ports: int) -> None:
+    message = f"Ports of a transpose must be a square or a power of two, not {ports}"
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        transpose(ports)
+
+
+@pytest.mark.parametrize("name", ["perfect-shuffle", "bit-reversal", *SEGMENTED])
 @pytest.mark.parametrize("ports", [0, 1, 3, 27, -8])
 def test_bit_permutations_reject_ports(name: str, ports: int) -> None:
     function, words = PERMUTATIONS[name]

@@ -17,7 +17,7 @@ from generate.figures import drawn_items, pictures
 from generate.links import anchors, dead_links, dead_references
 from generate.measurements import COST, CURVES, MEASURES
 from generate.networks import about, default, lacking
-from generate.pages import FROM_ROOT, all_pages
+from generate.pages import FROM_ROOT, GENERATED, all_pages
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.networks.family import Group
 from multicube.sim import read_records, rerun
@@ -60,6 +60,23 @@ def test_links_of_the_root_lead_to_files() -> None:
         path = ((ROOT / page).parent / place).resolve().relative_to(ROOT)
         assert str(path) in files, link
         assert not anchor or anchor in anchors(texts[str(path)]), link
+
+
+def test_no_link_is_dead_in_the_repository() -> None:
+    """There pages are read without the site, whose generated pages are not in it."""
+    texts = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), ROOT / "boards" / "README.md"]
+    pages = {str(path.relative_to(ROOT)): path.read_text() for path in texts}
+    others = [path for path in DOCS.rglob("*.*") if path.suffix != ".md"]
+    files = [str(path.relative_to(ROOT)) for path in [*others, ROOT / "LICENSE"]]
+    assert not [*dead_references(pages, files)]
+
+
+def test_links_to_what_pages_are_made_of_lead_to_the_pages(site: dict[str, str]) -> None:
+    for name, page in GENERATED.items():
+        assert (DOCS / name).exists()
+        assert page in site
+    assert "](networks/index.md)" in site["tutorial.md"]
+    assert not [path for path, text in site.items() if "](generate/" in text]
 
 
 def test_every_page_is_in_the_tree(site: dict[str, str]) -> None:

@@ -195,6 +195,23 @@ def test_no_refinement(quick: Callable[[float], list[float]]) -> None:
     assert found.saturation_interval == (0.1, 0.5)
 
 
+def test_throughput_past_saturation(curve: Sweep) -> None:
+    """The highest, and the one at the highest load, are told apart where a network collapses."""
+
+    def point(load: float, throughput: float, saturated: bool | None) -> Result:
+        return replace(
+            curve.zero_load, offered_load=load, throughput=throughput, saturated=saturated
+        )
+
+    low, top, past = point(0.1, 0.1, False), point(0.2, 0.18, True), point(0.3, 0.05, True)
+    fallen = replace(curve, points=[low, top, past])
+    assert (fallen.saturation_throughput, fallen.sustained_throughput) == (0.18, 0.05)
+    assert fallen.to_json()["sustained_throughput"] == 0.05
+    for last in (point(0.3, 0.2, None), point(0.3, 0.3, False)):
+        assert replace(curve, points=[low, top, last]).sustained_throughput is None
+    assert replace(curve, points=[]).sustained_throughput is None
+
+
 def test_csv(curve: Sweep, tmp_path: Path) -> None:
     path = tmp_path / "curve.csv"
     save_sweep(curve, path)

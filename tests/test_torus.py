@@ -291,6 +291,16 @@ def test_one_channel_deadlocks(form: str, k: int, shift: int) -> None:
         simulate(locked, **options)
 
 
+def test_a_saturated_ring_shares_like_fibonacci() -> None:
+    """Under tornado traffic a node sends as much as the two behind it, whose packets pass it."""
+    result = simulate("torus k=8 n=1", traffic="tornado", load=0.9, cycles=20_000)
+    sent = result.terminals["injected"]
+    line = [sent[node % 8] for node in range(5, 13)]  # from the first behind the dateline on
+    shares = [count / line[0] for count in line]
+    assert shares == pytest.approx([1, 1, 2, 3, 5, 8, 13, 21], rel=0.03)
+    assert result.least_served["terminal"] in (5, 6)
+
+
 def test_bench_sees_a_router_without_dateline(monkeypatch: pytest.MonkeyPatch) -> None:
     """If nothing is held to wrap around, all worms take channel 0, and wait in a cycle."""
     packets = [TracePacket(0, node, (node + 2) % 4, 16) for node in range(4)]

@@ -39,6 +39,35 @@ def test_permutations(text: str, ports: int, favourites: list[int]) -> None:
     assert traffic.name == text
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("bitcomp", "complement"), ("BITREV", "bit-reversal"), ("shuffle", "perfect-shuffle")],
+)
+def test_names_of_booksim(text: str, name: str) -> None:
+    assert pattern(text, 8) == pattern(name, 8)
+    assert pattern(f"{text}+bursts:2:6", 8).name == f"{name}+bursts:2:6"
+
+
+def test_patterns_of_booksim_by_its_definitions() -> None:
+    """Each draw of its functions `dest`, by the values that its random numbers can have."""
+    for ports in (2, 6, 9):
+        diagonal = [
+            [sum(((x + 1) % ports if draw == 0 else x) == y for draw in range(3)) / 3]
+            for x in range(ports)
+            for y in range(ports)
+        ]
+        matrix = pattern("diagonal", ports).matrix
+        shares = matrix / matrix.sum(axis=1, keepdims=True)
+        assert shares.flatten().tolist() == pytest.approx([each for (each,) in diagonal])
+    half = 3
+    matrix = pattern("asymmetric", 2 * half).matrix
+    for x, row in enumerate(matrix):
+        assert {y for y, weight in enumerate(row) if weight} == {x % half, x % half + half}
+        assert len(set(row)) == 2
+    with pytest.raises(ValueError, match=r"^Ports of asymmetric traffic must be even, not 9$"):
+        pattern("asymmetric", 9)
+
+
 def test_hot_spot() -> None:
     assert pattern("hotspot:0.25", 8).where.favourites == (0,) * 8
     traffic = pattern("hotspot:0.25:7", 8)

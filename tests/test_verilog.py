@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Module, Signal
-from amaranth.lib import data, wiring
+from amaranth.hdl import Const, Module, Signal, signed
+from amaranth.lib import data, enum, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from long_runs import long
@@ -122,6 +122,39 @@ def test_port_list_is_true(exported: dict[str, Path]) -> None:
         listed = [(port["name"], port["direction"], port["width"]) for port in summary["ports"]]
         assert listed == declared
         assert listed[:2] == [("clk", "input", 1), ("rst", "input", 1)]
+
+
+class Kind(enum.Enum, shape=2):
+    VALUE = 1
+
+
+class Reading(data.Struct):
+    kind: Kind
+    place: data.StructLayout({"row": 3, "column": 3})
+    value: signed(8)
+
+
+def test_fields_of_a_structure_of_ones_own_are_listed(tmp_path: Path) -> None:
+    """In the JSON, by the bits that Amaranth gives them, and in the head of the Verilog."""
+    network = build("omega", ports=4, payload=Reading)
+    summary = write_verilog(network, tmp_path / "net.v")
+    (port,) = (port for port in summary["ports"] if port["name"] == "o__3__payload")
+    payload = network.packet["payload"]
+    expected = {"tag": (0, 2), "payload": (payload.offset, payload.width)}
+    for name, field in data.Layout.cast(Reading):
+        expected[f"payload.{name}"] = (payload.offset + field.offset, field.width)
+    row = payload.offset + data.Layout.cast(Reading)["place"].offset
+    expected |= {"payload.place.row": (row, 3), "payload.place.column": (row + 3, 3)}
+    assert {name: (at["offset"], at["width"]) for name, at in port["fields"].items()} == expected
+    head = (tmp_path / "net.v").read_text().partition("\nmodule ")[0]
+    assert "payload [17:2], payload.kind [3:2], payload.place [9:4]" in head
+    assert json.loads((tmp_path / "net.v.json").read_text()) == summary
+
+
+def test_verilog_of_a_network_is_that_of_its_fabric(tmp_path: Path) -> None:
+    network = build("cube", ports=4)
+    write_verilog(network, tmp_path / "a.v")
+    assert (tmp_path / "a.v").read_text() == verilog_text(network.fabric) == verilog_text(network)
 
 
 def test_port_list_tells_fields_and_fields_of_fields() -> None:

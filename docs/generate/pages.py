@@ -9,10 +9,21 @@ from .commands import commands_page
 from .figures import figures_page
 from .networks import DOCS, network_list, network_page, references
 
-__all__ = ["FROM_ROOT", "all_pages"]
+__all__ = ["FROM_ROOT", "GENERATED", "all_pages"]
 
 FROM_ROOT = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Pages of the root of the repository, and their names in the site."""
+
+GENERATED = {
+    "generate/commands.py": "commands.md",
+    "generate/figures.toml": "figures.md",
+    "generate/networks.py": "references.md",
+    "generate/networks.toml": "networks/index.md",
+}
+"""Files of `docs` that a page is made of, and its name in the site.
+
+The pages that are written link these files, so that no link is dead in the repository.
+"""
 
 
 def all_pages(drawn: Collection[str], live: Collection[str]) -> dict[str, str]:
@@ -30,6 +41,8 @@ def _from_docs(path: Path) -> str:
     text = path.read_text()
     for name, page in FROM_ROOT.items():
         text = text.replace(f"]({above}../{name}", f"]({above}{page}")
+    for name, page in GENERATED.items():
+        text = text.replace(f"]({above}{name}", f"]({above}{page}")
     return text
 
 

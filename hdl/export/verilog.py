@@ -31,7 +31,7 @@ from amaranth.lib.wiring import In
 
 from ..fabric.checks import check_flag, check_kind, check_path, shown
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import SYNC, Cell, CellType, Fabric, Leaf, Path, Pin
+from ..fabric.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Leaf, Path, Pin
 from ..support.output_file import check_output, is_regular, whole_file
 from .fusesoc import core_text
 from .verilog_module import ModuleTemplate, Storage, module_storage, module_text, with_multiplexers
@@ -110,12 +110,18 @@ def _range(width: int) -> str:
 
 
 def _fields(layout: Any, name: str = "", offset: int = 0) -> Iterator[tuple[str, int, int]]:
-    """Name, lowest bit and width of each field of a layout; inner fields follow their field."""
-    if isinstance(layout, data.Layout):
-        for key, field in layout:
-            full = f"{name}.{key}" if name else str(key)
-            yield full, offset + field.offset, field.width
-            yield from _fields(field.shape, full, offset + field.offset)
+    """Name, lowest bit and width of each field of a layout; inner fields follow their field.
+
+    The layout may be that of a class of structures, `data.Struct`.
+    """
+    try:
+        fields = data.Layout.cast(layout)
+    except TypeError:  # a number, or an enumeration
+        return
+    for key, field in fields:
+        full = f"{name}.{key}" if name else str(key)
+        yield full, offset + field.offset, field.width
+        yield from _fields(field.shape, full, offset + field.offset)
 
 
 def port_list(fabric: Fabric, clock: Clock = _OWN) -> list[dict[str, Any]]:
@@ -319,7 +325,6 @@ def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[st
 
 
 def _check_names(name: str, fabric: Fabric, clock: Clock) -> None:
-    check_kind("Fabric", fabric, Fabric, "a Fabric")
     check_name("Module name", name)
     taken: dict[str, str] = {}
     for each in map(clock.of, fabric.clocks):
@@ -342,14 +347,25 @@ def _check_names(name: str, fabric: Fabric, clock: Clock) -> None:
         taken[word] = f"a {what.lower()}"
 
 
+def _fabric_of(given: Fabric | FabricComponent) -> Fabric:
+    fabric = given.fabric if isinstance(given, FabricComponent) else given
+    check_kind("Fabric", fabric, Fabric, "a network or a Fabric")
+    return fabric
+
+
 def verilog_text(
-    fabric: Fabric, name: str = "network", *, title: str = "", clock: Clock = _OWN
+    fabric: Fabric | FabricComponent,
+    name: str = "network",
+    *,
+    title: str = "",
+    clock: Clock = _OWN,
 ) -> str:
     """A fabric as plain Verilog (2001), for Yosys, Verilator, Icarus and vendors' tools.
 
     Parameters
     ----------
-    fabric : Fabric
+    fabric : Fabric or FabricComponent
+        A network, or its fabric.
     name : str
         Name of the top module, and prefix of all others.
     title : str
@@ -361,6 +377,7 @@ def verilog_text(
     ValueError
         If a name is not a Verilog identifier, or is taken, or a pin of the fabric has no driver.
     """
+    fabric = _fabric_of(fabric)
     check_kind("Clock", clock, Clock, "a Clock")
     check_kind("Title", title, str, "a text")
     _check_names(name, fabric, clock)
@@ -382,7 +399,7 @@ def verilog_text(
 
 
 def write_verilog(
-    fabric: Fabric,
+    fabric: Fabric | FabricComponent,
     path: str | os.PathLike[str],
     name: str = "network",
     *,
@@ -390,15 +407,15 @@ def write_verilog(
     clock: Clock = _OWN,
     core: bool = False,
 ) -> dict[str, Any]:
-    """Write a fabric's Verilog to a file, and its ports as JSON to `<path>.json` beside it.
+    """Write a network's Verilog to a file, and its ports as JSON to `<path>.json` beside it.
 
     Either all files are written, or none. Nothing is written beside standard output (`-`), a device
     or a FIFO.
 
     Parameters
     ----------
-    fabric : Fabric
-        The fabric of a network: `network.fabric`.
+    fabric : Fabric or FabricComponent
+        A network, or its fabric.
     path : path-like
     name, title, clock
         As `verilog_text`.
@@ -417,7 +434,7 @@ def write_verilog(
         As `verilog_text`, or if a file can't be written, or a core file can't name the Verilog
         file.
     """
-    check_kind("Fabric", fabric, Fabric, "a Fabric")
+    fabric = _fabric_of(fabric)
     check_path("Output", path)
     check_flag("Core", core)
     check_kind("Clock", clock, Clock, "a Clock")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["FAMILIES", "GraphNetwork", "GraphParameters"]
 
 _FILE = Parameter(
-    "its graph (JSON, GraphML, or as BookSim2's anynet); petersen: ten nodes of three links",
+    "its graph: JSON, GraphML, GML, GEXF, DOT, edges, anynet; petersen: ten nodes of 3 links",
     choices=("petersen", "given"),
     meanings={"petersen": "the Petersen graph", "given": "`graph`, in Python"},
     form="FILE",
@@ -39,7 +39,7 @@ class GraphParameters(AnyRoutingParameters):
         None, "a graph as an object", (), objects=(object,), listed=False
     )
     file: str = field(default="petersen", metadata={"about": _FILE})
-    read: tuple[str, Graph] | None = fixed(None, "a file, and the graph in it")
+    read: tuple[str, Graph | Relation] | None = fixed(None, "a file, and what is in it")
 
     def __post_init__(self) -> None:
         if self.graph is not None:

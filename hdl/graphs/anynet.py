@@ -16,7 +16,8 @@ def read_anynet(text: str) -> ListedGraph:
     """The graph in a list as of BookSim2's `anynet`.
 
     Each line names a router, and then what it is linked to: `router 0 node 0 router 1 15 router 2`.
-    A number after a router is the latency of the link to it. A link back exists in any case; it
+    A number after a router is the latency of the link to it; as in BookSim2, paths are short if the
+    sum of their latencies is. A link back exists in any case; it
     takes one cycle if it is not listed. Nodes are the terminals here.
 
     Raises
@@ -72,7 +73,7 @@ def read_anynet(text: str) -> ListedGraph:
     for head, name in sorted({pair for a, b in latencies for pair in ((a, b), (b, a))}):
         draft.add_link(head, name, {"latency": latencies.get((head, name), 1)}, one_way=True)
     draft.place_terminals(homes[node] for node in range(len(homes)))
-    return draft.graph()
+    return draft.graph(metric="latency")
 
 
 def _entries(where: str, line: str) -> list[tuple[str, int, int | None]]:

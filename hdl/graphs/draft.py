@@ -16,7 +16,15 @@ _DEFAULTS = ("node_default", "edge_default")
 
 _FOR_PEOPLE = ("id", "name", "label", "title", "description", "desc", "comment", "note", "url")
 _FOR_DRAWINGS = ("x", "y", "z", "pos", "position", "latitude", "longitude", "color", "colour")
-_DESCRIBING = frozenset(_FOR_PEOPLE + _FOR_DRAWINGS)
+_ZOO = """
+access backbone classification commercial country creator customer datemodifier datemonth
+dateobtained datetype dateyear developed geoextent geolocation hyperedge internal ix lastaccess
+lastprocessed layer linklabel linknote linkspeed linkspeedraw linkspeedunits linktype network
+networkdate provenance source sourcegitversion status testbed toolsetversion transit type version
+"""
+"""What the files of the Internet Topology Zoo say of networks besides their nodes and links."""
+
+_DESCRIBING = frozenset((*_FOR_PEOPLE, *_FOR_DRAWINGS, *_ZOO.split()))
 """Attributes that say nothing about a network."""
 
 
@@ -136,11 +144,11 @@ class GraphDraft:
             self._outputs[node] += 1
             self._inputs[peer] += 1
 
-    def graph(self) -> ListedGraph:
-        """The graph, checked."""
+    def graph(self, metric: str = "hops") -> ListedGraph:
+        """The graph, checked; `metric` as in `Graph`."""
         homes = self._in_order(self._homes)
         exits = self._in_order(self._exits) if self._exits else None
-        return ListedGraph(len(self._names), self._links, homes, self._names, exits)
+        return ListedGraph(len(self._names), self._links, homes, self._names, exits, metric)
 
     def _place(self, homes: dict[int, int], terminals: Iterable[Any], node: int) -> None:
         for terminal in terminals:

@@ -12,10 +12,11 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple
 
-from ..fabric.checks import check_integer, check_kind, check_limit, shown
+from ..fabric.checks import check_integer, check_kind, check_limit, check_word, shown
 from ..fabric.errors import InvalidValue
 
 __all__ = [
+    "METRICS",
     "MOST_NODES",
     "MOST_TERMINALS",
     "Channel",
@@ -24,6 +25,7 @@ __all__ = [
     "Graph",
     "Link",
     "ListedGraph",
+    "MeasuredGraph",
     "Turn",
     "check_graph",
     "check_name",
@@ -31,6 +33,8 @@ __all__ = [
 
 MOST_NODES = 2**16
 """Most nodes of a graph, and most terminals."""
+
+METRICS = ("hops", "latency")
 
 MOST_TERMINALS = 64
 """Most terminals at a node: as many as a crossbar has."""
@@ -116,11 +120,14 @@ class Graph(ABC):
     exit_homes : Sequence[int]
         For each terminal, the node where packets for it leave, if that is not the node where its
         own packets enter: in a multistage network these are boxes of the last and the first stage.
+    metric : str
+        What makes a path short, one of `METRICS`: few links, or a small sum of their latencies.
     alike : bool
         Whether all nodes get the same router, with as many ports as the largest needs. So nodes at
         the edge of a mesh have ports that lead nowhere. Otherwise routers have only what is linked.
     """
 
+    metric: str = "hops"
     alike: bool = False
 
     @property
@@ -179,6 +186,10 @@ class Graph(ABC):
     def bisection(self) -> int | None:
         """Links between two halves of the nodes, both directions counted, if that is known."""
         return None
+
+    def length(self, link: Link) -> int:
+        """The length of a link, by the `metric` of this graph."""
+        return link.latency if self.metric == "latency" else 1
 
     @property
     def latency(self) -> int:
@@ -319,6 +330,8 @@ class ListedGraph(Graph):
         Names of the nodes; by default their numbers.
     exit_homes : Sequence[int] or None
         For each terminal, the node where packets for it leave; by default its node.
+    metric : str
+        As in `Graph`.
 
     Raises
     ------
@@ -341,7 +354,9 @@ class ListedGraph(Graph):
         homes: Sequence[int] | None = None,
         names: Sequence[str] = (),
         exit_homes: Sequence[int] | None = None,
+        metric: str = "hops",
     ) -> None:
+        self.metric = metric
         self._nodes, self._links = nodes, tuple(links)
         self._homes: Sequence[int] = range(nodes) if homes is None else tuple(homes)
         self._exit_homes = self._homes if exit_homes is None else tuple(exit_homes)
@@ -383,6 +398,7 @@ class RelinkedGraph(Graph):
     def __init__(self, graph: Graph, links: Iterable[Link]) -> None:
         self._given = graph
         self._links = list(links)
+        self.metric = graph.metric
 
     @property
     def nodes(self) -> int:
@@ -439,6 +455,15 @@ class ChanneledGraph(RelinkedGraph):
     @property
     def bisection(self) -> int | None:
         return self._given.bisection
+
+
+class MeasuredGraph(ChanneledGraph):
+    """A graph in which another `metric` makes a path short."""
+
+    def __init__(self, graph: Graph, metric: str) -> None:
+        super().__init__(graph, 1)
+        check_word("Weight", metric, METRICS)
+        self.metric = metric
 
 
 def check_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Files with graphs: JSON, GraphML, and the lists of BookSim2's `anynet`."""
+"""Files with graphs: JSON, GraphML, GML, GEXF, DOT, lists of edges, BookSim2's `anynet`."""
 
 import os
 from collections.abc import Callable
@@ -9,16 +9,21 @@ from ..fabric.checks import check_path
 from ..fabric.errors import InvalidValue, MulticubeError
 from ..support.input_file import read_content, read_text
 from .anynet import read_anynet
+from .foreign_graph import read_dot, read_edge_list, read_gexf, read_gml
 from .graph import ListedGraph
 from .graphml import read_graphml
 from .json_graph import read_json
+from .routing.given_routes import GivenRoutes
 
 __all__ = ["read_graph"]
 
 
-def read_graph(path: str | os.PathLike[str]) -> ListedGraph:
-    """The graph in a file, whose form its name's ending tells: ".json" (`read_json`), ".graphml"
-    (`read_graphml`), and any other as BookSim2's `anynet` (`read_anynet`).
+def read_graph(path: str | os.PathLike[str]) -> ListedGraph | GivenRoutes:
+    """The graph in a file, or its routing if the file has one.
+
+    The ending of its name tells the form: ".json" (`read_json`), ".graphml" (`read_graphml`),
+    ".gml", ".gexf", ".dot" or ".gv", ".edgelist" (`foreign_graph`), and any other as BookSim2's
+    `anynet` (`read_anynet`).
 
     What is not understood is refused, whatever it is: a graph is what its file says, or none.
 
@@ -28,12 +33,20 @@ def read_graph(path: str | os.PathLike[str]) -> ListedGraph:
         If the file can't be read, or is none of its form; the message names the line or the entry.
     """
     check_path("File", path)
-    read: Callable[[], ListedGraph]
+    read: Callable[[], ListedGraph | GivenRoutes]
     match Path(os.fspath(path)).suffix.lower():
         case ".json":
             read = partial(read_json, read_text("File", path))
         case ".graphml":  # which says itself how it is encoded
             read = partial(read_graphml, read_content("File", path))
+        case ".gexf":
+            read = partial(read_gexf, read_content("File", path))
+        case ".gml":
+            read = partial(read_gml, read_text("File", path))
+        case ".dot" | ".gv":
+            read = partial(read_dot, read_text("File", path))
+        case ".edgelist":
+            read = partial(read_edge_list, read_text("File", path))
         case _:
             read = partial(read_anynet, read_text("File", path))
     try:

@@ -8,13 +8,14 @@ from ..fabric.checks import check_integer, check_kind, shown
 from ..fabric.errors import InvalidValue
 from .draft import GraphDraft, check_known
 from .graph import MOST_NODES, ListedGraph
+from .routing.given_routes import GivenRoutes
 
 __all__ = ["read_json"]
 
-_ENTRIES = ("nodes", "links", "edges", "directed", "multigraph", "terminals", "graph")
+_ENTRIES = ("nodes", "links", "edges", "directed", "multigraph", "terminals", "graph", "routes")
 
 
-def read_json(text: str) -> ListedGraph:
+def read_json(text: str) -> ListedGraph | GivenRoutes:
     """The graph in a JSON object with these entries; so it may also be in networkx's form.
 
     - `nodes`: their number, or a list of names, or a list of objects with an `id` and further
@@ -26,6 +27,10 @@ def read_json(text: str) -> ListedGraph:
       different entries `key`, or none.
     - `terminals`: for each terminal its node, in place of those of the nodes.
     - `graph`: an object with attributes of the graph.
+    - `routes`: an object with a routing table for each node: an object that has, for each terminal,
+      the output port that packets take to it, or a list of ports of which they may take any. Ports
+      are those of the links, by default in the order of the links. Then it is no graph, but a
+      relation.
 
     `GraphDraft` says which attributes there are.
 
@@ -77,7 +82,31 @@ def read_json(text: str) -> ListedGraph:
                     f"Terminal {terminal} must be at a node of the graph, not {shown(home)}"
                 )
         draft.place_terminals(homes)
-    return draft.graph()
+    graph = draft.graph()
+    return GivenRoutes(graph, _routes(given, graph)) if "routes" in given else graph
+
+
+def _routes(given: Mapping[str, Any], graph: ListedGraph) -> dict[int, dict[int, list[int]]]:
+    """The ports towards each terminal, for each node."""
+    tables = given["routes"]
+    check_kind("Entry routes", tables, dict, "an object with a table for each node")
+    nodes = {graph.name(node): node for node in range(graph.nodes)}
+    found: dict[int, dict[int, list[int]]] = {}
+    for name, table in tables.items():
+        if name not in nodes:
+            raise InvalidValue(f"Routes must be of nodes of the graph, not of {shown(name)}")
+        check_kind(f"Routes of node {name}", table, dict, "an object with ports for each terminal")
+        own = found[nodes[name]] = {}
+        for terminal, ports in table.items():
+            if not terminal.isdecimal():
+                raise InvalidValue(
+                    f"Routes of node {name} must be to terminals by their numbers, not to "
+                    f"{shown(terminal)}"
+                )
+            what = f"Port from node {name} to terminal {terminal}"
+            several = ports if isinstance(ports, list) else [ports]
+            own[int(terminal)] = [check_integer(what, port, 0) for port in several]
+    return found
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -83,13 +83,20 @@ def bit_reversal(ports: int) -> list[int]:
 
 
 def transpose(ports: int) -> list[int]:
-    """A matrix stored by rows to one stored by columns: the bits of X rotated by half their number.
+    """A matrix stored by rows to one stored by columns.
 
-    The matrix is square if n is even; otherwise it has twice as many rows as columns.
+    The matrix is square if the number of ports is. Otherwise it has twice as many rows as columns,
+    and the ports are 2^n: the bits of X rotated by n/2, rounded down.
     """
-    n = _bits(ports)
-    columns = n // 2
-    return [x >> columns | (x & (1 << columns) - 1) << n - columns for x in range(ports)]
+    columns = math.isqrt(max(ports, 0))
+    if columns < 2 or columns**2 != ports:
+        if ports < 2 or ports & (ports - 1):
+            raise InvalidValue(
+                f"Ports of a transpose must be a square or a power of two, not {ports}"
+            )
+        columns = 1 << (ports.bit_length() - 1) // 2
+    rows = ports // columns
+    return [x % columns * rows + x // columns for x in range(ports)]
 
 
 def cyclic_shift(ports: int, k: int) -> list[int]:

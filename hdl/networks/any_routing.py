@@ -33,6 +33,16 @@ class AnyRoutingParameters(RouterParameters):
         most=64,
         choices=("auto",),
     )
+    weight: str = word(
+        "auto",
+        "what makes a path short, where routing is one for any network",
+        {
+            "auto": "latency if the graph is a list of anynet, else hops",
+            "hops": "few links",
+            "latency": "a small sum of the latencies of links",
+        },
+        plain="hops",
+    )
     tables: Literal["fixed", "rewritable"] = word(
         "fixed",
         "routing tables",
@@ -68,6 +78,9 @@ class AnyRoutingNetwork(RoutedNetwork):
         if given.routing == "own":
             if own is None:
                 raise InvalidValue("Routing must not be own in a graph that has none")
+            if given.weight == "latency":
+                raise InvalidValue("Weight must be hops with the network's own routing")
+            given._resolve(weight="hops")
             if rewritable:
                 raise InvalidValue("Routing must not be own if tables are rewritable")
             if given.channels not in ("auto", getattr(own, "channels", "auto")):
@@ -82,7 +95,15 @@ class AnyRoutingNetwork(RoutedNetwork):
                 )
             return own
         channels = None if given.channels == "auto" else given.channels
-        relation = relation_for(graph, given.routing, channels=channels, rewritable=rewritable)
+        if given.weight == "auto":
+            given._resolve(weight=graph.metric)
+        relation = relation_for(
+            graph,
+            given.routing,
+            channels=channels,
+            rewritable=rewritable,
+            weight=given.weight,
+        )
         found = {link.channels for link in relation.graph.links()}
         if len(found) == 1:
             given._resolve(channels=found.pop())

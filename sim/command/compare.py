@@ -2,14 +2,23 @@
 
 import json
 import sys
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 from ...hdl.support.output_file import output_format
 from ..measure.units import PER
 from ..report.formats import FORMATS
-from .shared_arguments import INTERRUPTED, check_outputs, messages, run_options, sweep_options
+from .shared_arguments import (
+    INTERRUPTED,
+    check_outputs,
+    chosen_loads,
+    chosen_look,
+    figure_options,
+    messages,
+    run_options,
+    sweep_options,
+)
 
 __all__ = ["compare"]
 
@@ -22,14 +31,21 @@ __all__ = ["compare"]
     show_default=True,
     help=f"Divide rates by: {', '.join(PER)}. Per wire and bisection they are in flits per link.",
 )
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="TEXT",
+    help="What a network is called, one for each of them. Default: its words.",
+)
 @sweep_options
+@figure_options
 @run_options
 def compare(
     networks: tuple[str, ...],
-    per: str,
-    loads: str,
+    loads: str | None,
+    clip: bool,
     output: tuple[str, ...],
-    unit: Literal["packets", "flits"],
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -38,50 +54,34 @@ def compare(
     Each network with its parameters is one argument, in quotes: multicube compare "cube ports=64"
     "torus k=8 n=2" -o all.svg
     """
-    from ...hdl.catalogue.catalogue import build
-    from ..measure.comparison import rate_factor
-    from ..measure.curve import Sweep
-    from ..report.save import comparison_record, save_sweeps
-    from ..run.sweeps import LoadsLost, parse_loads, sweep
+    from ..report.save import save_comparison
+    from ..run.comparing import compare as run_comparison
+    from ..run.sweeps import LoadsLost
     from .printed_tables import print_comparison
 
     check_outputs(output, as_json)
     for path in output:
         output_format(path, FORMATS)
-    built = [build(text) for text in networks]
-    for network in built:
-        rate_factor(network, per)  # raises an error if it is not known
-    asked = parse_loads(loads)
-    sweeps: list[Sweep] = []
+    look = chosen_look(options, output)
     failure: LoadsLost | None = None
-    for network in built:
-        try:
-            sweeps.append(sweep(network, asked, unit=unit, progress=True, **options))
-        except LoadsLost as error:
-            sweeps.append(error.sweep)
-            failure = error
-        except KeyboardInterrupt:
-            if not sweeps:
-                raise
-            break
-        if failure or sweeps[-1].partial:
-            break
-    interrupted = failure is None and (len(sweeps) < len(built) or sweeps[-1].partial)
-    drawn = [each for each in sweeps if each.points]
-    if failure and not drawn:
-        raise failure
+    try:
+        comparison = run_comparison(networks, **chosen_loads(loads, clip), progress=True, **options)
+    except LoadsLost as error:
+        if error.comparison is None or not error.comparison.drawn.sweeps:
+            raise
+        comparison, failure = error.comparison, error
     for path in output:
-        save_sweeps(drawn, path, per=per, unit=unit)
+        save_comparison(comparison.drawn, path, look)
     if as_json:
-        click.echo(json.dumps({"partial": interrupted, **comparison_record(sweeps, per, unit)}))
+        click.echo(json.dumps(comparison.to_json()))
     else:
         with messages(output):
-            print_comparison(sweeps, per, unit)
-            if interrupted:
+            print_comparison(comparison)
+            if comparison.partial:
                 click.echo("PARTIAL: the comparison was interrupted")
             for path in output:
                 click.echo(f"wrote {path}")
     if failure is not None:
         raise failure
-    if interrupted:
+    if comparison.partial:
         sys.exit(INTERRUPTED)

@@ -1,14 +1,12 @@
 """What `sim`, `sweep` and `compare` print."""
 
-from collections.abc import Sequence
-
 import click
 from rich.console import Console
 from rich.table import Table
 
 from ...hdl.catalogue.catalogue import find, told
 from ..measure.activity import Activity
-from ..measure.comparison import distinct_labels, is_square, rate_factors
+from ..measure.comparison import Comparison, is_square, rate_factors
 from ..measure.curve import Sweep
 from ..measure.result import Latency, Result
 from ..measure.units import unit_name, units_in_packet
@@ -181,15 +179,18 @@ def print_sweep(curve: Sweep, unit: str) -> None:
     Console().print(table)
     click.echo(f"zero-load latency: {_number(curve.zero_load_latency)} cycles")
     if curve.saturation_interval is None:
-        click.echo("saturation throughput: not reached")
+        click.echo("saturation: not reached")
     else:
         counted = _counted(curve.network.family, unit)
         low, high = (per * load for load in curve.saturation_interval)
-        click.echo(
-            f"saturation throughput: {per * (curve.saturation_throughput or 0):.4f} "
-            f"{unit_name('terminal', counted, square=is_square([curve]))};\n"
-            f"saturation begins between loads {low:.4f} and {high:.4f}"
-        )
+        rates = unit_name("terminal", counted, square=is_square([curve]))
+        click.echo(f"saturation begins between loads {low:.4f} and {high:.4f};")
+        click.echo(f"highest throughput: {per * (curve.saturation_throughput or 0):.4f} {rates}")
+        if curve.sustained_throughput is not None:
+            last = per * curve.points[-1].offered_load
+            click.echo(
+                f"sustained throughput: {per * curve.sustained_throughput:.4f}, at load {last:.4f}"
+            )
     undecided = sum(point.saturated is None for point in curve.points)
     if undecided:
         click.echo(
@@ -200,18 +201,22 @@ def print_sweep(curve: Sweep, unit: str) -> None:
         click.echo("PARTIAL: the sweep was interrupted")
 
 
-def print_comparison(sweeps: Sequence[Sweep], per: str, unit: str) -> None:
-    """Print where each sweep saturates, its rates converted (`comparison.rate_factor`)."""
-    factors = rate_factors(sweeps, per, unit)
-    table = Table("network", "zero-load latency", "saturation", "begins at load")
-    for each, label, factor in zip(sweeps, distinct_labels(sweeps), factors):
-        latency, rate = each.zero_load_latency, each.saturation_throughput
+def print_comparison(comparison: Comparison) -> None:
+    """Print where each sweep saturates, its rates converted."""
+    sweeps, per, unit = comparison.sweeps, comparison.per, comparison.unit
+    table = Table(
+        "network", "zero-load latency", "saturates at load", "highest throughput", "sustained"
+    )
+    for each, label, factor in zip(sweeps, comparison.labels, comparison.factors):
         interval = each.saturation_interval
+        rates = (each.saturation_throughput, each.sustained_throughput)
         table.add_row(
             label,
-            "-" if latency is None else f"{latency:.2f}",
-            "not reached" if rate is None else f"{rate * factor:.4f}",
-            "-" if interval is None else " to ".join(f"{load * factor:.4f}" for load in interval),
+            _number(each.zero_load_latency),
+            "not reached"
+            if interval is None
+            else " to ".join(f"{load * factor:.4f}" for load in interval),
+            *("-" if rate is None else f"{rate * factor:.4f}" for rate in rates),
         )
     click.echo(
         f"{short_name(sweeps[0].traffic)} traffic; "

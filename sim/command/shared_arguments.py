@@ -1,5 +1,6 @@
 """Arguments that several subcommands share: a network, and the options of a run."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
@@ -10,15 +11,20 @@ import click
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import check_output, is_standard_output
 from ..measure.units import UNITS
+from ..report.formats import PICTURES
 from . import INTERRUPTED
 
 if TYPE_CHECKING:
     from ...hdl.networks.network import Network
+    from ..report.look import Look
 
 __all__ = [
     "INTERRUPTED",
     "check_outputs",
+    "chosen_loads",
+    "chosen_look",
     "engine_option",
+    "figure_options",
     "messages",
     "network_arguments",
     "network_from",
@@ -85,6 +91,15 @@ def _read_precision(_context: object, _option: object, text: str | None) -> floa
         return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         raise InvalidValue(f"Precision must be a fraction such as 5%, not {text!r}") from None
+
+
+def _read_size(_context: object, _option: object, text: str | None) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(float(word) for word in text.split(","))
+    except ValueError:
+        raise InvalidValue(f"Size must be width and height in inches: 7,4, not {text!r}") from None
 
 
 def _names(_context: object, _option: object, text: str) -> tuple[str, ...]:
@@ -176,7 +191,13 @@ _RUN_OPTIONS = (
 
 _SWEEP_OPTIONS = (
     click.option(
-        "--loads", default="0.1:0.9:0.1", show_default=True, help="FIRST:LAST:STEP or a list."
+        "--loads",
+        help="FIRST:LAST:STEP or a list. Default: 0.1:0.9:0.1, as far as the traffic goes.",
+    ),
+    click.option(
+        "--clip",
+        is_flag=True,
+        help="Take the traffic's highest load in place of higher ones.",
     ),
     click.option(
         "-o",
@@ -195,6 +216,52 @@ _SWEEP_OPTIONS = (
         help="Keep each finished point there, and go on from those that it has.",
     ),
 )
+
+
+def chosen_loads(loads: str | None, clip: bool) -> dict[str, Any]:
+    """The arguments `loads` and `clip` of a sweep. Only loads that were given can be too high."""
+    from ..run.sweeps import parse_loads
+
+    return {"loads": parse_loads(loads or "0.1:0.9:0.1"), "clip": clip or loads is None}
+
+
+_FIGURE_OPTIONS = (
+    click.option("--title", metavar="TEXT", help="Title of a picture; '' is none."),
+    click.option("--size", metavar="W,H", callback=_read_size, help="Its size in inches."),
+    click.option(
+        "--width",
+        metavar="column|page",
+        help="It fits into a column of a journal, or its page, with letters of 8 points.",
+    ),
+    click.option("--style", metavar="NAME", help="A style of matplotlib, by name or as a file."),
+    click.option("--text", is_flag=True, help="Text in an .svg stays text, and can be edited."),
+)
+
+
+def figure_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how a picture of a load sweep looks."""
+    for option in reversed(_FIGURE_OPTIONS):
+        command = option(command)
+    return command
+
+
+def chosen_look(options: dict[str, Any], outputs: Sequence[str]) -> "Look | None":
+    """Take the options of pictures out of those of a command; None if no picture is written.
+
+    Raises
+    ------
+    ValueError
+        If an option is not valid, or is given and no picture is written.
+    """
+    chosen = {name: options.pop(name) for name in ("title", "size", "width", "style", "text")}
+    given = [name for name, value in chosen.items() if value not in (None, False)]
+    if not any(os.path.splitext(path)[1] in PICTURES for path in outputs):
+        if given:
+            raise InvalidValue(f"--{given[0]} is for a picture: write one with -o FILE.svg")
+        return None
+    from ..report.look import Look  # imports matplotlib, which is slow
+
+    return Look(**chosen)
 
 
 def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:

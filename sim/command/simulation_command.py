@@ -12,6 +12,9 @@ from ..report.formats import FORMATS
 from .shared_arguments import (
     INTERRUPTED,
     check_outputs,
+    chosen_loads,
+    chosen_look,
+    figure_options,
     messages,
     network_arguments,
     network_from,
@@ -132,11 +135,13 @@ def _refuse(name: str, whose: str, why: str) -> None:
 @click.command()
 @network_arguments
 @sweep_options
+@figure_options
 @run_options
 def sweep(
     network: str,
     parameters: tuple[str, ...],
-    loads: str,
+    loads: str | None,
+    clip: bool,
     output: tuple[str, ...],
     unit: Literal["packets", "flits"],
     as_json: bool,
@@ -144,18 +149,19 @@ def sweep(
 ) -> None:
     """Simulate a network at many loads, and draw latency and throughput."""
     from ..report.save import save_sweep
-    from ..run.sweeps import LoadsLost, parse_loads
+    from ..run.sweeps import LoadsLost
     from ..run.sweeps import sweep as run_sweep
     from .printed_tables import print_sweep
 
     check_outputs(output, as_json)
     for path in output:
         output_format(path, FORMATS)
+    look = chosen_look(options, output)
     failure: LoadsLost | None = None
     try:
         curve = run_sweep(
             network_from(network, parameters),
-            parse_loads(loads),
+            **chosen_loads(loads, clip),
             unit=unit,
             progress=True,
             **options,
@@ -165,7 +171,7 @@ def sweep(
         if not curve.points:
             raise
     for path in output:
-        save_sweep(curve, path, unit=unit)
+        save_sweep(curve, path, unit=unit, look=look)
     if as_json:
         click.echo(json.dumps(curve.to_json()))
     else:

@@ -1,15 +1,130 @@
 """Load sweeps side by side: the units of their rates, and labels that tell them apart."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
 
 from ...hdl.fabric.checks import nearest
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import Network
+from ...hdl.support.shown import plot_of
 from ..workload.traffic import short_name
 from .curve import Sweep
-from .units import PER, units_in_packet
+from .frame import frame_of
+from .row import wide_row
+from .units import PER, unit_name, units_in_packet
 
-__all__ = ["distinct_labels", "is_square", "rate_factor", "rate_factors", "size_of"]
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "Comparison",
+    "distinct_labels",
+    "is_square",
+    "rate_factor",
+    "rate_factors",
+    "size_of",
+]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Load sweeps of several networks.
+
+    The rates of the sweeps are not converted; `factors` does that.
+
+    Attributes
+    ----------
+    sweeps : Sequence[Sweep]
+    labels : Sequence[str]
+        What each is called in tables and figures; `distinct_labels` if empty.
+    per : str
+        What rates are divided by, one of `units.PER`.
+    unit : str
+        Packets or flits per terminal; per link, rates are always in flits.
+    partial : bool
+        Whether it was interrupted; some sweeps, or loads of the last one, are then missing.
+    """
+
+    sweeps: Sequence[Sweep]
+    labels: Sequence[str] = ()
+    per: str = "terminal"
+    unit: str = "packets"
+    partial: bool = False
+
+    def __post_init__(self) -> None:
+        labels = tuple(self.labels) or tuple(distinct_labels(self.sweeps))
+        if len(labels) != len(self.sweeps):
+            raise InvalidValue(
+                f"Labels must be {len(self.sweeps)}, one for each network, not {len(labels)}"
+            )
+        object.__setattr__(self, "sweeps", tuple(self.sweeps))
+        object.__setattr__(self, "labels", labels)
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {', '.join(self.labels)}>"
+
+    @property
+    def factors(self) -> list[float]:
+        """The `rate_factor` of each sweep."""
+        return rate_factors(self.sweeps, self.per, self.unit)
+
+    @property
+    def drawn(self) -> "Comparison":
+        """Without the sweeps of which there is no point."""
+        pairs = [pair for pair in zip(self.sweeps, self.labels) if pair[0].points]
+        sweeps, labels = zip(*pairs) if pairs else ((), ())
+        return Comparison(sweeps, labels, self.per, self.unit, self.partial)
+
+    def to_json(self) -> dict[str, Any]:
+        """The unit of converted rates; and of each sweep label, factor and `Sweep.to_json`."""
+        return {
+            "partial": self.partial,
+            "per": self.per,
+            "unit": unit_name(self.per, self.unit),
+            "sweeps": [
+                {"label": label, "rate_factor": factor, **sweep.to_json()}
+                for label, factor, sweep in zip(self.labels, self.factors, self.sweeps)
+            ],
+        }
+
+    def plot(self, ax: "Axes | None" = None, **options: Any) -> "Figure":
+        """Latency and throughput against offered load, in a figure of their own or on given axes.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Axes of matplotlib to draw on; their labels and limits are set.
+        of : str
+            What is drawn there: "latency" or "throughput".
+        title : str, optional
+        size : tuple[float, float], optional
+            Of the figure, in inches.
+        width : str, optional
+            "column" or "page": the figure fits there in print.
+        style : str, optional
+            A style of matplotlib.
+
+        Returns
+        -------
+        Figure
+            That of the axes, or a new one.
+        """
+        return plot_of("comparison", self, ax, **options)
+
+    def to_frame(self, percentiles: Iterable[float] = ()) -> "pd.DataFrame":
+        """A pandas table of the points of all sweeps, as `Sweep.to_frame`."""
+        frames = [[*map(wide_row, sweep.points, repeat(percentiles))] for sweep in self.sweeps]
+        return frame_of(
+            [{"label": label, **row} for label, rows in zip(self.labels, frames) for row in rows]
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of all sweeps, as `Sweep.rows`."""
+        return [row for sweep in self.sweeps for row in sweep.rows()]
 
 
 def rate_factor(

@@ -1,17 +1,19 @@
 """The results of a load sweep."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...hdl.networks.network import Network
-from ...hdl.support.shown import html_of
+from ...hdl.support.shown import html_of, plot_of
 from .frame import frame_of
 from .result import Result
-from .row import row_of
+from .row import row_of, wide_row
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["Sweep", "saturation_interval"]
 
@@ -72,6 +74,15 @@ class Sweep:
         return max(point.throughput for point in self.points)
 
     @property
+    def sustained_throughput(self) -> float | None:
+        """Throughput at the highest load, if that is saturated; None if it is not.
+
+        It is less than the highest throughput where a network delivers less the more it is offered.
+        """
+        last = self.points[-1] if self.points else None
+        return last.throughput if last and last.saturated else None
+
+    @property
     def saturation_interval(self) -> tuple[float, float] | None:
         """Highest load below saturation, and lowest saturated load; None if none is saturated."""
         return saturation_interval(self.points)
@@ -86,6 +97,7 @@ class Sweep:
             "lost": list(self.lost),
             "zero_load_latency": self.zero_load_latency,
             "saturation_throughput": self.saturation_throughput,
+            "sustained_throughput": self.sustained_throughput,
             "saturation_interval": self.saturation_interval,
             "points": [point.to_json() for point in self.points],
         }
@@ -94,15 +106,26 @@ class Sweep:
         """What a notebook shows: a table of the points, and their plot."""
         return html_of("sweep", self)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """A pandas table with a row for each point: the columns of `rows`.
+    def plot(self, ax: "Axes | None" = None, **options: Any) -> "Figure":
+        """Latency and throughput against offered load, as `Comparison.plot` draws them."""
+        return plot_of("sweep", self, ax, **options)
+
+    def to_frame(self, percentiles: Iterable[float] = ()) -> "pd.DataFrame":
+        """A pandas table with a row for each point, and a column for each parameter.
+
+        Parameters
+        ----------
+        percentiles : Iterable[float]
+            Further percentiles of the latency, from 0 to 100: 99.9 is in column `latency_p99.9`.
 
         Raises
         ------
         MulticubeError
             If pandas is not installed.
+        ValueError
+            If a percentile is none.
         """
-        return frame_of(self.rows())
+        return frame_of([wide_row(point, percentiles) for point in self.points])
 
     def rows(self) -> list[dict[str, Any]]:
         """A row of a table for each point; one is enough to run it again."""

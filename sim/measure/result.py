@@ -1,17 +1,19 @@
 """The result of a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...hdl.catalogue.catalogue import told
-from ...hdl.fabric.errors import MulticubeError
+from ...hdl.fabric.checks import check_number
+from ...hdl.fabric.errors import InvalidValue, MulticubeError
 from ...hdl.support.shown import html_of
 from .activity import Activity
 from .frame import frame_of
-from .row import row_of
+from .row import wide_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,24 +78,33 @@ class Latency:
         if not packets:
             return cls(None, None, None, None, None, None, [], 0)
         inside = np.asarray(counts[:-1])
-        cumulated = np.cumsum(inside)
-
-        def percentile(percent: int) -> int | None:
-            rank = -(-packets * percent // 100)
-            bin_ = int(np.searchsorted(cumulated, rank))
-            return bin_ if bin_ < len(inside) else None
-
         used = np.flatnonzero(inside)
-        return cls(
-            mean=total / packets,
-            p50=percentile(50),
-            p95=percentile(95),
-            p99=percentile(99),
-            max=longest,
-            ci99=ci99,
-            histogram=inside[: used[-1] + 1].tolist() if len(used) else [],
-            beyond=int(counts[-1]),
-        )
+        histogram = inside[: used[-1] + 1].tolist() if len(used) else []
+        beyond = int(counts[-1])
+        p50, p95, p99 = (_percentile(histogram, beyond, percent) for percent in (50, 95, 99))
+        return cls(total / packets, p50, p95, p99, longest, ci99, histogram, beyond)
+
+    def percentile(self, percent: float) -> int | None:
+        """The latency that this percentage of the packets did not exceed, in cycles.
+
+        None if no packet arrived, or it lies beyond the histogram.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the percentage is not from 0 to 100.
+        """
+        number = check_number("Percentile", percent)
+        if not 0 <= number <= 100:
+            raise InvalidValue(f"Percentile must be from 0 to 100, not {percent}")
+        return _percentile(self.histogram, self.beyond, number)
+
+
+def _percentile(histogram: Sequence[int], beyond: int, percent: float) -> int | None:
+    packets = sum(histogram) + beyond
+    rank = max(1, -(-packets * Fraction(str(percent)) // 100))
+    found = int(np.searchsorted(np.cumsum(histogram), rank)) if packets else len(histogram)
+    return found if found < len(histogram) else None
 
 
 @dataclass(frozen=True)
@@ -297,7 +308,7 @@ class Result:
         measured = None if activity is None else Activity.from_json(activity)
         return cls(**{**record, **latencies, "parameters": parameters, "activity": measured})
 
-    def to_frame(self) -> "pd.DataFrame":
+    def to_frame(self, percentiles: Iterable[float] = ()) -> "pd.DataFrame":
         """A pandas table of one row, with the columns of `Sweep.to_frame`.
 
         Raises
@@ -305,7 +316,7 @@ class Result:
         MulticubeError
             If pandas is not installed.
         """
-        return frame_of([row_of(self)])
+        return frame_of([wide_row(self, percentiles)])
 
     def violations(self, *, ordered: bool, finite: bool) -> str:
         """The violations that the packet counts show, as text; empty if there are none.

@@ -1,14 +1,14 @@
 """Results as rows of a table, whose columns are the same for every network."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .result import Result
 
-__all__ = ["MEASURED", "row_of"]
+__all__ = ["MEASURED", "row_of", "wide_row"]
 
 MEASURED: dict[str, Callable[["Result"], Any]] = {
     "engine": attrgetter("engine"),
@@ -42,3 +42,17 @@ def row_of(result: "Result") -> dict[str, Any]:
     }
     measured = {name: value(result) for name, value in MEASURED.items()}
     return {"network": result.network, "parameters": parameters, **run, **measured}
+
+
+def wide_row(result: "Result", percentiles: Iterable[float] = ()) -> dict[str, Any]:
+    """`row_of`, with columns of their own for parameters and for percentiles of the latency.
+
+    A parameter of the name of another column has "network_" before its own.
+    """
+    row = row_of(result)
+    parameters = {
+        f"network_{name}" if name in row else name: value
+        for name, value in result.parameters.items()
+    }
+    asked = {f"latency_p{each:g}": result.latency.percentile(each) for each in percentiles}
+    return {**row, **parameters, **asked}

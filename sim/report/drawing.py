@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
@@ -23,6 +22,7 @@ from ...hdl.support.output_file import output_format, whole_file
 from .diagram_drawing import BOX, HEAT, DiagramDrawing, hottest
 from .formats import PICTURES
 from .heat import check_heat
+from .look import Look
 
 __all__ = [
     "HIGHLIGHT",
@@ -281,19 +281,19 @@ def caption(diagram: Diagram) -> str:
 def draw(
     network: Network,
     /,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
     *,
     paths: Iterable[tuple[int, int]] = (),
     heat: Mapping[str, float] | None = None,
     **parameters: Any,
-) -> None:
-    """Draw a network.
+) -> Figure:
+    """Draw a network: its figure, which is also written to a file if there is a path.
 
     Parameters
     ----------
     network : Network or str
         `draw("cube", "cube8.svg", ports=8)` and `draw("cube ports=8", "cube8.svg")` build it first.
-    path : path-like
+    path : path-like, optional
         Picture to write: .svg, .png or .pdf; `-` writes an SVG to standard output.
     paths : Iterable[tuple[int, int]]
         Pairs of terminals (source, destination) whose paths are highlighted.
@@ -309,14 +309,25 @@ def draw(
         links, or the file can't be written.
     """
     check_kind("Network", network, Network, "a network")
-    output_format(path, PICTURES)
-    save_figure(network_figure(network, paths=paths, heat=heat), path)
+    if path is not None:
+        output_format(path, PICTURES)
+    figure = network_figure(network, paths=paths, heat=heat)
+    if path is not None:
+        save_figure(figure, path)
+    return figure
 
 
-def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+def save_figure(figure: Figure, path: str | os.PathLike[str], look: Look | None = None) -> None:
     """Write a figure to a file (.svg, .png, .pdf), completely or not at all; `-` writes an SVG.
 
     Equal figures give equal files.
+
+    Parameters
+    ----------
+    figure : Figure
+    path : path-like
+    look : Look, optional
+        The one that it was made in.
 
     Raises
     ------
@@ -325,5 +336,6 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     """
     kind = output_format(path, PICTURES)
     metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(kind, {})
-    with whole_file(path) as file, matplotlib.rc_context({"svg.hashsalt": "multicube"}):
-        figure.savefig(file, dpi=130, format=kind.removeprefix("."), metadata=metadata)
+    look = look or Look()
+    with whole_file(path) as file, look.applied():
+        figure.savefig(file, dpi=look.dots, format=kind.removeprefix("."), metadata=metadata)

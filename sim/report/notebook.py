@@ -5,18 +5,19 @@ from html import escape
 from io import StringIO
 from typing import Any
 
-import matplotlib
 from matplotlib.figure import Figure
 
 from ...hdl.catalogue.catalogue import build
 from ...hdl.fabric.errors import MulticubeError
 from ...hdl.networks.network import Network
+from ..measure.comparison import Comparison
 from ..measure.curve import Sweep
 from ..measure.result import Latency, Result
 from ..run.record import changes
 from ..workload.pattern import short_name
 from .drawing import network_figure
-from .plot import sweeps_figure
+from .look import Look
+from .plot import comparison_figure
 
 __all__ = ["network_html", "result_html", "sweep_html"]
 
@@ -84,7 +85,7 @@ def sweep_html(sweep: Sweep) -> str:
     ]
     head = f"{short_name(sweep.traffic)} traffic: rates in packets per terminal per cycle, "
     head += "latencies in cycles"
-    plot = _svg(sweeps_figure([sweep])) if sweep.points else ""
+    plot = _svg(comparison_figure(Comparison([sweep]))) if sweep.points else ""
     return _block(str(sweep.network), head, _table(names, rows), plot)
 
 
@@ -98,7 +99,7 @@ def _drawn(network: Network, heat: Mapping[str, float] | None = None) -> str:
 def _svg(figure: Figure) -> str:
     """A figure as an element that fits its place."""
     text = StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "multicube", "svg.fonttype": "none"}):
+    with Look(text=True).applied():
         figure.savefig(text, format="svg", metadata={"Date": None})
     element = text.getvalue().partition("<svg ")[2]
     style = "max-width: 100%; height: auto; background: white"

@@ -8,22 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 from ...hdl.fabric.checks import check_kind
 from ...hdl.support.output_file import check_output, output_format, whole_file
-from ..measure.comparison import rate_factors
+from ..measure.comparison import Comparison
 from ..measure.curve import Sweep
-from ..measure.units import unit_name
 from .formats import FORMATS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["comparison_record", "save_result", "save_sweep", "save_sweeps"]
+    from .look import Look
+
+__all__ = ["save_comparison", "save_result", "save_sweep"]
 
 
-def save_sweep(sweep: Sweep, path: str | os.PathLike[str], *, unit: str = "packets") -> None:
+def save_sweep(
+    sweep: Sweep,
+    path: str | os.PathLike[str],
+    *,
+    unit: str = "packets",
+    look: "Look | None" = None,
+) -> None:
     """Write a sweep to a file: .csv or `-` (one line per point), .json, .svg, .png or .pdf.
 
     Rates in a picture count packets or flits, as `unit` says; those in .csv and .json files are
-    always in packets.
+    always in packets. A picture has this `look`.
 
     Raises
     ------
@@ -31,47 +38,25 @@ def save_sweep(sweep: Sweep, path: str | os.PathLike[str], *, unit: str = "packe
         If the name has another suffix, the file can't be written, or there is no such unit.
     """
     check_kind("Sweep", sweep, Sweep, "a sweep")
-    _save([sweep], sweep.to_json(), sweep.rows(), path, unit=unit)
+    _save(Comparison([sweep], unit=unit), sweep.to_json(), path, look)
 
 
-def save_sweeps(
-    sweeps: Sequence[Sweep],
-    path: str | os.PathLike[str],
-    *,
-    per: str = "terminal",
-    unit: str = "packets",
+def save_comparison(
+    comparison: Comparison, path: str | os.PathLike[str], look: "Look | None" = None
 ) -> None:
     """Write several sweeps to one file, as `save_sweep` does.
 
-    A .csv file has the rows of all sweeps. A .json file holds what `comparison_record` returns. The
-    rates of a picture are converted.
+    A .csv file has the rows of all sweeps, a .json file what `Comparison.to_json` returns. The
+    rates of a picture, which has this `look`, are converted.
 
     Raises
     ------
     ValueError
-        If the name has another suffix, the file can't be written, there is no such unit, or a
-        network does not know what its rates are to be divided by.
+        If the name has another suffix, the file can't be written, or a network does not know what
+        its rates are to be divided by.
     """
-    rows = [row for sweep in sweeps for row in sweep.rows()]
-    _save(sweeps, comparison_record(sweeps, per, unit), rows, path, per, unit)
-
-
-def comparison_record(
-    sweeps: Sequence[Sweep], per: str = "terminal", unit: str = "packets"
-) -> dict[str, Any]:
-    """Several sweeps as plain values: the unit of converted rates, and the sweeps.
-
-    The rates of the sweeps are not converted. Each has the `rate_factor` that does it
-    (`measure.comparison.rate_factor`).
-    """
-    return {
-        "per": per,
-        "unit": unit_name(per, unit),
-        "sweeps": [
-            {"rate_factor": factor, **each.to_json()}
-            for factor, each in zip(rate_factors(sweeps, per, unit), sweeps)
-        ],
-    }
+    check_kind("Comparison", comparison, Comparison, "a comparison")
+    _save(comparison, comparison.to_json(), path, look)
 
 
 def save_result(
@@ -80,6 +65,7 @@ def save_result(
     columns: Sequence[str],
     rows: Sequence[dict[str, Any]],
     draw: "Callable[[], Figure]",
+    look: "Look | None" = None,
 ) -> None:
     """Write a result to a file: as a record, as a table, or as a picture.
 
@@ -93,6 +79,8 @@ def save_result(
         The table, and the names of its columns.
     draw : callable
         Draws the picture.
+    look : Look, optional
+        The one that it draws it in.
 
     Raises
     ------
@@ -112,22 +100,21 @@ def save_result(
     else:
         from .drawing import save_figure  # imports matplotlib, which is slow
 
-        save_figure(draw(), path)
+        save_figure(draw(), path, look)
 
 
 def _save(
-    sweeps: Sequence[Sweep],
+    comparison: Comparison,
     record: dict[str, Any],
-    rows: Sequence[dict[str, Any]],
     path: str | os.PathLike[str],
-    per: str = "terminal",
-    unit: str = "packets",
+    look: "Look | None",
 ) -> None:
-    """Write sweeps as JSON, as the rows of a table, or as a picture."""
+    """Write sweeps as a record, as the rows of a table, or as a picture."""
 
     def draw() -> "Figure":
-        from .plot import sweeps_figure  # imports matplotlib, which is slow
+        from .plot import comparison_figure  # imports matplotlib, which is slow
 
-        return sweeps_figure(sweeps, per=per, unit=unit)
+        return comparison_figure(comparison, look)
 
-    save_result(path, record, list(rows[0]) if rows else [], rows, draw)
+    rows = comparison.rows()
+    save_result(path, record, list(rows[0]) if rows else [], rows, draw, look)

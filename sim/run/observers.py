@@ -54,6 +54,9 @@ class Observer:
         """
         return NEVER
 
+    def run_ended(self) -> None:
+        """Do what is to be done when one of the runs has ended; others may go on."""
+
     def answer(self, ask: Ask, method: str, *arguments: Any) -> Any:
         """Answer what a run asks of the engine; `ask` asks the engine, and the other observers."""
         return ask(method, *arguments)
@@ -125,6 +128,11 @@ class Observed:
 
     def _ask(self, method: str, *arguments: Any) -> Any:
         return getattr(self._engine, method)(*arguments)
+
+    def run_ended(self) -> None:
+        """One of the runs has ended."""
+        for each in self._observers:
+            each.run_ended()
 
     def end(self, results: Sequence[Result]) -> list[Result]:
         """The results of all runs, with what the observers have found."""

@@ -14,7 +14,7 @@ from ..workload.random_faults import injections
 from .activity_watch import ActivityWatch
 from .checkpoint import Checkpoint, check_checkpoint
 from .observers import LinkFaults, Observer, Waves
-from .progress import Progress
+from .progress import Progress, Tally
 from .record import identity, recorded
 from .rerouting import Rerouter, rerouting
 from .run import Run
@@ -50,8 +50,9 @@ class Options:
     threads : int, optional
         Processor cores that the engine `compiled` uses, as for `CompiledEngine`: by default several
         runs use all, and a single run one.
-    progress : bool
-        Show a progress bar on standard error, if it is a terminal and the run takes long.
+    progress : bool or path-like
+        Show a progress bar on standard error, if it is a terminal and the run takes long. Or, if it
+        is a path: add a byte to this file as each run ends.
     checkpoint : path-like, optional
         File to which the state of a single run is written every minute (engine `compiled`). If it
         exists, the run continues from it; the result is that of a run without pause.
@@ -67,7 +68,7 @@ class Options:
     reroute: int | None = None
     vcd: _Path | None = None
     threads: int | None = None
-    progress: bool = False
+    progress: bool | _Path = False
     checkpoint: _Path | None = None
     activity: _Path | bool | None = None
 
@@ -80,7 +81,8 @@ class Options:
             If a value is not allowed, a file can't be written, or two options exclude each other.
         """
         check_engine(self.engine)
-        check_flag("Progress", self.progress)
+        if not isinstance(self.progress, str | os.PathLike):
+            check_flag("Progress", self.progress)
         if self.vcd is not None:
             check_output(self.vcd)
             if len(runs) > 1 or runs[0].seeds > 1:
@@ -119,8 +121,10 @@ class Options:
             raise InvalidValue("A run with faults of state can't write checkpoints")
         plan = rerouting(network, in_links, self.reroute)
         observers: list[Observer] = []
-        if self.progress:
+        if self.progress is True:
             observers.append(Progress())
+        elif self.progress:
+            observers.append(Tally(self.progress))
         if self.vcd is not None:
             observers.append(Waves(self.vcd))
         if self.checkpoint is not None:

@@ -1,7 +1,7 @@
 """Runs a network on the bench: warm-up, window, drain, and the check of the packet counts."""
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
@@ -73,19 +73,20 @@ def simulate_runs(network: Network, runs: Sequence[Run], **options: Any) -> list
     if any(run.seeds > 1 for run in runs) and not runs_together(engine):
         raise InvalidValue(f"Seeds must be 1 on engine {engine}, which runs one at a time")
     words = f"building the bench of {max(network.sources, network.sinks)} terminals"
-    with phase(words, asked.progress), _nothing_collected():
+    with phase(words, asked.progress is True), _nothing_collected():
         benches = [
             reduce(lambda bench, each: each.prepare(bench), observers, bench)
             for bench in _benches(network, runs, bins, time)
         ]
-    with phase("preparing the engine", asked.progress), _nothing_collected():
+    with phase("preparing the engine", asked.progress is True), _nothing_collected():
         engines = open_engines(engine, benches, threads=asked.threads)
     results: list[Result] = []
     for opened in engines:
         # Either one engine has all runs, with all their seeds, or each has one run.
         share = runs if len(engines) == 1 else runs[len(results) : len(results) + 1]
         with Observed(opened, observers) as observed:
-            ended = _advance(observed, _steps(observed, network, benches[0], share))
+            steps = _steps(observed, network, benches[0], share)
+            ended = _advance(observed, steps, observed.run_ended)
             results += observed.end(ended)
         if results[-1].partial:
             break
@@ -172,7 +173,9 @@ def _benches(network: Network, runs: Sequence[Run], bins: int, time: int) -> lis
     return [bench, *(bench.with_sources(run.sources(network, n)) for run, n in further)]
 
 
-def _advance(engine: PortEngine, steps: list[Steps]) -> list[Result]:
+def _advance(
+    engine: PortEngine, steps: list[Steps], run_ended: Callable[[], None] = lambda: None
+) -> list[Result]:
     """Step an engine until all its runs are done; each run yields when to resume it."""
     results: list[Result | None] = [None] * len(steps)
     wake = dict.fromkeys(range(len(steps)), 0)
@@ -195,6 +198,7 @@ def _advance(engine: PortEngine, steps: list[Steps]) -> list[Result]:
             except StopIteration as done:
                 results[lane] = done.value
                 del wake[lane]
+                run_ended()
     return [result for result in results if result is not None]
 
 

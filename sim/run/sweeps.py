@@ -2,29 +2,31 @@
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import joblib
-from tqdm import tqdm
 
 from ...hdl.catalogue.naming import field_names, takes_names
 from ...hdl.fabric.checks import check_flag, check_integer, check_kind, check_limit, shown
 from ...hdl.fabric.errors import InvalidType, InvalidValue, MulticubeError
 from ...hdl.networks.network import Network
 from ..engines.engine_selection import resolve_engine
+from ..measure.comparison import Comparison
 from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
-from ..workload.traffic import check_load, pattern
+from ..workload.traffic import Pattern, check_load, pattern
 from .cluster import open_cluster
 from .options import bins_for
+from .progress import RunCount
 from .resume import FinishedPoints
 from .run import Run, packet_load
 from .simulation import simulate_runs
 from .workers import Finished, Job, Workers
 
-__all__ = ["LoadsLost", "parse_loads", "sweep"]
+__all__ = ["LoadsLost", "PlannedSweep", "measured", "parse_loads", "planned", "sweep"]
 
 ZERO_LOAD = 0.01
 """A load, in flits per terminal per cycle, at which packets hardly ever meet."""
@@ -67,6 +69,70 @@ def parse_loads(text: str) -> list[float]:
     return sorted(set(loads))
 
 
+@dataclass(frozen=True)
+class PlannedSweep:
+    """A sweep that was checked: what it measures, and nothing of how and where.
+
+    Attributes
+    ----------
+    network : Network
+    traffic : Pattern
+    loads : tuple[float, ...]
+        In packets per terminal per cycle, in increasing order.
+    bins : int
+    parameters : Mapping[str, Any]
+        Further fields of its runs.
+    """
+
+    network: Network
+    traffic: Pattern
+    loads: tuple[float, ...]
+    bins: int
+    parameters: Mapping[str, Any]
+
+    def run_at(self, load: float) -> Run:
+        """The run at a load."""
+        return Run(self.traffic, load, **self.parameters)
+
+
+def planned(
+    network: Network,
+    loads: Sequence[float],
+    *,
+    traffic: Any = "uniform",
+    unit: Literal["packets", "flits"] = "packets",
+    clip: bool = False,
+    bins: int | None = None,
+    **parameters: Any,
+) -> PlannedSweep:
+    """A sweep, checked before anything runs; the arguments are those of `sweep`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one of its runs would be refused.
+    """
+    check_kind("Network", network, Network, "a network")
+    check_flag("Clip", clip)
+    found = pattern(traffic, network.sources)
+    found.check(network)
+    if found.quota:
+        raise InvalidValue(f"Traffic {found.name} has no load to sweep: all is sent at once")
+    if found.interval is not None:
+        raise InvalidValue(f"Traffic {found.name} has no load to sweep: it has an interval")
+    operations = parameters.get("operations", ())
+    packets = [packet_load(load, unit, network, operations) for load in _checked(loads)]
+    if clip:
+        packets = [min(load, found.highest_load) for load in packets]
+    for load in packets:
+        found.check_load(load)
+    plan = PlannedSweep(
+        network, found, tuple(sorted(set(packets))), bins_for(network, bins), parameters
+    )
+    plan.run_at(plan.loads[0]).sources(network)
+    return plan
+
+
 @takes_names(*field_names(Run, "traffic", "load"))
 def sweep(
     network: Network,
@@ -76,6 +142,7 @@ def sweep(
     traffic: Any = "uniform",
     unit: Literal["packets", "flits"] = "packets",
     engine: str = "auto",
+    clip: bool = False,
     refine: bool = True,
     processes: int | None = None,
     scheduler: str | None = None,
@@ -97,6 +164,9 @@ def sweep(
     unit : str
         What `loads` count; those of the results are always in packets.
     engine : str
+    clip : bool
+        Take the highest load that the traffic can offer in place of all loads above it, which are
+        refused otherwise.
     refine : bool
         Divide the interval in which saturation begins by 16, or less where points stay undecided.
     processes : int, optional
@@ -122,30 +192,39 @@ def sweep(
     KeyboardInterrupt
         If it is raised before any run has ended; later, the sweep is partial.
     """
-    check_kind("Network", network, Network, "a network")
+    plan = planned(network, loads, traffic=traffic, unit=unit, clip=clip, bins=bins, **parameters)
+    return measured(
+        plan,
+        engine=engine,
+        refine=refine,
+        processes=processes,
+        scheduler=scheduler,
+        resume=resume,
+        progress=progress,
+    )
+
+
+def measured(
+    plan: PlannedSweep,
+    *,
+    engine: str = "auto",
+    refine: bool = True,
+    processes: int | None = None,
+    scheduler: str | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+) -> Sweep:
+    """The results of a sweep that was planned; the arguments and errors are those of `sweep`."""
     check_flag("Refine", refine)
     check_flag("Progress", progress)
-    traffic = pattern(traffic, network.sources)
-    traffic.check(network)
-    if traffic.when.quota:
-        raise InvalidValue(f"Traffic {traffic.name} has no load to sweep: all is sent at once")
-    if traffic.when.interval is not None:
-        raise InvalidValue(f"Traffic {traffic.name} has no load to sweep: it has an interval")
-    operations = parameters.get("operations", ())
-    loads = [packet_load(load, unit, network, operations) for load in _checked(loads)]
-    for load in loads:
-        traffic.check_load(load)
     if processes is not None:
         processes = check_integer("Processes", processes, 1)
         check_limit("Processes", processes, MOST_PROCESSES)
+    network, traffic, run_at, loads = plan.network, plan.traffic, plan.run_at, plan.loads
     workers = processes or joblib.cpu_count()
     engine = resolve_engine(engine)
-    options = {"engine": engine, "bins": bins, "threads": 1}
-
-    def run_at(load: float) -> Run:
-        return Run(traffic, load, **parameters)
-
-    found = FinishedPoints(resume, network, run_at, bins_for(network, bins))
+    options: dict[str, Any] = {"engine": engine, "bins": plan.bins, "threads": 1}
+    found = FinishedPoints(resume, network, run_at, plan.bins)
     lost: list[float] = []
     zero_load = ZERO_LOAD / network.mean_length()
 
@@ -160,14 +239,14 @@ def sweep(
             workers, finished = stack.enter_context(open_cluster(scheduler))
         elif workers > 1:
             finished = stack.enter_context(Workers())
-        bar = stack.enter_context(
-            tqdm(unit="loads", disable=None if progress else True, leave=False)
-        )
+        count = stack.enter_context(RunCount(network.family, progress))
+        if scheduler is None and count.tally is not None:
+            options["progress"] = count.tally
 
         def measure(wanted: Sequence[float]) -> None:
             found.look_for(wanted)
             runs = {load: run_at(load) for load in wanted if load not in found}
-            bar.total = (bar.total or 0) + len(runs)
+            count.expect(len(runs))
             # Runs that share vectors end together: none of them would be kept before the last.
             shared = engine == "compiled" and resume is None
             side_by_side = -(-len(runs) // workers) if shared else 1
@@ -186,7 +265,7 @@ def sweep(
                         if not result.partial
                     ]
                     found.add(whole)
-                    bar.update(len(whole))
+                    count.ended(len(whole))
 
             def missing() -> list[float]:
                 return [load for load in runs if load not in found]
@@ -241,8 +320,11 @@ def _checked(loads: Sequence[float]) -> list[float]:
 class LoadsLost(MulticubeError):
     """Some loads could not be simulated, because their processes were killed.
 
-    `sweep` holds the results of all other loads.
+    `sweep` holds the results of all other loads, and `comparison`, if several networks were to be
+    compared, those of the networks before it too.
     """
+
+    comparison: Comparison | None = None
 
     def __init__(self, sweep: Sweep) -> None:
         loads = ", ".join(f"{load:g}" for load in sweep.lost)

@@ -200,7 +200,8 @@ def _from_text(text: str, ports: int) -> Pattern:
         raise InvalidValue(
             f"Traffic {text} came from Python and is too large for a text: give that {name} again"
         )
-    text = text.lower()
+    name = _ALIASES.get(name, name)
+    text = (name + colon + rest).lower()
     if name == "matrix" and rest:
         rows = [[_number(text, word, float) for word in row.split(",")] for row in rest.split("/")]
         return _from_matrix(rows, ports, text)
@@ -285,6 +286,22 @@ def _by_digits(function: Callable, text: str, ports: int, words: list[str]) -> P
     return Pattern(text, Destinations((0,) * ports, 1, digitwise=function))
 
 
+def _diagonal(text: str, ports: int, words: list[str]) -> Pattern:
+    check_limit("Entries of a traffic matrix", ports**2, MOST_ENTRIES)
+    own = np.eye(ports)
+    return _from_matrix(2 * own + np.roll(own, 1, axis=1), ports, text)
+
+
+def _asymmetric(text: str, ports: int, words: list[str]) -> Pattern:
+    if ports % 2:
+        raise InvalidValue(f"Ports of asymmetric traffic must be even, not {ports}")
+    check_limit("Entries of a traffic matrix", ports**2, MOST_ENTRIES)
+    return _from_matrix(np.tile(np.eye(ports // 2), (2, 2)), ports, text)
+
+
+_ALIASES = {"bitcomp": "complement", "bitrev": "bit-reversal", "shuffle": "perfect-shuffle"}
+"""The names of BookSim2 that are others here."""
+
 _FORMS: dict[str, tuple[str, Callable[[str, int, list[str]], Pattern]]] = {
     "uniform": ("", _uniform),
     "hotspot": (":H[:T]", _hot_spot),
@@ -300,6 +317,8 @@ _FORMS: dict[str, tuple[str, Callable[[str, int, list[str]], Pattern]]] = {
     "tornado": ("", partial(_by_digits, tornado)),
     "neighbor": ("", partial(_by_digits, neighbor)),
     "randperm": ("[:SEED]", _random_permutation),
+    "diagonal": ("", _diagonal),
+    "asymmetric": ("", _asymmetric),
 }
 """For each word: the form of its parameters, and the function that makes the pattern."""
 

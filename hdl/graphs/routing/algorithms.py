@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ...fabric.errors import InvalidValue
-from ..graph import ChanneledGraph, Graph
+from ..graph import ChanneledGraph, Graph, MeasuredGraph
 from .adaptive import Adaptive
 from .layered import Layered
 from .minimal import Minimal
@@ -27,8 +27,17 @@ ALGORITHMS: dict[str, tuple[Callable[..., Relation], str]] = {
 """For each name, what makes the relation from a graph, and its description."""
 
 
+_BY_LINKS = ("minimal", "adaptive")
+"""Those to which a path is short if it has few links, whatever the `metric`."""
+
+
 def relation_for(
-    graph: Graph, routing: str, *, channels: int | None = None, rewritable: bool = False
+    graph: Graph,
+    routing: str,
+    *,
+    channels: int | None = None,
+    rewritable: bool = False,
+    weight: str | None = None,
 ) -> Relation:
     """A routing algorithm in a graph.
 
@@ -42,6 +51,8 @@ def relation_for(
         needs if that is more.
     rewritable : bool
         Whether its tables can be replaced while the network runs.
+    weight : str or None
+        What makes a path short, one of `METRICS`; None for that of the graph.
 
     Raises
     ------
@@ -53,6 +64,10 @@ def relation_for(
         raise InvalidValue(f"Routing must be one of {', '.join(ALGORITHMS)}, not {routing!r}")
     if channels is not None:
         graph = ChanneledGraph(graph, channels, channels)
+    if weight is not None and weight != graph.metric:
+        graph = MeasuredGraph(graph, weight)
+    if graph.metric != "hops" and routing in _BY_LINKS:
+        raise InvalidValue(f"Weight must be hops with routing={routing}, not {graph.metric}")
     algorithm = ALGORITHMS[routing][0]
     relation = Rewritable(algorithm, graph) if rewritable else algorithm(graph)
     needed = max((link.channels for link in relation.graph.links()), default=1)

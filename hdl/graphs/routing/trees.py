@@ -1,6 +1,8 @@
 """Shortest paths to every terminal, spread over the links; and relations that follow them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from heapq import heappop, heappush
+from itertools import count
 from typing import ClassVar
 
 from ...fabric.errors import InvalidValue
@@ -27,10 +29,10 @@ def spread_trees(
     after: Callable[[int, Link], int | None] = lambda phase, link: 0,
     phases: int = 1,
 ) -> list[Tree]:
-    """For each terminal, a tree of shortest paths from all nodes; no link has many more of them
-    than others if that can be helped.
+    """For each terminal, a tree of shortest paths from all nodes, by `Graph.length`; no link has
+    many more of them than others if that can be helped.
 
-    The trees are found one by one. Among paths of as few links, a header takes the one that the
+    The trees are found one by one. Among paths that are as short, a header takes the one that the
     packets of the other trees load least, if each terminal sends to each other one equally often
     (Hoefler, Schneider and Lumsdaine, 2009). After the last, all are found anew, given the others,
     three times.
@@ -45,14 +47,15 @@ def spread_trees(
         Number of phases.
     """
     onward: dict[Place, list[_Step]] = {}
-    back: dict[Place, list[Place]] = {}
+    back: dict[Place, list[tuple[Place, int]]] = {}
+    length = {link: graph.length(link) for link in graph.links()}
     for link in sorted(graph.links()):
         for phase in range(phases):
             then = after(phase, link)
             if then is not None:
                 here, there = (link.node, phase), (link.peer, then)
                 onward.setdefault(here, []).append((link, there))
-                back.setdefault(there, []).append(here)
+                back.setdefault(there, []).append((here, length[link]))
     load = dict.fromkeys(graph.links(), 0)
     trees: list[Tree] = [{} for _ in graph.homes]
     shares: list[dict[Link, int]] = [{} for _ in graph.homes]
@@ -64,7 +67,7 @@ def spread_trees(
         for terminal, distances in enumerate(away):
             for link, packets in shares[terminal].items():
                 load[link] -= packets
-            tree = trees[terminal] = _tree(distances, onward, load)
+            tree = trees[terminal] = _tree(distances, onward, load, length)
             shares[terminal] = _share(distances, tree, onward, sources)
             for link, packets in shares[terminal].items():
                 load[link] += packets
@@ -72,18 +75,21 @@ def spread_trees(
 
 
 def _tree(
-    away: Mapping[Place, int], onward: Mapping[Place, list[_Step]], load: Mapping[Link, int]
+    away: Mapping[Place, int],
+    onward: Mapping[Place, list[_Step]],
+    load: Mapping[Link, int],
+    length: Mapping[Link, int],
 ) -> dict[Place, Link]:
     """For each place, nearest first, the link of the least loaded shortest path."""
     cost: dict[Place, int] = {}
     tree: dict[Place, Link] = {}
-    for place, steps in away.items():
+    for place, far in away.items():
         cost[place] = 0
-        if steps:
+        if far:
             cost[place], tree[place] = min(
                 (load[link] + cost[there], link)
                 for link, there in onward[place]
-                if away.get(there) == steps - 1
+                if away.get(there) == far - length[link]
             )
     return tree
 
@@ -108,18 +114,22 @@ def _share(
     return found
 
 
-def _distances(ends: list[Place], back: Mapping[Place, list[Place]]) -> dict[Place, int]:
-    """The fewest links from places to any of these ends; the nearest places come first."""
-    away = dict.fromkeys(ends, 0)
-    waiting = ends
+def _distances(
+    ends: list[Place], back: Mapping[Place, list[tuple[Place, int]]]
+) -> dict[Place, int]:
+    """The shortest ways from places to any of these ends (Dijkstra, 1959); the nearest places come
+    first, and those as near in the order in which they are met."""
+    away: dict[Place, int] = {}
+    met = count()
+    waiting = [(0, next(met), end) for end in ends]
     while waiting:
-        reached = []
-        for place in waiting:
-            for before in back.get(place, ()):
-                if before not in away:
-                    away[before] = away[place] + 1
-                    reached.append(before)
-        waiting = reached
+        far, _, place = heappop(waiting)
+        if place in away:
+            continue
+        away[place] = far
+        for before, length in back.get(place, ()):
+            if before not in away:
+                heappush(waiting, (far + length, next(met), before))
     return away
 
 
