@@ -117,8 +117,8 @@ class Graph(ABC):
         For each terminal, the node where packets for it leave, if that is not the node where its
         own packets enter: in a multistage network these are boxes of the last and the first stage.
     alike : bool
-        Whether all nodes get the same router, with as many ports as the largest needs. So nodes at
-        the edge of a mesh have ports that lead nowhere. Otherwise routers have only what is linked.
+        Whether all nodes get the same router, with as many ports as the largest needs; those of
+        other nodes lead nowhere then. Otherwise routers have only what is linked.
     """
 
     alike: bool = False
