@@ -7,7 +7,6 @@ from typing import Any, Literal
 from amaranth.hdl import ShapeLike
 
 from ...boxes.circuit import POLICIES
-from ...boxes.pipelined import MOST_PIPELINED
 from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
 from ...fabric.parameters import Parameters, integer, text, word
@@ -15,6 +14,7 @@ from ...fabric.payload_shape import payload_shape
 from ...graphs.plans import multistage
 from ...graphs.plans.multistage import MultistagePlan, parse_radices, stage_radices
 from ...graphs.tags import ROUTINGS, Routing
+from ...primitives.request_queue import MOST_AHEAD
 from ...switch.rules import check_room
 from ...terminals.parity import PARITIES, Granularity
 from ..flits import flits_of, packet_length, parse_lengths
@@ -210,7 +210,7 @@ class MultistageParameters(Parameters):
                     f"{name.capitalize()} must be {allowed[-1]} with pipeline={self.pipeline}, "
                     f"not {self[name]}"
                 )
-        check_integer(f"Depth with pipeline={self.pipeline}", self.depth, 2, MOST_PIPELINED)
+        check_integer(f"Depth with pipeline={self.pipeline}", self.depth, 2, MOST_AHEAD)
 
     def _check_broadcast(self) -> None:
         """Raise ValueError if the switch can't copy packets without loss or deadlock."""
