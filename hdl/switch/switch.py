@@ -1,14 +1,12 @@
 """The switch: what enters it, where it may go, who gets an output, and how it leaves."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
 from ..links.packet import Packet
@@ -19,79 +17,20 @@ from ..primitives.round_robin import lowest
 from .crossing import cross
 from .discarding import discarding
 from .entry import InputQueue, decided, inside_packet
+from .exit import Exit
+from .grant import Grant
 from .held import Head, hold
 from .route import RouteLogic
 from .routed_switch import RoutedSwitch
-from .selection import Selection, Selector
-from .shape import SWITCHINGS, RouterShape, Switching, space_needed
+from .selection import Selector
+from .shape import RouterShape, space_needed
 
-__all__ = ["Exit", "Grant", "Switch"]
+__all__ = ["Switch"]
+
+_GRANT, _EXIT = Grant(), Exit()
 
 _AHEAD = 5, 8
 """Fewest and most inputs and outputs of boxes whose queues read outputs ahead."""
-
-
-@dataclass(frozen=True)
-class Grant:
-    """How headers get an output.
-
-    Attributes
-    ----------
-    arbiter : str
-        One of `primitives.arbiters.ARBITERS`.
-    decision : int
-        Cycles that a header which goes on over a link spends at the head of its queue, at least 1.
-    selection, weights
-        As in `RoutedSwitch`.
-    timeout : int
-        Cycles after which a header that does not move is discarded with its packet; 0 for never.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not an integer as above.
-    """
-
-    arbiter: str = "round-robin"
-    decision: int = 1
-    selection: Selection = "first-free"
-    weights: int = 1
-    timeout: int = 0
-
-    def __post_init__(self) -> None:
-        check_integer("Decision time", self.decision, 1)
-        check_integer("Timeout", self.timeout, 0)
-
-
-@dataclass(frozen=True)
-class Exit:
-    """What is behind the outputs.
-
-    Attributes
-    ----------
-    buffer : int
-        Flits that fit into a buffer at each output; 0 for none.
-    switching : "wormhole", "cut-through" or "store-and-forward"
-        Whether a header goes over a link only while its whole packet fits into the queue behind it.
-    longest : int
-        Flits of the longest packet; not for wormhole switching.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not as above.
-    """
-
-    buffer: int = 0
-    switching: Switching = "wormhole"
-    longest: int = 1
-
-    def __post_init__(self) -> None:
-        check_integer("Output depth", self.buffer, 0)
-        if self.switching not in SWITCHINGS:
-            raise InvalidValue(
-                f"Switching must be one of {', '.join(SWITCHINGS)}, not {self.switching!r}"
-            )
 
 
 class Waiting(NamedTuple):
@@ -175,8 +114,8 @@ class Switch(RoutedSwitch):
         *,
         route: RouteLogic | None,
         entry: InputQueue,
-        grant: Grant = Grant(),
-        exit: Exit = Exit(),
+        grant: Grant = _GRANT,
+        exit: Exit = _EXIT,
         single: bool = False,
         levels: bool = False,
     ) -> None:

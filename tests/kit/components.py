@@ -21,8 +21,9 @@ from multicube.hdl.operations.folds import Fold
 from multicube.hdl.operations.memory import OPERATIONS, Rules
 from multicube.hdl.routers.connection_machine.message import Message
 from multicube.hdl.switch.entry import InputQueue, OutputQueue
+from multicube.hdl.switch.exit import Exit
+from multicube.hdl.switch.grant import Grant
 from multicube.hdl.switch.shape import InputChannel, OutputChannel, RouterShape
-from multicube.hdl.switch.switch import Exit, Grant
 from multicube.hdl.terminals.bus_words import WordMap
 from multicube.hdl.terminals.remote_memory import reply_payload, request_payload
 from proof_table import components
