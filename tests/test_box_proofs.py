@@ -15,8 +15,7 @@ from claims import Claims, FickleArbiter, any_bits, needs_yosys
 from conveyance import WITNESS, convey
 from long_runs import long
 from multicube.hdl.boxes import InputQueuedSwitch, OutputQueuedSwitch
-from multicube.hdl.boxes.pipelined import PipelinedSwitch
-from multicube.hdl.boxes.pipelined_flits import PipelinedFlitSwitch
+from multicube.hdl.boxes.pipelined_switches import PipelinedFlitSwitch, PipelinedSwitch
 from multicube.hdl.boxes.unbuffered import UnbufferedSwitch
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from multicube.hdl.links.packet import Packet
@@ -199,9 +198,10 @@ class Loses(OutputQueuedSwitch):
 class Misleads(OutputQueuedSwitch):
     """Sends a packet elsewhere if both inputs have the same tag."""
 
-    def _target(self, packet: Any, i: int) -> Value:
+    def _requested(self, m: Module, i: int, header: Any) -> Value:
         same = self.i[0].valid & self.i[1].valid & (self.i[0].payload.tag == self.i[1].payload.tag)
-        return super()._target(packet, i) ^ same
+        wanted = super()._requested(m, i, header)
+        return Mux(same, Cat(wanted[1], wanted[0]), wanted)
 
 
 class Damages(InputQueuedSwitch):

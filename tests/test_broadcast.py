@@ -15,11 +15,15 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import MultistageNetwork
-from multicube.hdl.boxes import BoxState, InputQueuedSwitch, OutputQueuedSwitch, packet_switches
-from multicube.hdl.boxes.broadcast import CopyTracker
+from multicube.hdl.boxes import (
+    BoxState,
+    InputQueuedSwitch,
+    OutputQueuedSwitch,
+)
 from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.switch import crossing
+from multicube.hdl.switch import crossing, routed_switch
+from multicube.hdl.switch.broadcast import CopyTracker
 from multicube.sim.engines.compiled import CompiledEngine
 from proof_table import proves
 from refusals import refusals
@@ -359,7 +363,7 @@ def test_broadcast_neither_loses_nor_repeats_a_copy(
 def test_proof_finds_a_lost_or_repeated_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: type, tracker: type
 ) -> None:
-    monkeypatch.setattr(packet_switches, "CopyTracker", tracker)
+    monkeypatch.setattr(routed_switch, "CopyTracker", tracker)
     assert not copies(switch, 1, "destination").hold(tmp_path)
 
 

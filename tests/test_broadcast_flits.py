@@ -13,10 +13,10 @@ from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import wormhole
-from multicube.hdl.boxes.broadcast import ReplicatingQueue
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from multicube.hdl.families.multistage.multistage_parameters import MultistageParameters
 from multicube.hdl.links.packet import Packet
+from multicube.hdl.switch.broadcast import ReplicatingQueue
 from multicube.sim import SimulationError, Trace, TracePacket, simulate
 from proof_table import proves
 from refusals import refusals

@@ -17,13 +17,13 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from claims import Claims, assigned, needs_yosys
 from multicube.hdl import MultistageNetwork
-from multicube.hdl.boxes import InputQueuedSwitch, packet_switches
-from multicube.hdl.boxes.broadcast import CopyTracker
+from multicube.hdl.boxes import InputQueuedSwitch
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from multicube.hdl.families.multistage.extra_stage_cells import AvoidedLines
 from multicube.hdl.families.multistage.extra_stage_network import Controls
 from multicube.hdl.primitives.round_robin import RoundRobin
-from multicube.hdl.switch import held
+from multicube.hdl.switch import held, routed_switch
+from multicube.hdl.switch.broadcast import CopyTracker
 from multicube.hdl.terminals.partition import PartitionInterface
 from proof_table import proves
 
@@ -67,7 +67,7 @@ class OpenTracker(Open, CopyTracker):
 @pytest.fixture(autouse=True)
 def opened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(held, "RoundRobin", OpenArbiter)
-    monkeypatch.setattr(packet_switches, "CopyTracker", OpenTracker)
+    monkeypatch.setattr(routed_switch, "CopyTracker", OpenTracker)
 
 
 def divided(network: MultistageNetwork) -> FabricComponent:

@@ -153,6 +153,7 @@ def sometimes(seed: int) -> Callable[[int, int], bool]:
         *(long(*each.values, None) if hasattr(each, "values") else (*each, None) for each in CASES),
         (4, "destination", 3, 3),
         (2, "destination", 1, 5),
+        (3, "destination", 2, 5),
         long(8, "destination", 4, 2),
         long(3, "destination", 2, 8),
     ],

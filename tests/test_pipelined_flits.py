@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl import PacketNetwork, build, write_verilog
-from multicube.hdl.boxes.pipelined_flits import PipelinedFlitSwitch
+from multicube.hdl.boxes.pipelined_switches import PipelinedFlitSwitch
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.links.packet import Packet
 from multicube.sim import Run, Trace, TracePacket, simulate_runs

@@ -21,12 +21,12 @@ from multicube.hdl.graphs.graph import Channel
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
 from multicube.hdl.primitives.places import Places
-from multicube.hdl.routers.output_owners import OutputOwners
 from multicube.hdl.routers.pipelined_router import PipelinedRouter
-from multicube.hdl.routers.route_stage import RouteStage
-from multicube.hdl.routers.split_queue import SplitQueue
-from multicube.hdl.routers.traversal import Traversal
+from multicube.hdl.switch.output_owners import OutputOwners
+from multicube.hdl.switch.route_stage import RouteStage
 from multicube.hdl.switch.shape import InputChannel, OutputChannel, RouterShape
+from multicube.hdl.switch.split_queue import SplitQueue
+from multicube.hdl.switch.traversal import Traversal
 from multicube.sim.run.simulation import simulate
 from multicube.sim.workload.trace import Trace, TracePacket
 from proof_table import proves

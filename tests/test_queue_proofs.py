@@ -8,12 +8,12 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from claims import Claims, needs_yosys
 from conveyance import WITNESS, convey
 from long_runs import long
-from multicube.hdl.boxes.broadcast import CopyTracker, ReplicatingQueue
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
 from multicube.hdl.primitives.lane_queue import LaneQueue
 from multicube.hdl.primitives.link_end import LinkEnd
 from multicube.hdl.primitives.output_buffer import OutputBuffer
+from multicube.hdl.switch.broadcast import CopyTracker, ReplicatingQueue
 from proof_table import proves
 
 pytestmark = needs_yosys

@@ -26,7 +26,7 @@ from ..primitives.interchange_box import InterchangeBox
 from ..primitives.joint_arbiter import JointArbiter
 from ..primitives.round_robin import RoundRobin
 from ..primitives.routing_tags import forwarded, output_port, requested_outputs
-from .broadcast import CopyTracker
+from ..switch.broadcast import CopyTracker
 
 __all__ = ["POLICIES", "CircuitBox", "Policy", "check_policy", "reject"]
 

@@ -9,100 +9,52 @@ In a dilated network (VI-A) each link is a bundle of lanes to the same place. A 
 free lane of the bundle that it wants, so packets of a flow may overtake each other.
 """
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
-
-from amaranth.hdl import Cat, Module, Signal, Value
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
-
-from ..fabric.checks import MOST_RADIX, check_integer, check_radix
+from ..fabric.checks import MOST_RADIX, check_flag, check_integer, check_radix
 from ..graphs.tags import Routing, check_routing
 from ..links.packet import Packet, check_tag
-from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.lane_queue import LaneQueue
-from ..primitives.routing_tags import check_outputs, forwarded, output_port, requested_outputs
-from ..switch.entry import InputQueue
-from ..switch.held import Head, hold
-from .broadcast import CopyTracker
+from ..primitives.routing_tags import check_outputs
+from ..switch.entry import InputQueue, OutputQueue
+from ..switch.output_queued import OutputQueued
+from ..switch.route import DigitRoute
+from ..switch.shape import RouterShape
+from ..switch.switch import Switch
 
-__all__ = ["InputQueuedSwitch", "OutputQueuedSwitch", "PacketSwitch"]
-
-T = TypeVar("T")
+__all__ = ["InputQueuedSwitch", "OutputQueuedSwitch", "PacketBox"]
 
 
-class PacketSwitch(wiring.Component):
-    """Parameters, checks and ports shared by the packet switches."""
+class PacketBox:
+    """Parameters and checks shared by the packet switches."""
 
-    def __init__(
+    def _set_up(
         self,
         packet: Packet,
-        *,
         radix: int,
+        outputs: int | None,
         depth: int,
-        routing: Routing = "destination",
+        routing: Routing,
         refill: bool | None = None,
         dilation_in: int = 1,
         dilation_out: int = 1,
-        outputs: int | None = None,
-    ) -> None:
+    ) -> tuple[RouterShape, DigitRoute]:
+        """Check the parameters, and set the attributes; return shape and route."""
         radix = check_radix(radix)
-        outputs = check_outputs(radix, outputs, routing)
-        depth = check_integer("Depth", depth, 1)
-        dilation_in = check_integer("Dilation", dilation_in, 1)
-        dilation_out = check_integer("Dilation", dilation_out, 1)
-        check_integer("Input links of a switch", radix * dilation_in, 2, 64)
-        check_integer("Output links of a switch", outputs * dilation_out, 2, MOST_RADIX)
+        self.outputs = check_outputs(radix, outputs, routing)
+        self.depth = check_integer("Depth", depth, 1)
+        self.dilation_in = check_integer("Dilation", dilation_in, 1)
+        self.dilation_out = check_integer("Dilation", dilation_out, 1)
+        check_integer("Input links of a switch", radix * self.dilation_in, 2, 64)
+        check_integer("Output links of a switch", self.outputs * self.dilation_out, 2, MOST_RADIX)
         check_routing(routing, radix)
-        self.packet = packet
-        self.radix = radix
-        self.outputs = outputs
-        self.depth = depth
-        self.routing = routing
-        self.refill = depth == 1 if refill is None else refill
-        self.dilation_in = dilation_in
-        self.dilation_out = dilation_out
-        check_tag(packet, outputs)
-        ports = stream.Signature(packet)
-        links = {
-            "i": In(ports).array(radix * dilation_in),
-            "o": Out(ports).array(outputs * dilation_out),
-        }
-        super().__init__(links)
-
-    @property
-    def digit_bits(self) -> int:
-        """Width of the digit of the tag that this switch uses."""
-        return (self.outputs - 1).bit_length()
-
-    def _bundle(self, links: Sequence[T], number: int) -> Sequence[T]:
-        """Those of the output links that lead to output `number`."""
-        return links[number * self.dilation_out : (number + 1) * self.dilation_out]
-
-    def _target(self, packet: data.View, i: int) -> Value:
-        """The number of the output that a packet at input link i requests."""
-        return output_port(packet.tag, self.outputs, self.routing, i // self.dilation_in)
-
-    def _copies(self, m: Module, i: int, source: stream.Interface, taken: Value) -> Value:
-        """Bit j: the broadcast at input link i is to be offered to output j.
-
-        The packet leaves `source` with its last copy. `taken` says, one bit per output, which
-        outputs take what they are offered in this cycle.
-        """
-        bundle = i // self.dilation_in
-        m.submodules[f"copies_{i}"] = copies = CopyTracker(self.outputs)
-        m.d.comb += [
-            copies.valid.eq(source.valid),
-            copies.requested.eq(
-                requested_outputs(source.payload, self.outputs, self.routing, bundle)
-            ),
-            copies.taken.eq(taken),
-            source.ready.eq(copies.done),
-        ]
-        return copies.left
+        check_tag(packet, self.outputs)
+        self.radix, self.routing = radix, routing
+        self.refill = self.depth == 1 if refill is None else refill
+        check_flag("Refill", self.refill)
+        route = DigitRoute(self.outputs, routing)
+        self.digit_bits = route.rotates
+        return RouterShape.box(radix, self.outputs, self.dilation_in, self.dilation_out), route
 
 
-class OutputQueuedSwitch(PacketSwitch):
+class OutputQueuedSwitch(PacketBox, OutputQueued):
     """A switch with a queue at each output that accepts arrivals from all inputs in one cycle.
 
     This is the switch of the paper's analysis (VI-D). A packet leaves one cycle after it arrived,
@@ -166,50 +118,15 @@ class OutputQueuedSwitch(PacketSwitch):
         outputs: int | None = None,
         separate: bool | None = None,
     ) -> None:
-        super().__init__(
-            packet,
-            radix=radix,
-            depth=depth,
-            routing=routing,
-            refill=refill,
-            dilation_in=dilation_in,
-            dilation_out=dilation_out,
-            outputs=outputs,
+        shape, route = self._set_up(
+            packet, radix, outputs, depth, routing, refill, dilation_in, dilation_out
         )
         self.separate = separate
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        queues: list[ArrivalQueue | LaneQueue] = []
-        size: dict[str, Any] = {"writers": len(self.i), "depth": self.depth, "refill": self.refill}
-        for j in range(self.outputs):
-            queue: ArrivalQueue | LaneQueue
-            if self.dilation_out == 1:
-                queue = ArrivalQueue(self.packet, separate=self.separate, **size)
-                wiring.connect(m, wiring.flipped(self.o[j]), queue.o)
-            else:
-                queue = LaneQueue(self.packet, lanes=self.dilation_out, **size)
-                for output, lane in zip(self._bundle(self.o, j), queue.o):
-                    wiring.connect(m, wiring.flipped(output), lane)
-            m.submodules[f"queue_{j}"] = queue
-            queues.append(queue)
-        for i, source in enumerate(self.i):
-            ready = [queue.i[i].ready for queue in queues]
-            if self.packet.broadcast:
-                wanted = self._copies(m, i, source, Cat(ready))
-            else:
-                target = self._target(source.payload, i)
-                wanted = [target == j for j in range(self.outputs)]
-                m.d.comb += source.ready.eq(Cat(r & w for r, w in zip(ready, wanted)).any())
-            for queue, wants in zip(queues, wanted):
-                m.d.comb += [
-                    queue.i[i].valid.eq(source.valid & wants),
-                    queue.i[i].payload.eq(forwarded(source.payload, self.digit_bits)),
-                ]
-        return m
+        entry = OutputQueue(self.depth, self.refill, separate)
+        super().__init__(packet, shape, route=route, entry=entry)
 
 
-class InputQueuedSwitch(PacketSwitch):
+class InputQueuedSwitch(PacketBox, Switch):
     """A switch with a queue at each input link; only the packets at the heads compete.
 
     A packet leaves one cycle after it arrived, if no other is before it. Each output takes packets
@@ -223,30 +140,20 @@ class InputQueuedSwitch(PacketSwitch):
     Parameters, members and errors are those of `OutputQueuedSwitch`, without `separate`.
     """
 
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        ports = range(self.outputs)
+    def __init__(
+        self,
+        packet: Packet,
+        *,
+        radix: int,
+        depth: int,
+        routing: Routing = "destination",
+        refill: bool | None = None,
+        dilation_in: int = 1,
+        dilation_out: int = 1,
+        outputs: int | None = None,
+    ) -> None:
+        shape, route = self._set_up(
+            packet, radix, outputs, depth, routing, refill, dilation_in, dilation_out
+        )
         entry = InputQueue(self.depth, self.refill)
-        queues, heads = [], []
-        served = [Signal(self.outputs, name=f"served_{i}") for i in range(len(self.i))]
-        for i, source in enumerate(self.i):
-            queue = entry.place(m, f"{i}", self.packet, source, flits=False)
-            m.d.comb += queue.i[0].payload.eq(source.payload)
-            first = queue.o
-            word = forwarded(first.payload, self.digit_bits)
-            if self.packet.broadcast:
-                aims = [first.valid & bit for bit in self._copies(m, i, first, served[i])]
-            else:
-                target = Signal(self.digit_bits, name=f"target_{i}")
-                m.d.comb += target.eq(self._target(first.payload, i))
-                aims = [target == j for j in ports]
-            by_output = dict(enumerate(aims))
-            heads.append(Head(word, first.valid, first.valid, by_output, self.packet.broadcast))
-            queues.append(queue)
-        hold(m, platform, heads, self.o, worms=False, lanes=self.dilation_out)
-        for queue, head, taken in zip(queues, heads, served):
-            if self.packet.broadcast:
-                m.d.comb += taken.eq(Cat(head.served[j] for j in ports))
-            else:
-                m.d.comb += queue.o.ready.eq(head.leaves)
-        return m
+        super().__init__(packet, shape, route=route, entry=entry, single=True)

@@ -24,12 +24,13 @@ from ..graphs.tags import Routing, check_routing
 from ..links.packet import Packet, check_tag
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.routing_tags import check_outputs, forwarded, output_port, requested_outputs
+from ..switch.broadcast import ReplicatingQueue
 from ..switch.entry import InputQueue, inside_packet
+from ..switch.exit import Exit
 from ..switch.held import Head, hold
 from ..switch.route import DigitRoute
 from ..switch.shape import RouterShape
-from ..switch.switch import Exit, Switch
-from .broadcast import ReplicatingQueue
+from ..switch.switch import Switch
 
 __all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits"]
 

@@ -123,8 +123,8 @@ class Graph(ABC):
     metric : str
         What makes a path short, one of `METRICS`: few links, or a small sum of their latencies.
     alike : bool
-        Whether all nodes get the same router, with as many ports as the largest needs. So nodes at
-        the edge of a mesh have ports that lead nowhere. Otherwise routers have only what is linked.
+        Whether all nodes get the same router, with as many ports as the largest needs; those of
+        other nodes lead nowhere then. Otherwise routers have only what is linked.
     """
 
     metric: str = "hops"

@@ -99,14 +99,21 @@ def _saves_tables(count: int, width: int) -> bool:
 
 
 def one_of(
-    m: Module, platform: Any, name: str, selected: Sequence[Value], words: Sequence[Value]
+    m: Module,
+    platform: Any,
+    name: str,
+    selected: Sequence[Value],
+    words: Sequence[Value],
+    *,
+    quick: bool = False,
 ) -> Value:
     """The word of several whose bit is 1, at most one; zero if no bit is, or there is no word.
 
     A `CodedMultiplexer` is a module of its own: in a larger one, synthesis tools would take its
-    tables apart, as they prefer shorter paths to fewer tables.
+    tables apart, as they prefer shorter paths to fewer tables. If it is to be `quick`, it is left
+    to them.
     """
-    if words and is_coded(platform, len(words), len(words[0])):
+    if words and not quick and is_coded(platform, len(words), len(words[0])):
         return platform.get_multiplexer(m, name, Cat(select_code(selected)), words)
     return reduce(or_, (Mux(bit, word, 0) for bit, word in zip(selected, words)), Const(0))
 

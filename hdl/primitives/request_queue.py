@@ -7,7 +7,10 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
 
-__all__ = ["RequestQueue"]
+__all__ = ["MOST_AHEAD", "RequestQueue"]
+
+MOST_AHEAD = 64
+"""Most packets that fit into a queue, whose level has a bit for each."""
 
 
 class RequestQueue(wiring.Component):
@@ -50,7 +53,7 @@ class RequestQueue(wiring.Component):
     def __init__(self, shape: ShapeLike, *, outputs: int, depth: int) -> None:
         self.shape = shape
         self.outputs = check_integer("Outputs", outputs, 1)
-        self.depth = check_integer("Depth", depth, 2, 64)
+        self.depth = check_integer("Depth", depth, 2, MOST_AHEAD)
         super().__init__(
             {
                 "i": In(stream.Signature(shape)),

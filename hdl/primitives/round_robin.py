@@ -18,9 +18,9 @@ _WORDS = 16
 """More bits than this are treated as words, which are simulated faster than bit by bit."""
 
 
-def lowest(bits: Value) -> Value:
-    """Keep only the lowest 1 of some bits."""
-    if len(bits) > _WIDE:
+def lowest(bits: Value, *, quick: bool = False) -> Value:
+    """Keep only the lowest 1 of some bits; with `quick` by the shortest path, however many."""
+    if len(bits) > _WIDE and not quick:
         return (bits & -bits)[: len(bits)]
     return Cat(bits[at] & ~bits[:at].any() for at in range(len(bits)))
 

@@ -3,11 +3,13 @@
 from ..fabric.errors import InvalidValue
 from ..links.packet import Packet
 from ..switch.entry import InputQueue
+from ..switch.exit import Exit
+from ..switch.grant import Grant
 from ..switch.route import RouteLogic
 from ..switch.rules import check_room
 from ..switch.selection import Selection
 from ..switch.shape import RouterShape, Switching
-from ..switch.switch import Exit, Grant, Switch
+from ..switch.switch import Switch
 
 __all__ = ["WormRouter", "check_worms"]
 

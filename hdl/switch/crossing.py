@@ -24,6 +24,7 @@ def cross(
     *,
     numbers: Sequence[Value] = (),
     refill: bool = False,
+    quick: bool = False,
     passed: list[Signal] | None = None,
 ) -> list[Signal]:
     """Show words at outputs; return, for each output, whether what it shows leaves if it is valid.
@@ -49,6 +50,8 @@ def cross(
         For each output, the number of the input that it shows, if it is known: for a box.
     refill : bool
         As in `shared_wires`.
+    quick : bool
+        Whether a short path is worth more tables.
     passed : list[Signal], optional
         The signals that are set and returned.
     """
@@ -69,7 +72,7 @@ def cross(
                 for i in sources
             ]
             own = [words[i] for i in sources]
-            payload: Any = one_of(m, platform, f"link_{number}", selected, own)
+            payload: Any = one_of(m, platform, f"link_{number}", selected, own, quick=quick)
         for j, turn in zip(link, turns):
             m.d.comb += [
                 passed[j].eq(outputs[j].ready & turn),

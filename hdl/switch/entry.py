@@ -1,4 +1,4 @@
-"""Where words enter a switch: a queue at each input, and what it admits."""
+"""Where words enter a switch: a queue at each input or output, and what it admits."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from ..fabric.checks import check_integer
 from ..primitives.arrival_queue import ArrivalQueue
 from .rules import check_room
 
-__all__ = ["InputQueue", "decided", "inside_packet"]
+__all__ = ["InputQueue", "OutputQueue", "decided", "inside_packet"]
 
 
 def inside_packet(m: Module, name: str, moves: Value, last: Value) -> Signal:
@@ -95,6 +95,33 @@ class InputQueue:
         tails = Signal(range(self.depth + 1), name=f"tails_{name}")
         m.d.sync += tails.eq(tails + enters - leaves)
         return tails != 0
+
+
+@dataclass(frozen=True)
+class OutputQueue:
+    """A queue at each output, which accepts arrivals from all inputs at once.
+
+    Attributes
+    ----------
+    depth : int
+        Packets that fit, at least 1; in a bundle, besides one in each lane.
+    refill : bool
+        Whether a slot freed in a cycle can be filled in the same cycle.
+    separate : bool, optional
+        Whether each input has memories of its own, as in `ArrivalQueue`. Without effect in bundles.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the depth is not an integer as above.
+    """
+
+    depth: int
+    refill: bool = False
+    separate: bool | None = None
+
+    def __post_init__(self) -> None:
+        check_integer("Depth", self.depth, 1)
 
 
 def decided(m: Module, name: str, head: stream.Interface, cycles: int) -> Value:

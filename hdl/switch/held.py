@@ -29,8 +29,9 @@ class Head:
     aims : Mapping[int, Value]
         By output, or by bundle of outputs: whether this is one that the word, or its worm, is for;
         without meaning if the head is not active.
-    copies : bool
-        Whether it may be for several outputs at once, each of which takes a copy.
+    copies : Signal, optional
+        If it may be for several outputs at once: those that take their copy, one bit each. Set by
+        `hold`.
     served : dict[int, Value]
         By the same: whether it takes the word, if it is valid, in this cycle. Set by `hold`.
     leaves : Value
@@ -41,7 +42,7 @@ class Head:
     valid: Value
     active: Value
     aims: Mapping[int, Value]
-    copies: bool = False
+    copies: Signal | None = None
     served: dict[int, Value] = field(default_factory=dict)
     leaves: Value = field(default_factory=Signal)
 
@@ -56,6 +57,7 @@ def hold(
     worms: bool,
     lanes: int = 1,
     refill: bool = False,
+    quick: bool = False,
 ) -> None:
     """Send the words of heads to the outputs that they want: to each in turn (`RoundRobin`).
 
@@ -78,15 +80,15 @@ def hold(
         Whether packets have several words, of which the last one has `last` set.
     lanes : int
         Outputs of a bundle: lane l of bundle b is number b * lanes + l. Without worms.
-    refill : bool
-        As in `shared_wires`.
+    refill, quick : bool
+        As in `cross`.
     """
     count, everything = len(outputs), list(range(len(heads)))
     entries = [[i for i in everything if j // lanes in heads[i].aims] for j in range(count)]
     arbiters = {j: RoundRobin(len(own)) for j, own in enumerate(entries) if own}
-    numbered = lanes == 1 and all(own == everything for own in entries)
+    numbered = lanes == 1 and not quick and all(own == everything for own in entries)
     # One choice after the other: fewer tables for worms, and a shorter path with two inputs.
-    chained = numbered and (worms or len(heads) == 2) and not heads[0].copies
+    chained = numbered and (worms or len(heads) == 2) and heads[0].copies is None
     uses: list[dict[int, Value]] = [{} for _ in entries]
     offered: list[Value] = [Const(0)] * count
     for j, arbiter in arbiters.items():
@@ -121,6 +123,7 @@ def hold(
         offered,
         numbers=[arbiters[j].grant for j in range(count)] if numbered else (),
         refill=refill,
+        quick=quick,
     )
     for j, arbiter in arbiters.items():
         leaves = offered[j] & passed[j] & outputs[j].payload.last if worms else passed[j]
@@ -129,6 +132,8 @@ def hold(
             before = heads[i].served.get(j // lanes, Const(0, 1))
             heads[i].served[j // lanes] = before | bit & passed[j]
     for i, head in enumerate(heads):
+        if head.copies is not None:
+            m.d.comb += head.copies.eq(Cat(head.served[at] for at in head.aims))
         if not chained:
             head.leaves = Cat(head.served.values()).any()
             continue

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from amaranth.hdl import Module, Value
+from amaranth.lib import data
 
 from ..graphs.graph import End
 from ..graphs.tags import Routing
-from ..primitives.routing_tags import output_port
+from ..primitives.routing_tags import output_port, requested_outputs
 
 __all__ = ["DigitRoute", "RouteLogic"]
 
@@ -27,6 +28,8 @@ class RouteLogic(Protocol):
         top.
     quick : bool
         Whether its gates are so few that they may be behind the queue: then no outputs are stored.
+    masks : bool
+        Whether it reads broadcast masks.
     """
 
     @property
@@ -41,6 +44,11 @@ class RouteLogic(Protocol):
     @property
     def quick(self) -> bool:
         """Whether its gates are few."""
+        return False
+
+    @property
+    def masks(self) -> bool:
+        """Whether it reads broadcast masks."""
         return False
 
     def position(self, node: int) -> int:
@@ -67,6 +75,10 @@ class RouteLogic(Protocol):
             The tag of the header.
         """
 
+    def copies(self, came: End | None, header: data.View) -> Mapping[End, Value]:
+        """The outputs that a packet with a mask is for, in the same form: each gets a copy."""
+        return {}
+
 
 @dataclass(frozen=True)
 class DigitRoute(RouteLogic):
@@ -91,6 +103,7 @@ class DigitRoute(RouteLogic):
 
     address = 0
     quick = True
+    masks = True
 
     @property
     def rotates(self) -> int:
@@ -109,3 +122,9 @@ class DigitRoute(RouteLogic):
         named = [digit == j for j in range(self.outputs)]
         ends = {(j, c): bit for j, bit in enumerate(named) for c in range(self.channels)}
         return ends | {(-1 - j, 0): bit for j, bit in enumerate(named)}
+
+    def copies(self, came: End | None, header: data.View) -> Mapping[End, Value]:
+        """As in `RouteLogic`."""
+        assert came is not None
+        requested = requested_outputs(header, self.outputs, self.routing, came[0])
+        return {(j, 0): requested[j] for j in range(self.outputs)}

@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Value
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.errors import InvalidValue
+from ..graphs.graph import End
 from ..links.packet import Packet
+from ..primitives.request_queue import RequestQueue
+from ..primitives.routing_tags import forwarded
+from .broadcast import CopyTracker
 from .route import RouteLogic
 from .selection import SELECTIONS, Selection, Selector
 from .shape import RouterShape
@@ -21,6 +25,9 @@ class RoutedSwitch(wiring.Component):
 
     Which outputs a header may take is computed by `logic`, or looked up in a table outside, by the
     port `tag` (combinationally, in the same cycle).
+
+    A packet with a broadcast mask is for all outputs that the logic finds. Each takes its copy when
+    it can, and the packet leaves its input with the last one (`CopyTracker`).
 
     Parameters
     ----------
@@ -44,7 +51,7 @@ class RoutedSwitch(wiring.Component):
     seed : In(32)
         If it draws random numbers: constant, not zero.
     i : In(stream.Signature(packet)).array(inputs)
-    o : Out(stream.Signature(packet)).array(outputs)
+    o : Out(stream.Signature(packet)).array(outputs * shape.lanes)
     tag : Out(width).array(inputs)
         Without logic: the tags of the arriving headers.
     exits : In(outputs * weights).array(inputs)
@@ -53,7 +60,7 @@ class RoutedSwitch(wiring.Component):
     Raises
     ------
     ValueError
-        If the selection is unknown.
+        If the selection is unknown, or packets have masks that the logic does not read.
     """
 
     def __init__(
@@ -71,6 +78,8 @@ class RoutedSwitch(wiring.Component):
             raise InvalidValue(
                 f"Selection must be one of {', '.join(SELECTIONS)}, not {selection!r}"
             )
+        if packet.broadcast and not (logic is not None and logic.masks):
+            raise InvalidValue("Packet must have no broadcast mask, which its routes do not read")
         self.packet = packet
         self.shape = shape
         self.logic = logic
@@ -78,7 +87,7 @@ class RoutedSwitch(wiring.Component):
         self.weights = weights
         ports = stream.Signature(packet)
         inputs, outputs = len(shape.inputs), len(shape.outputs)
-        own = {"i": In(ports).array(inputs), "o": Out(ports).array(outputs)}
+        own = {"i": In(ports).array(inputs), "o": Out(ports).array(outputs * shape.lanes)}
         if logic is None:
             own["tag"] = Out(packet.members["tag"]).array(inputs)
             own["exits"] = In(outputs * weights).array(inputs)
@@ -98,11 +107,57 @@ class RoutedSwitch(wiring.Component):
         if self.logic is None:
             m.d.comb += self.tag[i].eq(tag)
             return self.exits[i]
-        entry = self.shape.inputs[i]
         here = self.address if self.logic.address else Const(0, 0)
-        came = None if entry.is_terminal else entry.end
-        found = self.logic.exits(m, f"{i}", came, here, tag)
+        return self._by_output(self.logic.exits(m, f"{i}", self._came(i), here, tag))
+
+    def _found(self, m: Module, i: int, tag: Value) -> Value:
+        """The exits of a header with a tag, one bit for each that its input leads to."""
+        route = Signal(len(self.shape.outputs), name=f"route_{i}")
+        m.d.comb += route.eq(self._permitted(m, i, tag))
+        return Cat(route[j] for j in self._exits(i))
+
+    def _request_queue(self, m: Module, i: int, depth: int) -> RequestQueue:
+        """The queue of an input whose outputs are read a cycle ahead."""
+        queue = RequestQueue(self.packet, outputs=len(self._exits(i)), depth=depth)
+        m.submodules[f"queue_{i}"] = queue
+        wiring.connect(m, wiring.flipped(self.i[i]), queue.i)
+        m.d.comb += queue.wanted.eq(self._found(m, i, self.i[i].payload.tag))
+        return queue
+
+    def _requested(self, m: Module, i: int, header: data.View) -> Value:
+        """As `_permitted`; the outputs that each get a copy, if packets have masks."""
+        if self.logic is not None and self.packet.broadcast:
+            return self._by_output(self.logic.copies(self._came(i), header))
+        return self._permitted(m, i, header.tag)
+
+    def _came(self, i: int) -> End | None:
+        entry = self.shape.inputs[i]
+        return None if entry.is_terminal else entry.end
+
+    def _by_output(self, found: Mapping[End, Value]) -> Value:
         return Cat(found.get(output.end, Const(0)) for output in self.shape.outputs)
+
+    def _copies(
+        self, m: Module, i: int, source: stream.Interface, requested: Value, taken: Value
+    ) -> Value:
+        """The outputs that the packet with a mask at input i is to be offered to, one bit each.
+
+        It leaves `source` with its last copy. `taken` says, one bit each, which outputs take what
+        they are offered in this cycle.
+        """
+        m.submodules[f"copies_{i}"] = copies = CopyTracker(len(self.shape.outputs))
+        m.d.comb += [
+            copies.valid.eq(source.valid),
+            copies.requested.eq(requested),
+            copies.taken.eq(taken),
+            source.ready.eq(copies.done),
+        ]
+        return copies.left
+
+    def _forwarded(self, word: data.View) -> Value:
+        """A word as it leaves: its tag is rotated, if the next switch finds its own digit so."""
+        rotates = self.logic.rotates if self.logic is not None else 0
+        return forwarded(word, rotates) if rotates else word.as_value()
 
     def _selector(self, m: Module) -> Selector | None:
         """The selection function, if headers are sent to an output when they arrive."""

@@ -78,12 +78,15 @@ class RouterShape:
         Whether headers may have a choice of outputs.
     equal_choices : bool
         Whether any two of them with a choice have the same one, or no output in common.
+    lanes : int
+        Wires side by side that each output has: a bundle of links to the same place.
     """
 
     inputs: tuple[InputChannel, ...]
     outputs: tuple[OutputChannel, ...]
     choice: bool = False
     equal_choices: bool = False
+    lanes: int = 1
 
     @classmethod
     def of(
@@ -118,9 +121,12 @@ class RouterShape:
         return cls(tuple(sides), (*links, *outside), choice, choice and equal_choices)
 
     @classmethod
-    def box(cls, inputs: int, outputs: int) -> "RouterShape":
-        """The shape of a box: single channels, and turns from all inputs to all outputs."""
-        return cls.of_stage(inputs, outputs)
+    def box(cls, inputs: int, outputs: int, lanes_in: int = 1, lanes: int = 1) -> "RouterShape":
+        """The shape of a box: turns from all inputs to all outputs, each of which is a bundle."""
+        sides = [InputChannel((i, lane)) for i in range(inputs) for lane in range(lanes_in)]
+        everything = tuple(range(len(sides)))
+        leaving = tuple(OutputChannel((j, 0), everything) for j in range(outputs))
+        return cls(tuple(sides), leaving, lanes=lanes)
 
     @classmethod
     def of_stage(
@@ -158,7 +164,12 @@ class RouterShape:
 
     @cached_property
     def links(self) -> list[tuple[int, ...]]:
-        """For each link that leaves, and each terminal, the outputs that are its channels."""
+        """For each link that leaves, and each terminal, the outputs that are its channels.
+
+        Links of a bundle are numbered one after the other.
+        """
+        if self.lanes > 1:
+            return [(number,) for number in range(len(self.outputs) * self.lanes)]
         numbered = enumerate(self.outputs)
         ports = groupby(numbered, key=lambda pair: pair[1].end[0])
         return [tuple(number for number, _ in channels) for _, channels in ports]

@@ -1,95 +1,36 @@
 """The switch: what enters it, where it may go, who gets an output, and how it leaves."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
-from amaranth.lib.data import StructLayout
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
 from ..links.packet import Packet
 from ..primitives.arbiters import arbitrate, check_arbiter
 from ..primitives.output_buffer import OutputBuffer
+from ..primitives.request_queue import MOST_AHEAD
 from ..primitives.round_robin import lowest
-from ..primitives.routing_tags import forwarded
 from .crossing import cross
 from .discarding import discarding
 from .entry import InputQueue, decided, inside_packet
+from .exit import Exit
+from .grant import Grant
 from .held import Head, hold
 from .route import RouteLogic
 from .routed_switch import RoutedSwitch
-from .selection import Selection, Selector
-from .shape import SWITCHINGS, RouterShape, Switching, space_needed
+from .selection import Selector
+from .shape import RouterShape, space_needed
 
-__all__ = ["Exit", "Grant", "Switch"]
+__all__ = ["Switch"]
 
+_GRANT, _EXIT = Grant(), Exit()
 
-@dataclass(frozen=True)
-class Grant:
-    """How headers get an output.
-
-    Attributes
-    ----------
-    arbiter : str
-        One of `primitives.arbiters.ARBITERS`.
-    decision : int
-        Cycles that a header which goes on over a link spends at the head of its queue, at least 1.
-    selection, weights
-        As in `RoutedSwitch`.
-    timeout : int
-        Cycles after which a header that does not move is discarded with its packet; 0 for never.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not an integer as above.
-    """
-
-    arbiter: str = "round-robin"
-    decision: int = 1
-    selection: Selection = "first-free"
-    weights: int = 1
-    timeout: int = 0
-
-    def __post_init__(self) -> None:
-        check_integer("Decision time", self.decision, 1)
-        check_integer("Timeout", self.timeout, 0)
-
-
-@dataclass(frozen=True)
-class Exit:
-    """What is behind the outputs.
-
-    Attributes
-    ----------
-    buffer : int
-        Flits that fit into a buffer at each output; 0 for none.
-    switching : "wormhole", "cut-through" or "store-and-forward"
-        Whether a header goes over a link only while its whole packet fits into the queue behind it.
-    longest : int
-        Flits of the longest packet; not for wormhole switching.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not as above.
-    """
-
-    buffer: int = 0
-    switching: Switching = "wormhole"
-    longest: int = 1
-
-    def __post_init__(self) -> None:
-        check_integer("Output depth", self.buffer, 0)
-        if self.switching not in SWITCHINGS:
-            raise InvalidValue(
-                f"Switching must be one of {', '.join(SWITCHINGS)}, not {self.switching!r}"
-            )
+_AHEAD = 5, 8
+"""Fewest and most inputs and outputs of boxes whose queues read outputs ahead."""
 
 
 class Waiting(NamedTuple):
@@ -103,7 +44,8 @@ class Waiting(NamedTuple):
         The flit as it leaves.
     last : Value
         Whether it is a tail.
-    tag : Value
+    header : data.View
+        As it came.
     stored : Value
         Its outputs, one bit for each that the input leads to, if they were found as it arrived.
     decided : Value
@@ -113,7 +55,7 @@ class Waiting(NamedTuple):
     head: stream.Interface
     word: Value
     last: Value
-    tag: Value
+    header: data.View
     stored: Value
     decided: Value
 
@@ -172,8 +114,8 @@ class Switch(RoutedSwitch):
         *,
         route: RouteLogic | None,
         entry: InputQueue,
-        grant: Grant = Grant(),
-        exit: Exit = Exit(),
+        grant: Grant = _GRANT,
+        exit: Exit = _EXIT,
         single: bool = False,
         levels: bool = False,
     ) -> None:
@@ -232,6 +174,20 @@ class Switch(RoutedSwitch):
         return self.logic.rotates > 0 or (self.single and self.unhindered)
 
     @property
+    def ahead(self) -> bool:
+        """Whether outputs are stored, and read a cycle before a packet is first in its queue.
+
+        So arbiters begin with registers, which takes more tables: in boxes of five to eight inputs
+        or outputs, whose arbiters and multiplexers are deep.
+        """
+        words = self.behind and not (self.packet.flits or self.packet.broadcast)
+        fits = 2 <= self.entry.depth <= MOST_AHEAD and not self.entry.refill
+        plain = self.grant.decision == self.shape.lanes == 1
+        plain = plain and not (self.levels or self.shape.credited_inputs)
+        fewest, most = _AHEAD
+        return words and fits and plain and fewest <= max(len(self.i), len(self.o)) <= most
+
+    @property
     def holds(self) -> bool:
         """Whether arbiters remember the outputs of worms, by holding their grants.
 
@@ -244,8 +200,9 @@ class Switch(RoutedSwitch):
         # Inputs without any turn have nothing behind them.
         inputs = [i for i in range(len(self.shape.inputs)) if self._exits(i)]
         selector = self._selector(m)
-        waiting = {i: self._receive(m, i, selector) for i in inputs}
-        outputs = [self._output(m, j) for j in range(len(self.shape.outputs))]
+        receive = self._ahead if self.ahead else self._receive
+        waiting = {i: receive(m, i, selector) for i in inputs}
+        outputs = [self._output(m, j) for j in range(len(self.o))]
         if self.holds:
             self._hold(m, platform, waiting, outputs)
         else:
@@ -267,7 +224,7 @@ class Switch(RoutedSwitch):
         behind = self.behind
         layout = self._stored_flit
         fields = {"flit": layout, "exits": len(exits)}
-        shape = layout if behind else StructLayout(fields)
+        shape = layout if behind else data.StructLayout(fields)
         queue = self.entry.place(m, f"{i}", shape, source, self.packet.flits)
         arrival, head = queue.i[0], queue.o
         entering = arrival.payload if behind else arrival.payload.flit
@@ -305,11 +262,22 @@ class Switch(RoutedSwitch):
         if self.entry.store:
             enters = arrival.valid & arrival.ready & source.payload.last
             head = self._whole(m, i, head, enters, last)
-        rotates = self.logic.rotates if self.logic is not None else 0
-        word = forwarded(flit, rotates) if rotates else flit.as_value()
+        word = self._forwarded(flit)
         if len(word) < self.packet.size:
             word = Cat(word, 1)
-        return Waiting(head, word, last, flit.tag, stored, ready)
+        return Waiting(head, word, last, flit, stored, ready)
+
+    def _ahead(self, m: Module, i: int, selector: Selector | None) -> Waiting:
+        """The queue of an input whose outputs are read ahead, and what is at its head."""
+        queue = self._request_queue(m, i, self.entry.depth)
+        head = stream.Signature(self.packet).create(path=(f"head_{i}",))
+        m.d.comb += [
+            head.valid.eq(queue.request.any()),
+            head.payload.eq(queue.payload),
+            queue.taken.eq(head.ready),
+        ]
+        word = self._forwarded(queue.payload)
+        return Waiting(head, word, Const(1), queue.payload, queue.request, Const(1))
 
     @property
     def _stored_flit(self) -> Packet:
@@ -348,18 +316,27 @@ class Switch(RoutedSwitch):
             outputs,
             self.shape.links,
             worms=not self.single,
+            lanes=self.shape.lanes,
             refill=self.entry.refill,
+            quick=self.ahead,
         )
         for one, head in zip(waiting.values(), heads):
-            m.d.comb += one.head.ready.eq(head.leaves)
+            if head.copies is None:
+                m.d.comb += one.head.ready.eq(head.leaves)
 
     def _aiming(self, m: Module, i: int, one: Waiting) -> Head:
         """What is at the head of a queue, with the outputs that its header, or its worm, is for."""
         exits = self._exits(i)
         valid, known = one.head.valid, one.stored
+        if self.packet.broadcast:
+            requested = self._requested(m, i, one.header)
+            taken = Signal(len(self.shape.outputs), name=f"served_{i}")
+            left = self._copies(m, i, one.head, requested, taken)
+            aims = {j: valid & bit for j, bit in enumerate(left)}
+            return Head(one.word, valid, valid, aims, taken)
         if self.behind and self.logic is not None:
             # All that the route needs of the tag.
-            known = one.tag[-self.logic.rotates :] if self.logic.rotates else one.tag
+            known = one.header.tag[-self.logic.rotates :] if self.logic.rotates else one.header.tag
         wanted: Value = known
         active: Value = valid
         if not self.single:
@@ -369,7 +346,9 @@ class Switch(RoutedSwitch):
                 m.d.sync += kept.eq(known)
             m.d.comb += wanted.eq(Mux(following, kept, known))
             active = valid | following
-        if self.behind:
+        if self.ahead:
+            bits, active = dict(zip(exits, one.stored)), Const(1)
+        elif self.behind:
             found = self._permitted(m, i, wanted)
             bits = {j: found[j] for j in exits}
         else:
@@ -467,7 +446,7 @@ class Switch(RoutedSwitch):
         """The outputs that the header at the head of a queue may take, one bit each."""
         asked = Signal(len(self.shape.outputs), name=f"asked_{i}")
         if self.behind:
-            m.d.comb += asked.eq(self._permitted(m, i, one.tag))
+            m.d.comb += asked.eq(self._permitted(m, i, one.header.tag))
         else:
             m.d.comb += [asked[j].eq(bit) for j, bit in zip(self._exits(i), one.stored)]
         return asked

@@ -116,9 +116,9 @@ def planned(
     check_flag("Clip", clip)
     found = pattern(traffic, network.sources)
     found.check(network)
-    if found.quota:
+    if found.when.quota:
         raise InvalidValue(f"Traffic {found.name} has no load to sweep: all is sent at once")
-    if found.interval is not None:
+    if found.when.interval is not None:
         raise InvalidValue(f"Traffic {found.name} has no load to sweep: it has an interval")
     operations = parameters.get("operations", ())
     packets = [packet_load(load, unit, network, operations) for load in _checked(loads)]

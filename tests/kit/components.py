@@ -20,9 +20,10 @@ from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.operations.folds import Fold
 from multicube.hdl.operations.memory import OPERATIONS, Rules
-from multicube.hdl.switch.entry import InputQueue
+from multicube.hdl.switch.entry import InputQueue, OutputQueue
+from multicube.hdl.switch.exit import Exit
+from multicube.hdl.switch.grant import Grant
 from multicube.hdl.switch.shape import InputChannel, OutputChannel, RouterShape
-from multicube.hdl.switch.switch import Exit, Grant
 from multicube.hdl.terminals.bus_words import WordMap
 from multicube.hdl.terminals.remote_memory import reply_payload, request_payload
 from proof_table import components
@@ -80,8 +81,6 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "WordBuffer": {"link": LINK, "direction": "reply", "lengths": (1, 2), "depth": 4},
     "Xoroshiro128": {},
     # boxes
-    "CopyTracker": {"radix": 3},
-    "ReplicatingQueue": {"packet": FLITS, "readers": 2, "depth": 3},
     "CircuitBox": {"packet": WORDS, "reply": 4, "radix": 2, "policy": "modified-hold"},
     "CircuitDistributor": {"packet": WORDS, "copies": 2},
     "CircuitMerger": {"packet": WORDS, "copies": 2},
@@ -104,6 +103,24 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "WormholeSwitch": {"packet": FLITS, "radix": 2, "depth": 3},
     "CutThroughSwitch": {"packet": FLITS, "radix": 2, "depth": 3, "length": 3},
     # switch
+    "CopyTracker": {"radix": 3},
+    "ReplicatingQueue": {"packet": FLITS, "readers": 2, "depth": 3},
+    "OutputQueued": {
+        "packet": LONG,
+        "shape": CHOICE,
+        "route": None,
+        "entry": OutputQueue(3),
+        "selection": "random",
+    },
+    "OutputOwners": {"shape": SHAPE, "arbiter": "round-robin"},
+    "Pipelined": {
+        "packet": WORDS,
+        "shape": PLAIN,
+        "route": None,
+        "entry": InputQueue(3),
+        "pipeline": 2,
+    },
+    "RouteStage": {"packet": FLITS, "exits": SHAPE.outputs},
     "Selector": {"shape": CHOICE, "selection": "random"},
     "Switch": {
         "packet": FLITS,
@@ -113,6 +130,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "grant": Grant(arbiter="random", decision=2),
         "exit": Exit(buffer=1),
     },
+    "SplitQueue": {"packet": FLITS, "depth": 3},
+    "Traversal": {"packet": FLITS, "shape": SHAPE, "depth": 3, "needed": {}},
     # routers
     "ClusterChannel": {"packet": FLITS, "plan": DCSH_2},
     "ClusterMultiplexer": {"packet": FLITS, "inputs": 2, "depth": 2},
@@ -143,10 +162,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "onward": (1,) * 16,
     },
     "DetourEnd": {"packet": FLITS},
-    "OutputOwners": {"shape": SHAPE, "arbiter": "round-robin"},
     "PacketRouter": {"packet": LONG, "shape": PLAIN, "depth": 4},
     "PipelinedRouter": {"packet": FLITS, "shape": SHAPE, "depth": 3, "pipeline": 1},
-    "RouteStage": {"packet": FLITS, "exits": SHAPE.outputs},
     "RouteTable": {
         "tag": 2,
         "outputs": 3,
@@ -155,8 +172,6 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "rows_0": (1, 2, 4, 1),
         "via_0": (0, 2, 4, 1),
     },
-    "SplitQueue": {"packet": FLITS, "depth": 3},
-    "Traversal": {"packet": FLITS, "shape": SHAPE, "depth": 3, "needed": {}},
     "WormRouter": {"packet": FLITS, "shape": SHAPE, "depth": 3},
     # terminals
     "AddressHasher": {"link": LINK, "columns": (1, 2, 3, 1)},

@@ -5,7 +5,6 @@ from math import prod
 from typing import Any, Literal, cast
 
 from ...boxes.circuit import POLICIES
-from ...boxes.pipelined import MOST_PIPELINED
 from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
 from ...fabric.parameters import integer, text, word
@@ -14,6 +13,7 @@ from ...graphs.plans.multistage import MultistagePlan, parse_radices, stage_radi
 from ...graphs.tags import ROUTINGS, Routing
 from ...networks.flits import flits_of, packet_length
 from ...networks.switch_parameters import SwitchParameters
+from ...primitives.request_queue import MOST_AHEAD
 from ...switch.rules import check_room
 from ...terminals.parity import PARITIES, Granularity
 from .switching import MEMORIES, QUEUES, REFILLS, SWITCHES, SwitchingMode
@@ -129,7 +129,7 @@ class BoxParameters(SwitchParameters):
             policy="hold",
             queues="input",
         )
-        check_integer(f"Depth with pipeline={self.pipeline}", self.depth, 2, MOST_PIPELINED)
+        check_integer(f"Depth with pipeline={self.pipeline}", self.depth, 2, MOST_AHEAD)
 
     def _check_links(self) -> None:
         """Raise ValueError if boxes with channels, or links of several cycles, can't have the rest.

@@ -9,8 +9,7 @@ from amaranth.lib import wiring
 from ...boxes import InputQueuedSwitch, OutputQueuedSwitch
 from ...boxes.circuit import POLICIES, CircuitBox
 from ...boxes.circuit_copies import CircuitDistributor, CircuitMerger
-from ...boxes.pipelined import PipelinedSwitch
-from ...boxes.pipelined_flits import PipelinedFlitSwitch
+from ...boxes.pipelined_switches import PipelinedFlitSwitch, PipelinedSwitch
 from ...boxes.rejecting_wormhole import RejectingWormholeSwitch
 from ...boxes.unbuffered import UnbufferedSwitch
 from ...boxes.wormhole import CutThroughSwitch, WormholeSwitch

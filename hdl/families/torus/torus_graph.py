@@ -93,7 +93,6 @@ class Torus(RoutedGraph):
     )
     latency: int = integer(1, "cycles of a link", least=1, most=1024)
 
-    alike = True
     looks_back = False
 
     def __post_init__(self) -> None:
@@ -105,6 +104,8 @@ class Torus(RoutedGraph):
             check_field(self, "k", "Radix k", 2)
         if self.channels == "auto":
             object.__setattr__(self, "channels", 2 if self.wrap else 1)
+        # Routers at the border of a mesh have only the ports that lead somewhere.
+        object.__setattr__(self, "alike", self.wrap)
         check_field(self, "directions", "Directions", 1, 2)
         check_field(self, "channels", "Channels", 1, 16)
         check_field(self, "latency", "Latency", 1, 1024)

@@ -1,6 +1,6 @@
 """The stage of a pipelined router in which a header gets its exits."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
@@ -8,8 +8,8 @@ from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
 from ..links.packet import Packet
-from ..switch.shape import OutputChannel
-from .output_owners import first_of
+from ..primitives.round_robin import lowest
+from .shape import OutputChannel
 
 __all__ = ["RouteStage", "worm_exits"]
 
@@ -25,6 +25,10 @@ def worm_exits(m: Module, name: str, port: stream.Interface, last: Value, route:
     with m.If(port.valid & port.ready):
         m.d.sync += [begins.eq(last), own.eq(found)]
     return found
+
+
+def _first(bits: Iterable[Value]) -> Value:
+    return lowest(Cat(bits), quick=True)
 
 
 class RouteStage(wiring.Component):
@@ -104,8 +108,8 @@ class RouteStage(wiring.Component):
         adaptive = [at for at in order if not self.exits[at].escape]
         last = [at for at in order if self.exits[at].escape]
         free, best = (Signal(len(self.exits), name=name) for name in ("first_free", "best"))
-        first_free = dict(zip(order, first_of(self.route[at] & self.free[at] for at in order)))
-        first_escape = dict(zip(last, first_of(self.route[at] for at in last)))
+        first_free = dict(zip(order, _first(self.route[at] & self.free[at] for at in order)))
+        first_escape = dict(zip(last, _first(self.route[at] for at in last)))
         rest = Cat(first_escape.get(at, Const(0)) for at in range(len(self.exits)))
         m.d.comb += [
             free.eq(Cat(first_free[at] for at in range(len(self.exits)))),

@@ -1,21 +1,14 @@
 """Which input each output of a pipelined router belongs to."""
 
-from collections.abc import Iterable
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..primitives.arbiters import arbitrate
-from ..switch.shape import RouterShape
+from ..primitives.round_robin import lowest
+from .shape import RouterShape
 
-__all__ = ["OutputOwners", "first_of"]
-
-
-def first_of(bits: Iterable[Value]) -> Value:
-    """Keep only the first 1 of some bits, by the shortest path."""
-    all_ = Cat(bits)
-    return Cat(all_[at] & ~all_[:at].any() for at in range(len(all_)))
+__all__ = ["OutputOwners"]
 
 
 class OutputOwners(wiring.Component):
@@ -106,7 +99,7 @@ class OutputOwners(wiring.Component):
             after = Cat(owner[:at].any() for at in range(len(owner)))
             later = Signal(len(owner), name=f"later_{j}")
             m.d.comb += later.eq(others & after)
-            return Mux(later.any(), first_of(later), first_of(others))
+            return Mux(later.any(), lowest(later, quick=True), lowest(others, quick=True))
         seed = self.seed.rotate_left(j % 32) if self.arbiter == "random" else Const(1, 32)
         request = others & releases.replicate(len(others))
         return arbitrate(m, self.arbiter, f"arbiter_{j}", request, seed)

@@ -1,6 +1,6 @@
 """The switch of a pipelined router, behind registers, and the credits of its links."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..links.packet import Packet
 from ..primitives.multiplexer import one_of
 from ..primitives.places import Places
-from ..switch.shape import RouterShape
+from .shape import RouterShape
 
 __all__ = ["Traversal"]
 
@@ -17,12 +17,12 @@ __all__ = ["Traversal"]
 class Traversal(wiring.Component):
     """Registers in front of the switch of a router, and the credits of its links.
 
-    What an input sends in a cycle crosses the switch in the next. The queues behind links have
-    room for all that is sent to them, as credits are counted here. A flit that its terminal does
-    not take at once waits in a register.
+    What an input sends in a cycle crosses the switch in the next. The queues behind links with
+    credits have room for all that is sent to them, as these are counted here. Of other outputs, a
+    flit that is not taken at once waits in a register.
 
-    `ready` depends on registers and, for terminals, on `o[*].ready`; `o[*].valid` and `.payload` on
-    registers.
+    `ready` depends on registers and, for outputs without credits, on `o[*].ready`; `o[*].valid` and
+    `.payload` on registers.
 
     Parameters
     ----------
@@ -32,6 +32,8 @@ class Traversal(wiring.Component):
         Places of the queues behind the links.
     needed : Mapping[int, int]
         Places that must be free for an output to be open, for those that are guarded.
+    credited : Sequence[int], optional
+        The outputs with credits; by default the channels of links.
 
     Members
     -------
@@ -46,19 +48,26 @@ class Traversal(wiring.Component):
     ready : Out(outputs)
     open : Out(outputs)
         Whether there are so many places as needed; 1 if the output is not guarded.
-    credit : In(1).array(channels of links)
+    credit : In(1).array(credited outputs)
         A place in the queue behind this output has become free.
     o : Out(stream.Signature(packet)).array(outputs)
-        `ready` is looked at only for terminals.
+        `ready` is looked at only without credits.
     """
 
     def __init__(
-        self, packet: Packet, shape: RouterShape, *, depth: int, needed: Mapping[int, int]
+        self,
+        packet: Packet,
+        shape: RouterShape,
+        *,
+        depth: int,
+        needed: Mapping[int, int],
+        credited: Sequence[int] | None = None,
     ) -> None:
         self.packet = packet
         self.shape = shape
         self.depth = depth
         self.needed = needed
+        self.credited = shape.link_outputs if credited is None else credited
         inputs, outputs = len(shape.inputs), len(shape.outputs)
         members = {
             "i": In(packet).array(inputs),
@@ -69,8 +78,8 @@ class Traversal(wiring.Component):
             "open": Out(outputs),
             "o": Out(stream.Signature(packet)).array(outputs),
         }
-        if shape.link_outputs:
-            members["credit"] = In(1).array(len(shape.link_outputs))
+        if self.credited:
+            members["credit"] = In(1).array(len(self.credited))
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -90,12 +99,12 @@ class Traversal(wiring.Component):
             m.d.sync += goes.eq(Cat(self.sent[j] for j in link))
             words = [flits[i].as_value() for i in entries]
             payload = one_of(m, platform, f"link_{number}", list(selects), words)
-            if self.shape.outputs[link[0]].is_terminal:
+            if link[0] not in self.credited:
                 self._end(m, link[0], goes, payload)
             else:
                 for j, valid in zip(link, goes):
                     m.d.comb += [self.o[j].valid.eq(valid), self.o[j].payload.eq(payload)]
-        for number, j in enumerate(self.shape.link_outputs):
+        for number, j in enumerate(self.credited):
             places = Places(m, f"free_{j}", self.depth, self.credit[number], self.sent[j])
             m.d.comb += [
                 self.ready[j].eq(places.free()),
@@ -104,7 +113,7 @@ class Traversal(wiring.Component):
         return m
 
     def _end(self, m: Module, j: int, comes: Value, payload: Value) -> None:
-        """The output of a terminal, with a place for a flit that it does not take at once."""
+        """An output without credits, with a place for a flit that it does not take at once."""
         port = self.o[j]
         waits = Signal(name=f"waits_{j}")
         place = Signal(self.packet, name=f"place_{j}", reset_less=True)

@@ -1,0 +1,40 @@
+"""What is behind the outputs of a switch."""
+
+from dataclasses import dataclass
+
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from .shape import SWITCHINGS, Switching
+
+__all__ = ["Exit"]
+
+
+@dataclass(frozen=True)
+class Exit:
+    """What is behind the outputs.
+
+    Attributes
+    ----------
+    buffer : int
+        Flits that fit into a buffer at each output; 0 for none.
+    switching : "wormhole", "cut-through" or "store-and-forward"
+        Whether a header goes over a link only while its whole packet fits into the queue behind it.
+    longest : int
+        Flits of the longest packet; not for wormhole switching.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not as above.
+    """
+
+    buffer: int = 0
+    switching: Switching = "wormhole"
+    longest: int = 1
+
+    def __post_init__(self) -> None:
+        check_integer("Output depth", self.buffer, 0)
+        if self.switching not in SWITCHINGS:
+            raise InvalidValue(
+                f"Switching must be one of {', '.join(SWITCHINGS)}, not {self.switching!r}"
+            )
