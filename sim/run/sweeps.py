@@ -123,7 +123,7 @@ def planned(
     operations = parameters.get("operations", ())
     packets = [packet_load(load, unit, network, operations) for load in _checked(loads)]
     if clip:
-        packets = [min(load, found.highest_load) for load in packets]
+        packets = [min(load, found.when.highest_load) for load in packets]
     for load in packets:
         found.check_load(load)
     plan = PlannedSweep(

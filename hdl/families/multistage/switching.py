@@ -21,9 +21,11 @@ from ...graphs.tags import TagScheme
 from ...links.packet import Packet
 from ...networks.network import Theory
 from ...switch.entry import InputQueue
+from ...switch.exit import Exit
+from ...switch.grant import Grant
 from ...switch.route import DigitRoute
 from ...switch.shape import RouterShape
-from ...switch.switch import Exit, Grant, Switch
+from ...switch.switch import Switch
 from ...terminals.circuit_terminals import CircuitInitiator, CircuitResponder
 from ...terminals.replication import Distributor, Merger
 from ...terminals.resubmission import Acceptor, Resubmitter
