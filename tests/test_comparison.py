@@ -117,7 +117,7 @@ test_factors_that_are_not_known = refusals(
         (["cube depth=2", "cube depth=8"], ["cube depth=2", "cube depth=8"]),
         (
             ["cube ports=4", "cube", "torus k=2"],
-            ["cube ports=4", "cube ports=8", "torus (4 terminals)"],
+            ["cube ports=4", "cube ports=8", "torus channels=2 (4 terminals)"],
         ),
         (["cube", "hypercube n=3"], ["cube", "hypercube"]),
         (["cube depth=2", "hypercube n=3"], ["cube depth=2", "hypercube depth=4"]),

@@ -1,7 +1,5 @@
 """Web pages in which a network runs: the compiled engine as WebAssembly, with a drawing."""
 
-from .lessons import lesson_names, lesson_network
-from .page import LivePage
-from .pair import LivePair
+from ...hdl.support.lazy import lazy_names
 
-__all__ = ["LivePage", "LivePair", "lesson_names", "lesson_network"]
+__all__, __getattr__, __dir__ = lazy_names(__name__, __file__)

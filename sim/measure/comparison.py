@@ -189,18 +189,20 @@ def distinct_labels(sweeps: Sequence[Sweep]) -> list[str]:
     """For each sweep the name of its network, and the words in which it differs from others.
 
     A parameter is shown if another network of the same family has another value, or if it is a
-    number, such as a depth, that all networks have and in which some differ.
+    number, such as a depth, that all networks have and in which some differ; but not if its value
+    is one that a summary leaves out.
     """
     networks = [sweep.network for sweep in sweeps]
     several_sizes = len(set(map(size_of, networks))) > 1
     several_patterns = len({sweep.traffic for sweep in sweeps}) > 1
     found = []
     for network, sweep in zip(networks, sweeps):
-        words = []
+        words, plain = [], network.parameters.plain()
         for name, value in network.chosen.items():
             shared = all(isinstance(each.chosen.get(name), int) for each in networks)
             others = [each for each in networks if shared or each.family == network.family]
-            if any(each.chosen[name] != value for each in others):
+            differs = any(each.chosen[name] != value for each in others)
+            if differs and value != plain.get(name):
                 words.append(f"{name}={value}")
         if several_sizes and f"ports={network.sources}" not in words:
             words.append(f"({size_of(network)})")

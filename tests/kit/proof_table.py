@@ -37,6 +37,7 @@ FOLDERS = {
     "boxes": "Boxes of multistage networks",
     "switch": "Parts of switches",
     "routers": "Routers and links",
+    "families": "Routers and nodes of one family",
     "terminals": "Interfaces between terminals and network",
     "bench": "The bench",
     "fabric": "Fabrics",

@@ -1,0 +1,4 @@
+from .lessons import lesson_names as lesson_names
+from .lessons import lesson_network as lesson_network
+from .page import LivePage as LivePage
+from .pair import LivePair as LivePair
