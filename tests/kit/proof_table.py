@@ -16,6 +16,7 @@ from typing import Any
 
 from amaranth.lib import wiring
 from claims import PROVED
+from multicube.hdl.networks.network import Network
 
 __all__ = [
     "FOLDERS",
@@ -37,7 +38,11 @@ FOLDERS = {
     "boxes": "Boxes of multistage networks",
     "switch": "Parts of switches",
     "routers": "Routers and links",
-    "families": "Routers and nodes of one family",
+    "families.bus": "Bus",
+    "families.connection_machine": "Connection Machine",
+    "families.dcsh": "DCSH",
+    "families.deflection": "Deflection",
+    "families.single_stage": "Single-stage networks",
     "terminals": "Interfaces between terminals and network",
     "bench": "The bench",
     "fabric": "Fabrics",
@@ -117,6 +122,7 @@ def components() -> Iterator[type]:
                     isinstance(value, type)
                     and issubclass(value, wiring.Component)
                     and value.__module__ == name
+                    and not issubclass(value, Network)
                     and not value.__name__.startswith("_")
                 ):
                     yield value
