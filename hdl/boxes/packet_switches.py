@@ -101,8 +101,8 @@ class OutputQueuedSwitch(PacketBox, OutputQueued):
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, or the packet's tag is narrower than a digit.
+    ValueError
+        If the packet's tag is narrower than a digit.
     """
 
     def __init__(

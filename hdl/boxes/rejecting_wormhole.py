@@ -59,8 +59,8 @@ class RejectingWormholeSwitch(wiring.Component):
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, or the packet has a broadcast mask, or a tag narrower than a
+    ValueError
+        If the packet has a broadcast mask, or a tag narrower than a
         digit.
     """
 

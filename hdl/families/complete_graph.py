@@ -27,11 +27,6 @@ class Complete(RoutedGraph):
     ----------
     nodes : int
         N, from 2 to 256: the number of queues grows as N^2.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not as above.
     """
 
     nodes: int = integer(16, "nodes, each with a terminal", least=2, most=_MOST)

@@ -43,11 +43,6 @@ class RequestQueue(wiring.Component):
         The first packet.
     taken : In(1)
         The first packet leaves. Never while the queue is empty.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not an integer as above.
     """
 
     def __init__(self, shape: ShapeLike, *, outputs: int, depth: int) -> None:

@@ -73,11 +73,6 @@ class Injection:
     begins, ends : float
         Probabilities per cycle, in steps of 2^-16, that the fault begins if it is absent, and ends
         if it is present: it is intermittent, at random. 0 if not.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an attribute is not as above.
     """
 
     place: Fault | Pin | StateBits

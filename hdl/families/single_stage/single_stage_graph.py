@@ -72,11 +72,6 @@ class SingleStageCube(RoutedGraph):
     channels : int or "auto"
         Most channels of a link; "auto" for one for each buffer class. With fewer, the last one is
         for all further classes too, and packets may wait for each other in a cycle.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is not as above.
     """
 
     stages: int = integer(
