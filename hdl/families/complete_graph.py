@@ -31,7 +31,7 @@ class Complete(RoutedGraph):
 
     nodes: int = integer(16, "nodes, each with a terminal", least=2, most=_MOST)
 
-    alike = True
+    same_router = True
     deadlock_free = True
     looks_back = False
 

@@ -92,12 +92,12 @@ def _also(family: "Family") -> str:
 
 
 def _print_one(family: "Family") -> None:
-    from ...hdl.catalogue.catalogue import told
+    from ...hdl.catalogue.catalogue import summary
 
     console = Console(highlight=False)
     console.print(f"{family.name}: {family.description}{_also(family)}")
     if family.preset is not None:
-        console.print(f"preset of {told(family.preset.family, family.preset.defaults)}")
+        console.print(f"preset of {summary(family.preset.family, family.preset.defaults)}")
     rows = [
         (
             parameter.name,

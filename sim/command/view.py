@@ -83,8 +83,8 @@ def view(
     page.save(output)
     size = len(page.html.encode())
     if as_json:
-        told = {"output": os.fspath(output), "bytes": size, "lessons": list(page.lessons)}
-        click.echo(json.dumps(told))
+        record = {"output": os.fspath(output), "bytes": size, "lessons": list(page.lessons)}
+        click.echo(json.dumps(record))
         return
     with messages((output,)):
         click.echo(f"{output}: {built.family}, {size / 1e6:.1f} MB")

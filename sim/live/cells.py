@@ -122,10 +122,10 @@ def described(type_: CellType, module: Module) -> dict[str, Any]:
         and not isinstance(cell.parts.get(name.rpartition(".")[0]), ArrivalQueue)
     ]
     kind = type_.component.__name__
-    told = (type_.component.__doc__ or "").strip().split("\n\n")[0]
+    text = (type_.component.__doc__ or "").strip().split("\n\n")[0]
     return {
         "kind": kind,
-        "about": " ".join(told.split()),
+        "about": " ".join(text.split()),
         "queues": queues,
         "arbiters": arbiters,
         "states": states,

@@ -91,7 +91,7 @@ class SingleStageCube(RoutedGraph):
     terminals_of_node: ClassVar[int] = 1
     """Terminals at each node: one, or one of each loop."""
 
-    alike = True
+    same_router = True
 
     def __post_init__(self) -> None:
         check_field(self, "stages", "Stages m", 2, 10)
