@@ -396,11 +396,11 @@ class RoutedNetwork(PacketNetwork):
                 credit = sender.link_outputs.index(output)
                 fabric.link(Pin(there, ("freed", freed)), Pin(here, ("credit", credit)))
             elif c in waits:
-                space = Pin(name, ("open", waits.index(c)))
+                opened = Pin(name, ("open", waits.index(c)))
                 if link.latency == 1:
                     space = receiver.guarded_inputs(given.switch).index(entry)
-                    space = Pin(there, ("space", space))
-                fabric.link(space, Pin(here, ("open", guarded.index(output))))
+                    opened = Pin(there, ("space", space))
+                fabric.link(opened, Pin(here, ("open", guarded.index(output))))
 
     def _is_unused(self, channel: Channel) -> bool:
         """Whether a channel must not be linked, since with refill paths could lead around it."""

@@ -17,10 +17,10 @@ class TwoPhases(Relation):
     """Packets go to an intermediate terminal's node in a first phase, and on in a second.
 
     A header has the number via * ports + destination. The channels of the two phases must differ,
-    so that a header's last channel tells its phase. Where a packet enters the node of its intermediate
-    terminal, it goes on as if it entered the network there; so one whose intermediate terminal is
-    at the node of its source goes directly. If neither phase can deadlock, nor can they together:
-    nothing in the second phase waits for the first.
+    so that a header's last channel tells its phase. Where a packet enters the node of its
+    intermediate terminal, it goes on as if it entered the network there; so one whose intermediate
+    terminal is at the node of its source goes directly. If neither phase can deadlock, nor can they
+    together: nothing in the second phase waits for the first.
 
     Parameters
     ----------
