@@ -102,3 +102,11 @@ test_refusals = refusals(
     ("switch=wormhole channels=9", "Channels must be from 1 to 8, not 9"),
     ("switch=wormhole switching=wormhole", "Parameter switch is given twice"),
 )
+
+
+def test_a_long_link_is_drawn_as_a_short_one() -> None:
+    words = "omega ports=8 switch=wormhole channels=2"
+    short, long = (build(f"{words} latency={latency}").diagram for latency in (1, 3))
+    assert [line.points for line in short.lines] == [line.points for line in long.lines]
+    assert [line.label for line in short.lines] == [line.label for line in long.lines]
+    assert [node.x for node in short.nodes] == [node.x for node in long.nodes]
