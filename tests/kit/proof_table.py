@@ -16,6 +16,7 @@ from typing import Any
 
 from amaranth.lib import wiring
 from claims import PROVED
+from multicube.hdl.networks.network import Network
 
 __all__ = [
     "FOLDERS",
@@ -37,6 +38,7 @@ FOLDERS = {
     "boxes": "Boxes of multistage networks",
     "switch": "Parts of switches",
     "routers": "Routers and links",
+    "families": "Routers and interfaces of single families",
     "terminals": "Interfaces between terminals and network",
     "bench": "The bench",
     "fabric": "Fabrics",
@@ -103,7 +105,8 @@ def proves(
 
 
 def components() -> Iterator[type]:
-    """All components of the library, but for networks, in the order of `FOLDERS`."""
+    """All components of the library in the order of `FOLDERS`, but for networks, and for the cells
+    of `families.multistage`, which are tested with theirs."""
     for folder in FOLDERS:
         package = importlib.import_module(f"multicube.hdl.{folder}")
         names = [package.__name__]
@@ -116,7 +119,9 @@ def components() -> Iterator[type]:
                     isinstance(value, type)
                     and issubclass(value, wiring.Component)
                     and value.__module__ == name
+                    and not issubclass(value, Network)
                     and not value.__name__.startswith("_")
+                    and ".multistage." not in name
                 ):
                     yield value
 
