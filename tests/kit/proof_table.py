@@ -155,7 +155,7 @@ NOT_PROVED: dict[str, str] = {
     "InputQueuedSwitch": "more than two inputs; broadcasts with bundles",
     "PipelinedSwitch": "more than two inputs; pipeline 2: compared with a model, in simulation",
     "PipelinedFlitSwitch": "more than two inputs; pipeline 2: compared with a model, in simulation",
-    "RequestQueue": "greater depths",
+    "RequestQueue": "greater depths; `enabled`: compared with a model, in simulation",
     "WormholeSwitch": "that broadcasts are lossless; more than two inputs",
     "CutThroughSwitch": "that broadcasts are lossless; more than two inputs",
     "CircuitInitiator": "that a packet arrives whole: the wires of a circuit carry it",
