@@ -315,9 +315,7 @@ def _links_behind(fabric: Fabric) -> dict[Pin, Pin]:
     return {
         driver: Pin(receiver.cell, ("o", *receiver.path[1:]))
         for driver, receiver in fabric.links
-        if receiver.cell
-        and fabric.cells[receiver.cell].type.auxiliary
-        and receiver.path[0] == "i"
+        if receiver.cell and fabric.cells[receiver.cell].type.auxiliary and receiver.path[0] == "i"
     }
 
 
