@@ -848,5 +848,5 @@ def test_combining_on_and_off_side_by_side(
     assert (on["pattern"], on["share"]) == (off["pattern"], off["share"]) == ("hotspot", 0.25)
     assert on["generated"] - off["generated"] == 0
     assert on["delivered"] > 1.1 * off["delivered"]
-    # One module serves a request per cycle: 16 processors can get 1 / (1 + 15 h) each, with h as drawn.
+    # One module serves a request per cycle: at most 1 / (1 + 15 h) for each, with h as drawn.
     assert off["delivered"] / off["cycle"] / 16 <= 1 / (1 + 15 * 0.24)

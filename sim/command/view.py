@@ -56,28 +56,43 @@ def view(
 ) -> None:
     """Write a page in which the network runs, in any browser and without a server.
 
+    NETWORK may also be FILE.py:NAME, a design of one's own: a Network, a Fabric of any cells, or a
+    Design, or a function that returns one.
+
     With --lesson, NETWORK may be left out.
     """
     from ...hdl.fabric.parameters import pairs
-    from ..live import LivePage, LivePair, lesson_network
+    from ...hdl.networks import Network
+    from ..live import DesignPage, LivePage, LivePair, lesson_network
+    from ..live.design import own_design
     from ..live.lessons import lesson_beside
+    from ..live.page import Page
 
-    if network is not None:
+    own: object = None
+    if network is not None and ".py:" in network:
+        if parameters or lesson or beside:
+            raise InvalidValue(f"A design of a file takes no parameters or lessons: {network}")
+        own = own_design(network)
+        built = own if isinstance(own, Network) else None
+    elif network is not None:
         built = network_from(network, parameters)
     elif lesson is not None:
         built = lesson_network(lesson)
     else:
         raise InvalidValue("A network or --lesson must be given")
     if output is None:
-        output = f"{lesson or built.family}.html"
+        output = f"{lesson or (built.family if built else str(network).rpartition(':')[2])}.html"
     check_output(output)
     if as_json and is_standard_output(output):
         raise InvalidValue(f"Output {output} and --json would both go to standard output")
-    page: LivePage | LivePair
-    page = LivePage(built, traffic, load=load, seed=seed, lesson=lesson)
+    page: Page | LivePair
+    if built is None:
+        page = DesignPage(own)  # it checks what it is
+    else:
+        page = LivePage(built, traffic, load=load, seed=seed, lesson=lesson)
     if beside is None and lesson is not None:
         beside = lesson_beside(lesson)
-    if beside:
+    if beside and built is not None:
         other = built.altered(**pairs(beside.split()))
         page = LivePair(page, LivePage(other, traffic, load=load, seed=seed))
     page.save(output)
@@ -87,4 +102,4 @@ def view(
         click.echo(json.dumps(told))
         return
     with messages((output,)):
-        click.echo(f"{output}: {built.family}, {size / 1e6:.1f} MB")
+        click.echo(f"{output}: {built.family if built else page.title}, {size / 1e6:.1f} MB")

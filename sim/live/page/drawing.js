@@ -13,7 +13,7 @@ class Drawing {
     const { nodes, lines, terminals } = about.diagram;
     this.nodes = nodes.map((node, index) => {
       const [x, y, width, height] = node.at;
-      return { ...node, index, x, y: -y, width, height, queues: [] };
+      return { ...node, label: node.label || (about.design ? node.name : ""), index, x, y: -y, width, height, queues: [] };
     });
     this.terminals = terminals.map((terminal, index) => {
       const [x, y] = terminal.at;
@@ -334,7 +334,7 @@ class Drawing {
     if (apart > 50)
       for (const [text, x, y] of this.about.diagram.captions) {
         const [px, py] = this.at([x, -y]);
-        c.fillText(text, px, py);
+        c.fillText(apart < 115 ? text.replace(/ \(.*/, "") : text, px, py);
       }
   }
 
