@@ -79,8 +79,8 @@ class DesignPage(Page):
         check_kind("Design", design, Design, "a design or a fabric")
         design.fabric.check()
         self.design = design
-        self.title = design.title
-        self.lessons: dict[str, Any] = {}
+        self.title = self.name = design.title
+        self.lessons = {}
         for cell, _ in design.signals:
             design.fabric.check_cell(cell)
         self.bench = LiveFabric(design.fabric, design.diagram)

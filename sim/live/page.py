@@ -57,13 +57,18 @@ class Page(ABC):
 
     Attributes
     ----------
-    title : str
+    title, name : str
+        What it shows, in full and in short.
     bench : LiveFabric
+    lessons : dict
+        The lessons that it offers, by name.
     html : str
     """
 
     title: str
+    name: str
     bench: LiveFabric
+    lessons: dict[str, dict[str, Any]]
 
     @abstractmethod
     def about(self) -> dict[str, Any]:
@@ -152,7 +157,7 @@ class LivePage(Page):
             )
         seed = check_integer("Seed of a live page", seed, 0, 2**32 - 1)
         self.network = network
-        self.title = str(network)
+        self.title, self.name = str(network), str(network.family)
         self.run = Run(found, load, seed=seed, history=0)
         self.lessons = lessons_for(network)
         if lesson is not None and (not isinstance(lesson, str) or lesson not in self.lessons):
