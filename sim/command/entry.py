@@ -73,6 +73,11 @@ _SUBCOMMANDS = {
         "steps",
         "Schedule a broadcast, a concentration or a permutation, and run it on hardware.",
     ),
+    "studio": _subcommand(
+        "studio",
+        "studio",
+        "Choose networks in the browser: draw, check and run them, and take them away.",
+    ),
     "sweep": _subcommand(
         "simulation", "sweep", "Simulate a network at many loads, and draw latency and throughput."
     ),

@@ -41,6 +41,7 @@ class Drawing {
     this.deadNodes = new Set();
     this.view = null;
     this.selected = null;
+    this.marked = []; // channels that another page marks, such as a cycle of dependencies
   }
 
   /** A line as it is drawn: beside the one in the other direction, if there is one. */
@@ -523,6 +524,7 @@ class Drawing {
       if (!groups.has(colour)) groups.set(colour, []);
       groups.get(colour).push(dot);
     }
+    this.paintHeld({ holds: this.marked }, colours.dead);
     for (const worm of moment.worms?.cycle ?? []) this.paintHeld(worm, colours.dead);
     if (followed?.worm) this.paintHeld(followed.worm, colours.follow);
     for (const [colour, dots] of groups) {
