@@ -136,8 +136,8 @@ def _done(page: Any) -> Any:
 @pytest.mark.long
 def test_story_of_a_deadlock(page: Any, call: Callable[..., Any]) -> None:
     """The verdict is that of the command, and the cycle is marked in the drawing."""
-    words = ["torus", "k=3", "n=2", "channels=1", "allow_deadlock=1"]
-    _choose(page, "torus", k=3, n=2, channels=1, allow_deadlock=1)
+    words = ["torus", "k=5", "n=2", "channels=1", "allow_deadlock=1"]
+    _choose(page, "torus", k=5, n=2, channels=1, allow_deadlock=1)
     frame = _done(page)
     cycle = json.loads(call("deadlock", *words, "--json").out)["cycle"]
     assert page.text_content("#verdict").startswith(f"It can deadlock: {len(cycle) - 1} channels")
