@@ -3,10 +3,12 @@
 import json
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.networks import Network, build
+
+if TYPE_CHECKING:  # the help of the command lists lessons: it loads no network
+    from ...hdl.networks import Network
 
 __all__ = [
     "lesson_beside",
@@ -29,7 +31,7 @@ def lesson_names() -> tuple[str, ...]:
     return tuple(_lessons())
 
 
-def lesson_network(name: str) -> Network:
+def lesson_network(name: str) -> "Network":
     """The network of a lesson.
 
     Raises
@@ -37,6 +39,8 @@ def lesson_network(name: str) -> Network:
     ValueError
         If there is no such lesson.
     """
+    from ...hdl.networks import build
+
     if name not in _lessons():
         raise InvalidValue(f"Lesson must be one of {', '.join(_lessons())}, not {name!r}")
     return build(_lessons()[name]["network"])
@@ -52,8 +56,10 @@ def lesson_titles() -> dict[str, str]:
     return {name: about["title"] for name, about in _lessons().items()}
 
 
-def lessons_for(network: Network) -> dict[str, dict[str, Any]]:
+def lessons_for(network: "Network") -> dict[str, dict[str, Any]]:
     """The lessons whose network this is, by name."""
+    from ...hdl.networks import build
+
     return {
         name: about | {"steps": [_step(network, step) for step in about["steps"]]}
         for name, about in _lessons().items()
@@ -62,7 +68,7 @@ def lessons_for(network: Network) -> dict[str, dict[str, Any]]:
     }
 
 
-def _step(network: Network, step: dict[str, Any]) -> dict[str, Any]:
+def _step(network: "Network", step: dict[str, Any]) -> dict[str, Any]:
     """A step with the routing tables that lead around the links that it breaks, if it asks so."""
     if not step.get("reroute"):
         return step
