@@ -75,6 +75,11 @@ _SUBCOMMANDS = {
         "steps",
         "Schedule a broadcast, a concentration or a permutation, and run it on hardware.",
     ),
+    "studio": _subcommand(
+        "studio",
+        "studio",
+        "Choose networks in the browser: draw, check and run them, and take them away.",
+    ),
     "sweep": _subcommand(
         "simulation_command",
         "sweep",
