@@ -7,13 +7,15 @@ packets (`use_noc_latency=0; sample_period=20000`).
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.sim import simulate
-from multicube.sim.run.booksim import Counterpart, booksim_counterpart
+from multicube.sim.measure.result import Latency
+from multicube.sim.run.booksim import Counterpart, booksim_counterpart, booksim_results
 from multicube.sim.workload.booksim_config import read_booksim
 from refusals import refusals
 
@@ -201,6 +203,18 @@ test_what_is_refused = refusals(
     ("topology=anynet;routing_function=min;", "network_file must be named with topology=anynet"),
     error=InvalidValue,
 )
+
+
+def test_latency_of_a_saturated_network_is_not_known() -> None:
+    found = counterpart("topology=fly;k=2;n=1;routing_function=dest_tag;injection_rate=1;")
+    result = simulate(found.network, traffic=found.traffic, load=1, cycles=20, engine="amaranth")
+    unknown = replace(result, latency=Latency.unknown(5))
+    values = booksim_results(unknown, found.hops)
+    assert values["Packet latency average"] is None
+    assert values["Hops average"] == 1
+    rates = [count / result.cycles for count in result.terminals["delivered"]]
+    assert values["Accepted flit rate maximum"] == max(rates)
+    assert values["Accepted packet rate average"] == pytest.approx(sum(rates) / 2)
 
 
 def test_command(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

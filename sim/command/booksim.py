@@ -57,7 +57,7 @@ def booksim(
         for what, why in found.notes:
             click.echo(f"left out: {what} ({why})")
         for name, value in values.items():
-            click.echo(f"{name} = {value:.6g}")
+            click.echo(f"{name} = {'not known' if value is None else f'{value:.6g}'}")
         click.echo(
             f"BookSim2's routers, of {found.cycles_per_hop} cycles per hop, take "
             f"{found.further_cycles:.4g} cycles more at zero load"
