@@ -46,6 +46,7 @@ _SUBCOMMANDS = {
     "bench": _subcommand(
         "bench", "bench", "Compare the engines on a network, under uniform traffic."
     ),
+    "booksim": _subcommand("booksim", "booksim", "Run a configuration file of BookSim2."),
     "compare": _subcommand(
         "compare",
         "compare",
