@@ -9,7 +9,7 @@ from browser import Tab, browser, needs_chromium
 from multicube.hdl.fabric.fabric import Fabric, Pin
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.live import Design, DesignPage
-from multicube.sim.live.design import own_design
+from multicube.sim.live.design_page import own_design
 
 OWN = """
 from amaranth.hdl import Module, Signal

@@ -27,7 +27,7 @@ def booksim(
     named. Words NAME=VALUE go before what is in the file.
     """
     from ...hdl.support.input_file import read_text
-    from ..run.booksim import booksim_counterpart, booksim_results
+    from ..run.booksim_counterpart import booksim_counterpart, booksim_results
     from ..run.simulation import simulate
     from ..workload.booksim_config import read_booksim
 

@@ -95,7 +95,7 @@ def _page(
     from ...hdl.fabric.parameters import pairs
     from ...hdl.networks.network import Network
     from ..live import DesignPage, LivePage, LivePair, lesson_network
-    from ..live.design import own_design
+    from ..live.design_page import own_design
     from ..live.lessons import lesson_beside
 
     if network is not None and ".py:" in network:

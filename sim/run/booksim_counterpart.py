@@ -325,11 +325,11 @@ def _placed(traffic: Any, place: Sequence[int] | None) -> Any:
     if place is None or traffic == "uniform":
         return traffic
     known = pattern(traffic, len(place))
-    if known.matrix is not None:
-        moved = np.zeros_like(known.matrix)
-        moved[np.ix_(place, place)] = known.matrix
+    if known.where.matrix is not None:
+        moved = np.zeros_like(known.where.matrix)
+        moved[np.ix_(place, place)] = known.where.matrix
         return moved
-    ends = dict(zip(place, (place[end] for end in known.favourites)))
+    ends = dict(zip(place, (place[end] for end in known.where.favourites)))
     return [ends[terminal] for terminal in range(len(place))]
 
 
@@ -352,7 +352,7 @@ def _process(config: BookSimConfig, found: Pattern, notes: list[tuple[str, str]]
         text = f"+bursts:{1 / beta:g}:{1 / alpha:g}"
     except ZeroDivisionError:
         raise InvalidValue("burst_alpha, burst_beta and burst_r1 must give bursts") from None
-    return pattern(f"{found.name}{text}", len(found.favourites))
+    return pattern(f"{found.name}{text}", found.terminals)
 
 
 def _mean_hops(network: Network, traffic: Pattern) -> float:
@@ -367,7 +367,7 @@ def _mean_hops(network: Network, traffic: Pattern) -> float:
         weights = None
     else:
         pairs = [(source, end) for source in range(ports) for end in range(ports)]
-        weights = None if traffic.matrix is None else traffic.matrix.flatten().tolist()
+        weights = None if traffic.where.matrix is None else traffic.where.matrix.flatten().tolist()
         if len(pairs) > MOST_PAIRS:
             chosen = random.Random(1).choices(range(len(pairs)), weights, k=MOST_PAIRS)
             pairs, weights = [pairs[number] for number in chosen], None
