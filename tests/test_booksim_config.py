@@ -135,13 +135,13 @@ def test_destinations_are_those_of_booksims_functions() -> None:
     )
     for text, word, function in cases:
         found = counterpart(f"{text}traffic={word};").traffic
-        for source in range(len(found.favourites)):
+        for source in range(found.terminals):
             ends = Counter(function(source))
-            if found.matrix is None:
-                favourite = found.favourites[source]
+            if found.where.matrix is None:
+                favourite = found.where.favourites[source]
                 assert dict(ends) == {favourite: 1}, word
             else:
-                row = found.matrix[source] / found.matrix[source].sum()
+                row = found.where.matrix[source] / found.where.matrix[source].sum()
                 share = [ends[end] / ends.total() for end in range(len(row))]
                 assert row.tolist() == pytest.approx(share), word
 
@@ -151,7 +151,7 @@ def test_nodes_of_a_concentrated_mesh_are_where_booksim_has_them() -> None:
     text = f"topology=cmesh;{GRID}routing_function=dor_no_express;traffic=bitcomp;"
     found = counterpart(text)
     homes = found.network.relation.graph.homes
-    ends = found.traffic.favourites
+    ends = found.traffic.where.favourites
     routers = Counter((homes[terminal], homes[end]) for terminal, end in enumerate(ends))
     there = Counter(
         tuple(node // 8 // 2 * 4 + node % 8 // 2 for node in (source, 63 - source))
@@ -167,11 +167,11 @@ def test_load_process_and_length() -> None:
     assert flits.load == 0.05
     assert flits.network.lengths == (4, 4)
     bursts = counterpart(base + "injection_process=on_off;burst_alpha=0.05;burst_beta=0.1;").traffic
-    assert bursts.bursts == (10, 20)
+    assert bursts.when.bursts == (10, 20)
     rate = counterpart(
         base + "injection_process=on_off;burst_alpha=-1;burst_beta=0.1;burst_r1=0.6;"
     ).traffic
-    assert rate.bursts == (10, pytest.approx(20))  # on in a third of the cycles
+    assert rate.when.bursts == (10, pytest.approx(20))  # on in a third of the cycles
 
 
 def test_what_has_no_counterpart_is_named() -> None:
