@@ -363,3 +363,34 @@ def test_a_deadlock_is_marked_worm_by_worm(chromium: Any, tmp_path: Path) -> Non
             now = Cycle(engine, page)
             assert not set(now.crosses) & {n for worm in cycle for n in worm["holds"]}
             engine.step(1)
+
+
+@needs_chromium
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "words",
+    [
+        "torus k=4 n=2 length=6",
+        "mesh k=4 n=2 switching=cut-through length=4",
+        "mesh k=4 n=2 switching=store-and-forward length=4",
+        "omega ports=8 switch=wormhole length=4",
+    ],
+)
+def test_worms_that_only_wait_are_no_deadlock(chromium: Any, tmp_path: Path, words: str) -> None:
+    LivePage(build(words), load=0.6, seed=3).save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    waiting, cycles = tab.do(
+        """async () => {
+            let waiting = 0, cycles = 0;
+            for (let n = 0; n < 400; n++) {
+                await multicube.advance(1);
+                const { byKey, cycle } = multicube.worms;
+                waiting += [...byKey.values()].filter(({ waits }) => waits).length;
+                cycles += cycle.length;
+            }
+            return [waiting, cycles];
+        }"""
+    )
+    tab.close()
+    assert waiting > 1000
+    assert cycles == 0
