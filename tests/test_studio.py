@@ -34,7 +34,7 @@ class Served(NamedTuple):
     ) -> tuple[int, str]:
         """Status and text of a request; headers are given with _ for -."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
-        own = {"Cookie": f"multicube-studio={self.token}"}
+        own = {"Cookie": f"multicube-studio-{self.port}={self.token}"}
         own |= {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, None if body is None else json.dumps(body), own)
         answer = connection.getresponse()
@@ -60,7 +60,7 @@ def test_strangers_get_403(served: Served) -> None:
     here = f"127.0.0.1:{served.port}"
     assert served.ask("/")[0] == 200
     assert served.ask("/", Cookie="")[0] == 403
-    assert served.ask("/", Cookie="multicube-studio=wrong")[0] == 403
+    assert served.ask("/", Cookie=f"multicube-studio-{served.port}=wrong")[0] == 403
     assert served.ask("/?token=wrong")[0] == 403
     assert served.ask(f"/?token={served.token}", Cookie="")[0] == 200
     assert served.ask("/", Host="example.org")[0] == 403  # a name that leads here

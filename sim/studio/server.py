@@ -32,8 +32,6 @@ __all__ = ["application", "serve"]
 
 LOOPBACK = "127.0.0.1"
 
-COOKIE = "multicube-studio"
-
 LARGEST = 1 << 16
 """Most bytes of a request."""
 
@@ -53,15 +51,17 @@ class Guard:
     Parameters
     ----------
     app : ASGIApp
-    token : str
+    token, cookie : str
+        The token, and the name of the cookie that has it: cookies do not tell ports apart.
     hosts : tuple[str, ...]
         The names and ports by which the server may be called: another one may be a trick to reach
         it from a foreign page.
     """
 
-    def __init__(self, app: ASGIApp, token: str, hosts: tuple[str, ...]) -> None:
+    def __init__(self, app: ASGIApp, token: str, cookie: str, hosts: tuple[str, ...]) -> None:
         self.app = app
         self.token = token
+        self.cookie = cookie
         self.hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,7 +79,7 @@ class Guard:
         arriving = request.url.path == "/" and request.method == "GET"
         if headers.get("origin", next(iter(origins))) not in origins or (foreign and not arriving):
             return "Other pages may not use this server"
-        given = request.query_params.get("token") or request.cookies.get(COOKIE) or ""
+        given = request.query_params.get("token") or request.cookies.get(self.cookie) or ""
         if not secrets.compare_digest(given.encode(), self.token.encode()):
             return (
                 "The token is missing or wrong: open the address that multicube studio has printed"
@@ -113,9 +113,10 @@ def words_of(asked: Mapping[str, Any], catalogue: Mapping[str, Any]) -> list[str
 class Studio:
     """The answers to requests."""
 
-    def __init__(self, tasks: Tasks, token: str) -> None:
+    def __init__(self, tasks: Tasks, token: str, cookie: str) -> None:
         self.tasks = tasks
         self.token = token
+        self.cookie = cookie
         self._catalogue: dict[str, Any] | None = None
         self._lock = asyncio.Lock()
 
@@ -133,7 +134,7 @@ class Studio:
         parts = {name: _source(f"studio.{name}") for name in ("css", "js", "html")}
         text = parts["html"].replace("/*css*/", parts["css"]).replace("/*js*/", parts["js"])
         response = HTMLResponse(text)
-        response.set_cookie(COOKIE, self.token, httponly=True, samesite="strict")
+        response.set_cookie(self.cookie, self.token, httponly=True, samesite="strict")
         response.headers["Referrer-Policy"] = "no-referrer"
         return response
 
@@ -183,7 +184,8 @@ def application(folder: Path, token: str, port: int) -> ASGIApp:
         The port at which it is called.
     """
     tasks = Tasks(folder)
-    studio = Studio(tasks, token)
+    cookie = f"multicube-studio-{port}"
+    studio = Studio(tasks, token, cookie)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -201,7 +203,7 @@ def application(folder: Path, token: str, port: int) -> ASGIApp:
         ],
         lifespan=lifespan,
     )
-    return Guard(app, token, (f"{LOOPBACK}:{port}", f"localhost:{port}"))
+    return Guard(app, token, cookie, (f"{LOOPBACK}:{port}", f"localhost:{port}"))
 
 
 async def _outside(request: Request) -> Response:

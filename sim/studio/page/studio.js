@@ -29,6 +29,7 @@ class Studio {
     byId("stop").addEventListener("click", () => this.stop());
     byId("sweep").addEventListener("click", () => this.sweep());
     this.choose();
+    history.replaceState(null, "", location.pathname); // the token is in a cookie now
     document.documentElement.dataset.ready = "true";
   }
 
