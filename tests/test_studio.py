@@ -211,6 +211,30 @@ def test_story_of_bad_input_and_of_many_tabs(
 
 @needs_chromium
 @pytest.mark.long
+def test_story_of_a_graph_file(page: Any, tmp_path: Path) -> None:
+    """A file that is chosen is drawn and runs; a bad one gets the line of the command."""
+    path = tmp_path / "square.json"
+    path.write_text(json.dumps({"nodes": 4, "links": [[0, 1], [1, 2], [2, 3], [3, 0]]}))
+    page.set_input_files("#file", str(path))
+    frame = _done(page)
+    assert frame.evaluate("() => multicube.drawing.nodes.length") == 4
+    assert "square.json" in page.text_content("#command")
+    path.write_text("{")
+    page.set_input_files("#file", str(path))
+    page.wait_for_selector("#error:not(:empty)", timeout=30_000)
+    assert page.text_content("#error").startswith("multicube: ")
+
+
+def test_files_have_plain_names(served: Served) -> None:
+    for name in ("..%2Fx", "", "a%20b", "%2Fetc%2Fpasswd", ".x"):
+        status, text = served.ask(f"/files?name={name}", "POST", {})
+        assert status == 400
+        assert "must have a name" in text
+    assert served.ask("/files?name=a.json", "POST", {}, Content_Length=str(1 << 21))[0] == 400
+
+
+@needs_chromium
+@pytest.mark.long
 def test_story_of_a_phone_and_a_keyboard(chromium: Any, served: Served) -> None:
     view = {"width": 390, "height": 844}
     page = chromium.new_page(viewport=view, has_touch=True)
@@ -218,8 +242,8 @@ def test_story_of_a_phone_and_a_keyboard(chromium: Any, served: Served) -> None:
     page.wait_for_function("document.documentElement.dataset.ready === 'true'")
     page.focus("#network")
     page.keyboard.type("ring")
-    page.keyboard.press("Tab")  # the summary
-    page.keyboard.press("Tab")
+    for _ in ("the file", "the summary", "the first parameter"):
+        page.keyboard.press("Tab")
     page.keyboard.type("4")
     page.keyboard.press("Enter")
     _done(page)

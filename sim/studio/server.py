@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import secrets
 import socket
 import tempfile
@@ -34,6 +35,9 @@ LOOPBACK = "127.0.0.1"
 
 LARGEST = 1 << 16
 """Most bytes of a request."""
+
+LARGEST_FILE = 1 << 20
+"""Most bytes of a file that a page sends."""
 
 KINDS: dict[str, Callable[[list[str]], list[str]]] = {
     "drawing": lambda words: ["draw", *words, "-o", "network.svg"],
@@ -153,6 +157,23 @@ class Studio:
             return JSONResponse({"error": str(error)}, 400)
         return JSONResponse(self.tasks.start(KINDS[asked["kind"]](words)).record(), 202)
 
+    async def keep(self, request: Request) -> Response:
+        """Keep a file that a page sends, such as a graph; the answer says where it is."""
+        name = request.query_params.get("name", "")
+        try:
+            if not re.fullmatch(r"\w[\w.-]{0,80}", name, re.ASCII):
+                raise InvalidValue(
+                    f"File must have a name of letters, digits and dots, not {name!r}"
+                )
+            if int(request.headers.get("content-length", LARGEST_FILE + 1)) > LARGEST_FILE:
+                raise InvalidValue(f"File {name} must have at most {LARGEST_FILE} bytes")
+        except ValueError as error:
+            return JSONResponse({"error": str(error)}, 400)
+        folder = self.tasks.folder / f"files-{secrets.token_hex(4)}"
+        folder.mkdir()
+        (folder / name).write_bytes(await request.body())
+        return JSONResponse({"path": str(folder / name)}, 201)
+
     def _task(self, request: Request) -> Task | None:
         return self.tasks.tasks.get(request.path_params["key"])
 
@@ -196,6 +217,7 @@ def application(folder: Path, token: str, port: int) -> ASGIApp:
         routes=[
             Route("/", studio.page),
             Route("/catalogue", studio.catalogue),
+            Route("/files", studio.keep, methods=["POST"]),
             Route("/tasks", studio.start, methods=["POST"]),
             Route("/tasks/{key}", studio.task, methods=["GET", "DELETE"]),
             Route("/tasks/{key}/files/{name:path}", studio.file),

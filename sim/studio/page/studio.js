@@ -28,6 +28,13 @@ class Studio {
     byId("form").addEventListener("submit", (event) => { event.preventDefault(); this.show(); });
     byId("stop").addEventListener("click", () => this.stop());
     byId("sweep").addEventListener("click", () => this.sweep());
+    byId("file").addEventListener("change", ({ target }) => {
+      const [file] = target.files;
+      target.value = ""; // it may be chosen again
+      this.take(file);
+    });
+    for (const kind of ["dragover", "drop"]) byId("form").addEventListener(kind, (event) => event.preventDefault());
+    byId("form").addEventListener("drop", ({ dataTransfer }) => this.take(dataTransfer.files[0]));
     this.choose();
     history.replaceState(null, "", location.pathname); // the token is in a cookie now
     document.documentElement.dataset.ready = "true";
@@ -44,6 +51,19 @@ class Studio {
         element("input", { name, placeholder: usual === null ? "" : String(usual), autocomplete: "off", spellcheck: "false" }),
         element("small", {}, [limits, description].filter(Boolean).join(": ")));
     }));
+  }
+
+  /** A graph of a file that is chosen or dropped: it is a network of its own. */
+  async take(file) {
+    if (!file) return;
+    byId("error").textContent = "";
+    try {
+      const { path } = await asked(`files?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
+      byId("network").value = "graph";
+      this.choose();
+      byId("parameters").querySelector("input[name=file]").value = path;
+      await this.show();
+    } catch (error) { this.fail(error); }
   }
 
   get request() {
