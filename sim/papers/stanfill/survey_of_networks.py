@@ -418,7 +418,7 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
     axes = figure.subplots()
     for number, row in enumerate(rows):
         colour = f"C{number % 10}"
-        marker = "osD^vPX*<>hpd"[number]
+        marker = "osD^vPX8*<>hpd"[number]
         cost = row["crosspoints"]
         axes.plot([cost, cost], [row["random"], row["worst"]], color=colour, linewidth=1)
         axes.plot(cost, row["random"], marker, color=colour, label=row["network"])
