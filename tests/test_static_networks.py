@@ -156,6 +156,26 @@ def test_chordal_ring_with_one_chord(nodes: int, chord: int) -> None:
     assert nx.utils.graphs_equal(found, unlabelled(jumps, nx.Graph))
 
 
+@pytest.mark.parametrize(("nodes", "chord"), [(6, 2), (16, 4), (64, 8), (8, 4), (16, 8)])
+def test_chordal_ring_with_an_even_chord(nodes: int, chord: int) -> None:
+    """The links of the paper's text (4.1.7): even i to i + a, and i + 1 to (i + 1) - a. Every node
+    has two chords, unless they lead to the node opposite."""
+    ring = nx.cycle_graph(nodes)
+    for i in range(0, nodes, 2):
+        ring.add_edge(i, (i + chord) % nodes)
+        ring.add_edge(i + 1, (i + 1 - chord) % nodes)
+    found = plain(ChordalRing(nodes, 1, chord))
+    assert nx.utils.graphs_equal(found, ring)
+    assert set(dict(found.degree()).values()) == {3 if 2 * chord == nodes else 4}
+
+
+def test_an_even_chord_has_the_routing_of_two_chords() -> None:
+    single, double = (build("chordal-ring", nodes=64, chords=n, chord=8) for n in (1, 2))
+    assert single.relation == double.relation
+    assert single.parameters.routing == "own"
+    assert build("chordal-ring nodes=8 chord=4").parameters.routing == "layered"
+
+
 def test_chords_are_about_the_square_root() -> None:
     for nodes, chords in itertools.product((16, 36, 64, 100, 256, 1024), (1, 2)):
         chord = ChordalRing(nodes, chords).chord
@@ -243,6 +263,15 @@ def test_parallel_links(parallel: str) -> None:
             assert reached[channel.node] == (len(both) if parallel == "any" else 1)
 
 
+@pytest.mark.parametrize("traffic", ["complement", "shift:3"])
+def test_a_permutation_in_a_fat_tree(traffic: str) -> None:
+    """By default packets that all cross the root, one of each terminal, take as long as one alone:
+    a cycle for each link on their way, and one to leave (Stanfill, 3.8)."""
+    network = build("leiserson-fat-tree levels=3")
+    result = simulate(network, traffic=f"one-each:{traffic}")
+    assert (result.delivered, result.latency.max) == (8, network.relation.diameter + 1)
+
+
 @pytest.mark.parametrize("directions", [1, 2])
 def test_ring(directions: int) -> None:
     kind: Any = nx.DiGraph if directions == 1 else nx.Graph
@@ -289,11 +318,7 @@ test_rejects = refusals(
         {"nodes": 15},
         "Nodes must be even and at least 6 with one chord at a node, not 15",
     ),
-    (
-        ChordalRing,
-        {"chord": 4},
-        "Chord must be odd and from 3 to 7 with 16 nodes and chords=1, not 4",
-    ),
+    (ChordalRing, {"chord": 9}, "Chord must be from 2 to 8 with 16 nodes and chords=1, not 9"),
     (
         ChordalRing,
         {"chords": 2, "chord": 8},

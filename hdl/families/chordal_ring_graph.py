@@ -23,8 +23,10 @@ _MOST_NODES = 2**16
 class ChordalRing(Graph):
     """A two-way ring whose nodes also have chords (Ginosar and Egozi, 1989, 4.1.7).
 
-    With one chord, even nodes i are linked to i + a, which are odd; so a and N - 1 are odd (Arden
-    and Lee, 1981). With two, each node i is linked to i + a and to i - a.
+    With one chord, even nodes i are linked to i + a, and odd nodes i + 1 to (i + 1) - a. If a is
+    odd, these are the same links, and each node has one (Arden and Lee, 1981). If a is even, they
+    are not, and each node has two, as with two chords (but for a = N / 2, which leads to the same
+    node on and back). With two chords, each node i is linked to i + a and to i - a.
 
     Attributes
     ----------
@@ -33,9 +35,9 @@ class ChordalRing(Graph):
     chords : int
         Chords of a node: 1 or 2.
     chord : int or "auto"
-        a, the nodes that a chord leads on. With one chord it is odd, and from 3 to N / 2; with two,
-        from 2 to less than N / 2. (A longer one leads as far back.) By default the allowed value
-        nearest to the square root of N, the smaller one of two.
+        a, the nodes that a chord leads on: from 2 to N / 2 with one chord, and to less than N / 2
+        with two. (A longer one leads as far back.) By default the value nearest to the square root
+        of N, the smaller one of two; with one chord the nearest odd value.
 
     Examples
     --------
@@ -61,13 +63,13 @@ class ChordalRing(Graph):
             )
         if self.chord == "auto":
             root = sqrt(self.nodes)
-            chosen = min(self.allowed, key=lambda chord: abs(chord - root))
+            single = self.allowed[1::2] if self.chords == 1 else self.allowed
+            chosen = min(single, key=lambda chord: abs(chord - root))
             object.__setattr__(self, "chord", chosen)
             return
         if check_integer("Chord", self.chord, 2) not in self.allowed:
-            odd = "odd and " if self.chords == 1 else ""
             raise InvalidValue(
-                f"Chord must be {odd}from {self.allowed[0]} to {self.allowed[-1]} with "
+                f"Chord must be from {self.allowed[0]} to {self.allowed[-1]} with "
                 f"{self.nodes} nodes and chords={self.chords}, not {self.chord}"
             )
         check_field(self, "chord", "Chord", 2)
@@ -75,9 +77,12 @@ class ChordalRing(Graph):
     @property
     def allowed(self) -> range:
         """The allowed lengths of a chord."""
-        if self.chords == 1:
-            return range(3, self.nodes // 2 + 1, 2)
-        return range(2, (self.nodes + 1) // 2)
+        return range(2, self.nodes // 2 + 1 if self.chords == 1 else (self.nodes + 1) // 2)
+
+    @property
+    def both(self) -> bool:
+        """Whether a chord leads on and another one back from each node."""
+        return self.chords == 2 or (int(self.chord) % 2 == 0 and 2 * int(self.chord) < self.nodes)
 
     def links(self) -> Iterator[Link]:
         """Ports 0 and 1 lead one node on and back; port 2 by a chord, on if there are two; and port
@@ -85,12 +90,13 @@ class ChordalRing(Graph):
         for node in range(self.nodes):
             for port, step in enumerate(self._steps(node)):
                 peer = (node + step) % self.nodes
-                yield Link(node, port, peer, self._steps(peer).index(-step))
+                back = [(step + other) % self.nodes for other in self._steps(peer)].index(0)
+                yield Link(node, port, peer, back)
 
     def _steps(self, node: int) -> list[int]:
         """How far each port leads on."""
         chord = int(self.chord)
-        if self.chords == 2:
+        if self.both:
             return [1, -1, chord, -chord]
         return [1, -1, -chord if node % 2 else chord]
 
@@ -102,7 +108,7 @@ class ChordalRing(Graph):
         return f"{step:+}" if link.port < 2 else f"chord {step:+}"
 
     def routed(self) -> Graph:
-        return RoutedChordalRing(self.nodes, self.chords, self.chord) if self.chords == 2 else self
+        return RoutedChordalRing(self.nodes, 2, self.chord) if self.both else self
 
 
 class RoutedChordalRing(ChordalRing, RoutedGraph):

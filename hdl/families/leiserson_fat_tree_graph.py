@@ -42,7 +42,9 @@ class LeisersonFatTree(RoutedGraph):
         the root's, from level 0 up, such as "2x4x8". By default b at level 0, b^2 at level 1, and
         so on.
     parallel : "any" or "fixed"
-        Which of parallel links a packet takes, up and down.
+        Which of parallel links a packet takes, up and down: the one of its destination's number
+        modulo the capacity, or any that is free. With "any" the arbiters of several links often
+        grant the same packet, which takes only one.
 
     Raises
     ------
@@ -69,9 +71,9 @@ class LeisersonFatTree(RoutedGraph):
         form="AxBxC",
     )
     parallel: Literal["any", "fixed"] = word(
-        "any",
+        "fixed",
         "parallel links that a packet takes",
-        {"any": "all, whichever is free", "fixed": "one, by the destination: keeps the order"},
+        {"fixed": "one, by the destination: keeps the order", "any": "all, whichever is free"},
     )
 
     deadlock_free = True

@@ -179,9 +179,10 @@ def _torus_disconnectivity(size: Size) -> float:
 _ODD = "for odd k the halves are not layers: e = 2 (N - 1) / (k - 1)"
 _ODD_FAN_OUT = "an upper bound: for odd k from 5 and n = 2 it is one too large (k = 5 and 7)"
 _ROUNDED = "N need not be a power of 2"
-_NODE_CUT = "the paper cuts a node here; by its definition, 5.3, links are cut"
+_NODE_CUT = "the paper takes the node cut here, and says so (A.3.5); by 5.3 links are cut"
 _SHUFFLE_WIDTH = (
-    "e <= 2 N / log N - 1 is proved for PSE only, and is not attained; the least cut is narrower"
+    "e <= 2 N / log N - 1 is a bound, proved for PSE; for PSNN the paper leaves e open; "
+    "the least cut is narrower"
 )
 
 
@@ -504,7 +505,7 @@ def _bits(name: str) -> Callable[[Any], tuple[str, Size]]:
 
 def _chordal(parameters: Any) -> tuple[str, Size] | None:
     size = Size(parameters.nodes)
-    if parameters.chords == 2:
+    if parameters.chords == 2 or parameters.chord % 2 == 0:
         best = parameters.chord == round(sqrt(parameters.nodes))
         return ("Chordal ring, two chords", size) if best else None
     return ("Chordal ring", size) if parameters.chord == _odd_root(parameters.nodes) else None
