@@ -178,16 +178,23 @@ class CLibrary:
         given = {
             "title": self._title,
             "version": version("multicube"),
-            "single": "" if network.flits else ", one in each packet",
+            "packets": self._about_packets(),
             "sources": network.sources,
             "sinks": network.sinks,
             "bits": network.packet.size,
             "words": self.words,
-            "about": " The first flit of a packet has its tag." if network.flits else "",
+            "about": " The tag of other flits than the first is data." if network.flits else "",
             "members": "".join(members),
             "tags": self._about_tags(),
         }
         return self._template("library.h", given)
+
+    def _about_packets(self) -> str:
+        if not self.network.flits:
+            return "A packet is a flit."
+        low, high = self.network.lengths
+        told = f"{high}" if low == high else f"from {low} to {high}"
+        return f"A packet is {told} flit{'s' if high > 1 else ''}, one after the other."
 
     def _about_tags(self) -> str:
         network = self.network

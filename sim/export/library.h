@@ -1,15 +1,17 @@
 /* $title
    as a library in C, written by multicube $version. It is the hardware itself, cycle by cycle.
 
-   Packets consist of flits$single. Each source has a register for a flit that enters the network,
-   each sink one for a flit that left it. The host fills and empties them between cycles:
+   $packets Each source has a register
+   for a flit that enters the network, each sink one for a flit that has left it. The host fills
+   and empties them between cycles:
 
-       mc_offer(network, source, &flit)   fills the register of a source, if it is empty
-       mc_step(network, 1)                a cycle: the network takes a flit from each source if it
-                                          can, and puts one into each sink whose register is empty
-       mc_take(network, sink, &flit)      empties the register of a sink, if a flit is there
+   - mc_offer fills the register of a source, if it is empty.
+   - mc_step is a cycle: the network takes a flit from each source if it can, and puts one into a
+     sink's register if it is empty.
+   - mc_take empties the register of a sink, if a flit is there.
 
-   A sink whose register is full takes nothing: so a host that does not take stops what follows.
+   A flit that is taken in each cycle leaves in each cycle. Where the host does not take it, those
+   behind it wait in the network.
 
    An instance is used by one thread at a time; different instances need no care. Nothing is
    printed, and nothing exits: what can fail returns a code, 0 if all is well. */
@@ -25,26 +27,27 @@ extern "C" {
 #endif
 
 enum {
-  MC_SOURCES = $sources,       /* terminals that send: 0 to MC_SOURCES - 1 */
-  MC_SINKS = $sinks,         /* terminals that receive */
-  MC_FLIT_BITS = $bits,     /* width of a link */
-  MC_FLIT_WORDS = $words     /* words of 32 bits that have room for it */
+  MC_SOURCES = $sources, /* terminals that send: 0 to MC_SOURCES - 1 */
+  MC_SINKS = $sinks, /* terminals that receive */
+  MC_FLIT_BITS = $bits, /* width of a link */
+  MC_FLIT_WORDS = $words /* words of 32 bits that have room for it */
 };
 
-/* What a link carries in a cycle.$about */
+/* What a link carries in a cycle.$about Fields of up to 64 bits are numbers; wider ones have their
+   lowest 64 bits first. */
 typedef struct {
 $members} mc_flit;
 
 /* Codes. */
 enum {
   MC_OK = 0,
-  MC_BUSY = 1,          /* the source still has a flit that has not entered */
-  MC_EMPTY = 2,         /* there is no flit at the sink */
-  MC_NULL = -1,         /* a pointer is null */
-  MC_NO_TERMINAL = -2,  /* there is no such source or sink */
-  MC_TOO_WIDE = -3,     /* a field of the flit does not fit its width */
-  MC_BAD_STATE = -4,    /* the state is damaged, or of another network */
-  MC_ASSERTION = -5     /* an assertion of the hardware failed: only a reset helps */
+  MC_BUSY = 1, /* the source still has a flit that has not entered */
+  MC_EMPTY = 2, /* there is no flit at the sink */
+  MC_NULL = -1, /* a pointer is null */
+  MC_NO_TERMINAL = -2, /* there is no such source or sink */
+  MC_TOO_WIDE = -3, /* a field of the flit does not fit its width */
+  MC_BAD_STATE = -4, /* the state is damaged, or of another network */
+  MC_ASSERTION = -5 /* an assertion of the hardware failed: only a reset helps */
 };
 
 /* The meaning of a code, in a few words. */

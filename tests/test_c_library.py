@@ -1,0 +1,180 @@
+"""Networks as libraries in C: they do what Amaranth's simulator does, in every cycle."""
+
+import ctypes
+import json
+import random
+import shutil
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Cat
+from command_line import exit_status
+from long_runs import long
+from multicube.hdl import PacketNetwork, build
+from multicube.sim import write_c_library
+from refusals import refusals
+from started import run_tool
+
+ROOT = Path(__file__).parent.parent
+STRICT = ("-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wno-psabi")
+OK, BUSY, EMPTY = range(3)
+
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is missing")
+
+
+def _compiled(folder: Path, output: str, *more: str | Path, compiler: Sequence[str] = ("gcc",)) -> Path:
+    """What a compiler makes of a library, strictly, and of other files."""
+    sources = sorted(each.name for each in folder.glob("*.c"))
+    run_tool(*compiler, *STRICT, *sources, *map(str, more), "-o", output, folder=folder)
+    return folder / output
+
+
+def _loaded(network: PacketNetwork, folder: Path, name: str = "mc") -> Callable[..., Any]:
+    """The functions of a network's library, by their names without prefix."""
+    write_c_library(network, folder, name)
+    library = ctypes.CDLL(str(_compiled(folder, "library.so", "-shared", "-fPIC", "-O0")))
+    create = library[f"{name}_create"]
+    create.restype = ctypes.c_void_p
+    handle = ctypes.c_void_p(create())
+    return lambda function, *given: library[f"{name}_{function}"](handle, *given)
+
+
+class Host:
+    """Random traffic through a library, beside a model of its registers around the simulator."""
+
+    def __init__(self, network: PacketNetwork, call: Callable[..., Any], seed: int) -> None:
+        self.network = network
+        self.call = call
+        self.random = random.Random(seed)
+        self.words = -(-network.packet.size // 32)
+        self.coming: list[deque[int]] = [deque() for _ in range(network.sources)]
+        self.entering: list[int | None] = [None] * network.sources
+        self.left: list[int | None] = [None] * network.sinks
+        self.arrived = 0
+
+    def packet(self, source: int) -> list[int]:
+        """The flits of a random packet, as numbers."""
+        network, layout = self.network, self.network.packet
+        tag = network.tags.tag(source, self.random.randrange(network.sinks))
+        length = self.random.randint(*network.lengths)
+        flits = []
+        for number in range(length if network.flits else 1):
+            fields = {"tag": tag, "payload": self.random.getrandbits(layout["payload"].width)}
+            fields |= {"last": number == length - 1} if network.flits else {}
+            fields |= {"length": length} if layout.length else {}
+            if layout.broadcast:
+                fields |= {"mask": 1, "tag": tag & ~1}
+            flits.append(layout.const(fields).as_bits())
+            tag = self.random.getrandbits(layout["tag"].width)
+        return flits
+
+    def act(self, eager: float) -> None:
+        """Offer, and take, at some terminals."""
+        for source, coming in enumerate(self.coming):
+            if not coming and self.random.random() < 0.5:
+                coming.extend(self.packet(source))
+            if coming and self.random.random() < 0.8:
+                words = [coming[0] >> 32 * n & 0xFFFFFFFF for n in range(self.words)]
+                code = self.call("offer_bits", source, (ctypes.c_uint32 * self.words)(*words))
+                assert code == (OK if self.entering[source] is None else BUSY)
+                if code == OK:
+                    self.entering[source] = coming.popleft()
+        for sink, flit in enumerate(self.left):
+            if self.random.random() < eager:
+                room = (ctypes.c_uint32 * self.words)()
+                assert self.call("take_bits", sink, room) == (EMPTY if flit is None else OK)
+                if flit is not None:
+                    assert sum(word << 32 * n for n, word in enumerate(room)) == flit
+                    self.left[sink] = None
+                    self.arrived += 1
+
+    async def run(self, ctx: Any, cycles: int) -> None:
+        network = self.network
+        sent = Cat(*((each.valid, each.payload.as_value()) for each in network.i))
+        wide = network.packet.size + 1
+        ready = Cat(each.ready for each in network.o)
+        shown = Cat(Cat(each.valid, each.payload.as_value()) for each in network.o)
+        accepted = Cat(each.ready for each in network.i)
+        for cycle in range(cycles):
+            self.act(0.9 if cycle % 100 < 60 else 0.2)
+            assert self.call("step", ctypes.c_uint64(1)) == OK
+            offered = [0 if flit is None else flit << 1 | 1 for flit in self.entering]
+            ctx.set(sent, sum(word << wide * n for n, word in enumerate(offered)))
+            ctx.set(ready, sum((flit is None) << n for n, flit in enumerate(self.left)))
+            seen, taken = ctx.get(shown), ctx.get(accepted)
+            for sink, flit in enumerate(self.left):
+                word = seen >> wide * sink & (1 << wide) - 1
+                if flit is None and word & 1:
+                    self.left[sink] = word >> 1
+            for source in range(network.sources):
+                if taken >> source & 1:
+                    self.entering[source] = None
+                assert self.call("busy", source) == (self.entering[source] is not None)
+            await ctx.tick()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "cube ports=4 routing=xor payload=31",  # 33 bits: a word of a single one
+        "omega ports=9 radix=3 switch=unbuffered routing=difference",
+        "cube ports=2 switch=wormhole length=1:4 payload=70",
+        long("cube ports=4 switch=circuit length=1:3"),
+        long("dcsh k=2 n=2 broadcast=1"),
+        long("delta"),
+        long("omega ports=9 radix=3 routing=difference"),
+        long("ring k=2 length=1:4 payload=70"),
+        long("torus k=3 n=2 length=1:4"),
+        long("hypercube n=3 routing=adaptive length=4"),
+    ],
+)
+def test_library_is_the_network_cycle_by_cycle(
+    words: str, tmp_path: Path, simulate: Callable
+) -> None:
+    name, *changes = words.split()
+    network = build(name, **dict(change.split("=") for change in changes))
+    assert isinstance(network, PacketNetwork)
+    host = Host(network, _loaded(network, tmp_path / "library", "own"), seed=len(words))
+    simulate(network, partial(host.run, cycles=150))
+    assert host.arrived > 100
+
+
+@pytest.fixture(scope="module")
+def cube(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small library."""
+    folder = tmp_path_factory.mktemp("cube") / "library"
+    write_c_library(build("cube", ports=4, payload=32), folder)
+    return folder
+
+
+SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+def test_codes_states_and_threads(cube: Path) -> None:
+    host = ROOT / "tests/kit/library_host.c"
+    run_tool(_compiled(cube, "host", host, "-I.", "-pthread", *SANITIZED), folder=cube)
+
+
+def test_example_host(cube: Path) -> None:
+    """All packets arrive; alone, a packet takes a cycle for each switch and one to enter."""
+    host = _compiled(cube, "example", ROOT / "examples/c_host.c", "-I.", "-O0")
+    words = run_tool(host, "0.9", "300", folder=cube).split()
+    assert words[0] == words[3]
+    assert int(words[0]) > 700
+    alone = run_tool(host, "0.002", "1500", folder=cube)
+    assert alone.endswith("mean latency 3.00 cycles\n")
+
+
+@pytest.mark.parametrize("name", ["clang", "zig"])
+def test_other_compilers(name: str, cube: Path) -> None:
+    compiler = {"clang": ["clang"], "zig": [sys.executable, "-m", "ziglang", "cc"]}[name]
+    if subprocess.run([*compiler, "--version"], capture_output=True, check=False).returncode:
+        pytest.skip(f"{name} is missing")
+    host = ROOT / "tests/kit/library_host.c"
+    run_tool(_compiled(cube, name, host, "-I.", "-pthread", compiler=compiler), folder=cube)
