@@ -171,10 +171,37 @@ def test_example_host(cube: Path) -> None:
     assert alone.endswith("mean latency 3.00 cycles\n")
 
 
-@pytest.mark.parametrize("name", ["clang", "zig"])
-def test_other_compilers(name: str, cube: Path) -> None:
-    compiler = {"clang": ["clang"], "zig": [sys.executable, "-m", "ziglang", "cc"]}[name]
-    if subprocess.run([*compiler, "--version"], capture_output=True, check=False).returncode:
-        pytest.skip(f"{name} is missing")
+@pytest.fixture(params=["clang", "zig"])
+def other_compiler(request: pytest.FixtureRequest) -> list[str]:
+    if request.param == "clang":
+        if shutil.which("clang") is None:
+            pytest.skip("clang is missing")
+        return ["clang"]
+    pytest.importorskip("ziglang")
+    return [sys.executable, "-m", "ziglang", "cc"]
+
+
+def test_other_compilers_accept_it(other_compiler: list[str], cube: Path) -> None:
+    run_tool(*other_compiler, *STRICT, "-c", "mc.c", "mc_0.c", folder=cube)
+
+
+@pytest.mark.long
+def test_other_compilers_do_the_same(other_compiler: list[str], cube: Path) -> None:
     host = ROOT / "tests/kit/library_host.c"
-    run_tool(_compiled(cube, name, host, "-I.", "-pthread", compiler=compiler), folder=cube)
+    run_tool(_compiled(cube, "other", host, "-I.", "-pthread", compiler=other_compiler), folder=cube)
+
+
+@pytest.mark.long
+def test_library_is_installed_by_cmake_and_found_by_pkg_config(cube: Path, tmp_path: Path) -> None:
+    if not shutil.which("cmake") or not shutil.which("pkg-config"):
+        pytest.skip("cmake or pkg-config is missing")
+    run_tool("cmake", "-S", cube, "-B", "build", folder=tmp_path)
+    run_tool("cmake", "--build", "build", folder=tmp_path)
+    run_tool("cmake", "--install", "build", "--prefix", "there", folder=tmp_path)
+    options = run_tool(
+        *("pkg-config", "--cflags", "--libs", "mc"),
+        folder=tmp_path,
+        PKG_CONFIG_PATH="there/lib/pkgconfig",
+    ).split()
+    run_tool("gcc", ROOT / "examples/c_host.c", *options, "-o", "host", folder=tmp_path)
+    assert run_tool(tmp_path / "host", folder=tmp_path).startswith("1")
