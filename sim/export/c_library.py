@@ -172,7 +172,7 @@ class CLibrary:
         network = self.network
         members = [
             f"  uint64_t {name}{f'[{-(-width // 64)}]' if width > 64 else ''};"
-            f"  /* {width} bits{_MEANINGS.get(name, '')} */\n"
+            f" /* {width} bit{'s' if width > 1 else ''}{_MEANINGS.get(name, '')} */\n"
             for name, _, width in self.fields
         ]
         given = {
@@ -199,7 +199,7 @@ class CLibrary:
     def _about_tags(self) -> str:
         network = self.network
         if network.tags.routing != "destination":
-            return f" ({network.tags.routing}\n   tags: that of both)"
+            return "\n   Here it depends on both, and is no address."
         tags = self._tags()[1]
         if tags == list(range(network.sinks)):
             return "\n   Here it is the number of the sink."
