@@ -4,7 +4,6 @@ import ctypes
 import json
 import random
 import shutil
-import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -29,7 +28,9 @@ OK, BUSY, EMPTY = range(3)
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is missing")
 
 
-def _compiled(folder: Path, output: str, *more: str | Path, compiler: Sequence[str] = ("gcc",)) -> Path:
+def _compiled(
+    folder: Path, output: str, *more: str | Path, compiler: Sequence[str] = ("gcc",)
+) -> Path:
     """What a compiler makes of a library, strictly, and of other files."""
     sources = sorted(each.name for each in folder.glob("*.c"))
     run_tool(*compiler, *STRICT, *sources, *map(str, more), "-o", output, folder=folder)
@@ -129,6 +130,7 @@ class Host:
         long("cube ports=4 switch=circuit length=1:3"),
         long("dcsh k=2 n=2 broadcast=1"),
         long("delta"),
+        long("stage-sequenced ports=4"),  # whose cells have no inputs from others
         long("omega ports=9 radix=3 routing=difference"),
         long("ring k=2 length=1:4 payload=70"),
         long("torus k=3 n=2 length=1:4"),
@@ -189,7 +191,9 @@ def test_other_compilers_accept_it(other_compiler: list[str], cube: Path) -> Non
 @pytest.mark.long
 def test_other_compilers_do_the_same(other_compiler: list[str], cube: Path) -> None:
     host = ROOT / "tests/kit/library_host.c"
-    run_tool(_compiled(cube, "other", host, "-I.", "-pthread", compiler=other_compiler), folder=cube)
+    run_tool(
+        _compiled(cube, "other", host, "-I.", "-pthread", compiler=other_compiler), folder=cube
+    )
 
 
 @pytest.mark.long

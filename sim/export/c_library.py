@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from functools import cached_property
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -140,7 +139,11 @@ class CLibrary:
         for number, text in enumerate(self.tables.program.sources):
             names = {each: self._function(number, each) for each in self._functions(number)}
             sources[f"{self.name}_{number}.c"] = _renamed(names) + _QUIET + text
-        given = {"sources": " ".join(sources), "version": version("multicube"), "about": self._title}
+        given = {
+            "sources": " ".join(sources),
+            "version": version("multicube"),
+            "about": self._title,
+        }
         return {
             f"{self.name}.h": self._header(),
             **sources,
@@ -216,7 +219,11 @@ class CLibrary:
         )
 
     def _functions(self, number: int) -> list[str]:
-        return ["publish", "update", *(f"late_{n}" for n in range(self.tables.program.late[number]))]
+        return [
+            "publish",
+            "update",
+            *(f"late_{n}" for n in range(self.tables.program.late[number])),
+        ]
 
     def _function(self, number: int, name: str) -> str:
         """The name, among all, of a function of a type."""
@@ -266,11 +273,11 @@ class CLibrary:
             for bit in range(0, width, 64)
         ]
         yield _array("static const Type types[]", types)
-        yield _array("static const Task tasks[]", tasks or ["{0}"])
+        yield _array("static const Task tasks[]", tasks)
         yield _array("static const struct { size_t state; int memories; } places[]", places)
-        yield _array("static const size_t memory_places[]", memories or [0])
+        yield _array("static const size_t memory_places[]", memories)
         yield "typedef struct { size_t at; uint32_t bytes, count, value; } Contents;"
-        yield _array("static const Contents contents[]", contents or ["{0}"])
+        yield _array("static const Contents contents[]", contents)
         wires = f"struct {{ int32_t valid, ready, payload[{self.words}]; }}"
         yield _array(f"static const {wires} sources[]", self._streams("i", self.network.sources))
         yield _array(f"static const {wires} sinks[]", self._streams("o", self.network.sinks))
@@ -287,17 +294,12 @@ class CLibrary:
 
     def _streams(self, side: str, count: int) -> list[str]:
         """The wires of the streams of all sources, or of all sinks."""
-        return [
-            "{%d, %d, {%s}}"
-            % (
-                self._wire((side, number, "valid")),
-                self._wire((side, number, "ready")),
-                ", ".join(
-                    str(self._wire((side, number, "payload"), word)) for word in range(self.words)
-                ),
-            )
-            for number in range(count)
-        ]
+        streams = []
+        for number in range(count):
+            valid, ready = (self._wire((side, number, each)) for each in ("valid", "ready"))
+            payload = [self._wire((side, number, "payload"), word) for word in range(self.words)]
+            streams.append(f"{{{valid}, {ready}, {{{', '.join(map(str, payload))}}}}}")
+        return streams
 
     def _wire(self, port: Port, word: int = 0) -> int:
         pin = Pin(None, port)
@@ -327,7 +329,9 @@ class CLibrary:
             for place, width, radix in zip(code.places, code.widths, code.radices)
             for ones in [(1 << width) - 1]
         ]
-        return f"{head}  return {f' |{chr(10)}         '.join(f'({each})' for each in digits)};\n}}\n"
+        return (
+            f"{head}  return {f' |{chr(10)}         '.join(f'({each})' for each in digits)};\n}}\n"
+        )
 
 
 _MEANINGS = {
@@ -361,5 +365,7 @@ def _contents(place: int, array: np.ndarray) -> list[str]:
 
 
 def _array(declaration: str, items: Sequence[object]) -> str:
+    """An array in C, which has an element at least."""
+    items = items or [0]
     rows = [", ".join(map(str, items[at : at + 16])) for at in range(0, len(items), 16)]
     return f"{declaration} = {{\n" + ",\n".join(rows) + "\n};"
