@@ -321,3 +321,13 @@ def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(ValueError, match=r"no/mc.c can't be written: there is no folder"):
         write_c_library(build("cube", ports=4), tmp_path / "library")
     assert not any(tmp_path.iterdir())
+
+
+def test_adapter_for_gpgpu_sim(tmp_path: Path) -> None:
+    folder = tmp_path / "network"
+    network = build("cube", ports=4, switch="wormhole", length="1:5", payload=64)
+    write_c_library(network, folder)
+    sources = ROOT / "examples/icnt.c", ROOT / "tests/kit/icnt_host.c"
+    host = _compiled(folder, "host", *sources, "-I.", f"-I{ROOT / 'examples'}", *SANITIZED)
+    said = run_tool(host, folder=folder)
+    assert said.endswith("240 packets pushed, 240 popped\n")
