@@ -4,7 +4,7 @@
    will do, if its payload has 32 bits:
 
        multicube export cube ports=64 payload=32 --c cube64
-       gcc -O2 -std=c11 -Icube64 examples/c_host.c cube64/[m]c*.c -o host
+       gcc -O2 -march=native -Icube64 examples/c_host.c cube64/mc.c cube64/mc_0.c -o host
        ./host 0.3 10000
 */
 
