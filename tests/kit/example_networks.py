@@ -37,7 +37,7 @@ ROUTERS = {
     "latency": 1,
     "decision": 1,
     "depth": 4,
-    "switching": "wormhole",
+    "switch": "wormhole",
     "refill": "no",
     "selection": "first-free",
     "pipeline": 0,
