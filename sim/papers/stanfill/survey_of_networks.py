@@ -395,9 +395,7 @@ def _row(entry: Entry, options: Options) -> dict[str, Any]:
         "switches": switches,
         "crosspoints": crosspoints,
         "crosspoints_formula": entry.crosspoints[0],
-        "exact": all(
-            fits(entry, relation_of(entry, size)) for size in _SIZES
-        ),
+        "exact": all(fits(entry, relation_of(entry, size)) for size in _SIZES),
         "cost_published": entry.cost or None,
         "diameter": relation.diameter,
         "random_before": _Trial(_built(entry.words(small)), options).mean(),
