@@ -37,10 +37,20 @@ def _compiled(
     return folder / output
 
 
-def _loaded(network: PacketNetwork, folder: Path, name: str = "mc") -> Callable[..., Any]:
-    """The functions of a network's library, by their names without prefix."""
+def _network(words: str) -> PacketNetwork:
+    name, *changes = words.split()
+    network = build(name, **dict(change.split("=") for change in changes))
+    assert isinstance(network, PacketNetwork)
+    return network
+
+
+def _loaded(network: PacketNetwork, folder: Path, name: str = "mc") -> ctypes.CDLL:
     write_c_library(network, folder, name)
-    library = ctypes.CDLL(str(_compiled(folder, "library.so", "-shared", "-fPIC", "-O0")))
+    return ctypes.CDLL(str(_compiled(folder, "library.so", "-shared", "-fPIC", "-O0")))
+
+
+def _instance(library: ctypes.CDLL, name: str) -> Callable[..., Any]:
+    """The functions for a new instance, by their names without prefix."""
     create = library[f"{name}_create"]
     create.restype = ctypes.c_void_p
     handle = ctypes.c_void_p(create())
@@ -140,10 +150,9 @@ class Host:
 def test_library_is_the_network_cycle_by_cycle(
     words: str, tmp_path: Path, simulate: Callable
 ) -> None:
-    name, *changes = words.split()
-    network = build(name, **dict(change.split("=") for change in changes))
-    assert isinstance(network, PacketNetwork)
-    host = Host(network, _loaded(network, tmp_path / "library", "own"), seed=len(words))
+    network = _network(words)
+    library = _loaded(network, tmp_path / "library", "own")
+    host = Host(network, _instance(library, "own"), seed=len(words))
     simulate(network, partial(host.run, cycles=150))
     assert host.arrived > 100
 
@@ -331,3 +340,16 @@ def test_adapter_for_gpgpu_sim(tmp_path: Path) -> None:
     host = _compiled(folder, "host", *sources, "-I.", f"-I{ROOT / 'examples'}", *SANITIZED)
     said = run_tool(host, folder=folder)
     assert said.endswith("240 packets pushed, 240 popped\n")
+
+
+@pytest.mark.parametrize(
+    "words", ["cube ports=8 routing=xor", "omega ports=9 radix=3 routing=difference", "delta"]
+)
+def test_tags_are_the_networks(words: str, tmp_path: Path) -> None:
+    network = _network(words)
+    library = _loaded(network, tmp_path / "library")
+    tag = ctypes.c_uint64()
+    for source in range(network.sources):
+        for sink in range(network.sinks):
+            assert library.mc_tag(source, sink, ctypes.byref(tag)) == OK
+            assert tag.value == network.tags.tag(source, sink)

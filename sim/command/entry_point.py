@@ -56,7 +56,9 @@ _SUBCOMMANDS = {
         "deadlock_command", "deadlock", "Check the routing of a network for deadlock."
     ),
     "draw": _subcommand("draw", "draw", "Draw a network."),
-    "export": _subcommand("hardware", "export", "Write a network as Verilog."),
+    "export": _subcommand(
+        "hardware", "export", "Write a network as Verilog, or as a library in C."
+    ),
     "list": _subcommand("hardware", "list_", "Show all networks, or the parameters of one."),
     "measure": _subcommand(
         "measure",
