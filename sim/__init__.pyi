@@ -1,4 +1,5 @@
 from ..hdl.fabric.errors import MulticubeError as MulticubeError
+from .export.c_library import write_c_library as write_c_library
 from .measure.activity import Activity as Activity
 from .measure.activity import Energy as Energy
 from .measure.comparison import Comparison as Comparison

@@ -98,8 +98,8 @@ def test_latency_of_detours(engine: str) -> None:
     """Packets of one pair, alone: each intermediate terminal, with the latency of its way."""
     network = GraphNetwork(graph=irregular(4, 7), routing="valiant", length=2)
     relation, graph = network.relation, network.relation.graph
-    assert relation.legs is not None
-    first, second = relation.legs
+    assert relation.phases is not None
+    first, second = relation.phases
     ways: Counter[int] = Counter()
     for via in range(network.ports):
         path = [*first.path(0, via)[:-1], *second.path(via, 5)[:-1]]

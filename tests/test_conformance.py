@@ -22,9 +22,9 @@ from example_networks import (
     assert_one_line,
     assert_refused,
     example,
-    legs_of,
     packets_of,
     pairs_of,
+    phases_of,
     skip_if_combining,
 )
 from long_runs import ALIKE, families, long
@@ -82,8 +82,8 @@ def test_stages_are_the_switches_on_the_longest_path(words: str) -> None:
     def is_switch(pin: Pin) -> bool:
         return any(1 in path for path in cells[pin.cell].type.leaves)
 
-    if legs := legs_of(network):
-        first, second = (leg.lengths for leg in legs)
+    if phases := phases_of(network):
+        first, second = (phase.lengths for phase in phases)
         triples = itertools.product(range(network.ports), repeat=3)
         assert network.stages == 1 + max(first[a][via] + second[via][b] for a, via, b in triples)
         return
@@ -202,7 +202,7 @@ def test_packets_take_their_path(words: str) -> None:
     flits = network.lengths[0] if network.packet.flits else 1
     pairs = pairs_of(network)
     chosen = network.relation is not None and network.relation.choice
-    ways = network.channels if chosen or legs_of(network) else network.path
+    ways = network.channels if chosen or phases_of(network) else network.path
     links = {str(pin) for pair in pairs for pin in ways(*pair)}
     for pair, moved in singles(network):
         crossed = {link: count for link, count in moved.items() if count and link in links}
@@ -213,7 +213,7 @@ def test_packets_take_their_path(words: str) -> None:
             assert crossed == Counter(dict.fromkeys(path, flits)) + Counter(back), pair
         elif network.path_is_fixed:
             assert crossed == dict.fromkeys(path, flits), pair
-        elif legs_of(network):
+        elif phases_of(network):
             assert set(crossed.values()) == {flits}, pair
             assert len(crossed) <= network.stages, pair
             assert path[-1] in crossed, pair

@@ -15,9 +15,9 @@ from example_networks import (
     WORDS,
     assert_one_line,
     example,
-    legs_of,
     packets_of,
     pairs_of,
+    phases_of,
     skip_if_combining,
 )
 from long_runs import ALIKE, long
@@ -111,7 +111,7 @@ def test_a_lossy_link_loses_what_crosses_it(words: str) -> None:
     links = {str(pin) for pin in network_links(network)}
     if network.recovers or (network.relation is not None and network.relation.choice):
         pytest.skip("lost packets are sent again, or headers have a choice")
-    if legs_of(network) or not network.path_is_fixed or "replication" in words:
+    if phases_of(network) or not network.path_is_fixed or "replication" in words:
         pytest.skip("packets take one of several paths")
     pairs = list(pairs_of(network))[::3]
     crossed = {pair: {str(pin) for pin in network.path(*pair)} & links for pair in pairs}

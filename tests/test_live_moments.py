@@ -20,7 +20,7 @@ STEPS = 50
 
 NETWORKS = [
     "omega ports=8",
-    "ring k=4 length=1:3",
+    long("ring k=4 length=1:3"),
     "combining ports=4",
     long("torus k=4 n=2 channels=1 allow_deadlock=1 length=4 depth=2"),
     long("mesh k=3 n=2"),
@@ -43,6 +43,16 @@ _RECORD = """async (steps) => {
     };
     drawing.ring = function (place, radius) { ring = place; circle.call(this, place, radius); };
     const near = ([ax, ay], [bx, by]) => Math.hypot(ax - bx, ay - by) < 0.01;
+    const home = (at) => {
+        switch (at.what) {
+            case "link": return drawing.lines[drawing.lineOf[at.channel]].points[0];
+            case "slot": return drawing.slotAt(at.queue, at.slot);
+            default: {
+                const { x, y } = drawing[at.what === "node" ? "nodes" : "terminals"][at.index];
+                return [x, y];
+            }
+        }
+    };
     for (let n = 0; n < steps; n++) {
         await multicube.advance(1);
         const { followed } = multicube;
@@ -67,7 +77,7 @@ _RECORD = """async (steps) => {
                 key: now.key, at: now.at, done: now.done ?? null, hop: now.hop, marked,
                 way: now.way.map(({ channel, since, crossed }) => [channel, since, crossed]),
                 shown: document.querySelectorAll("#way li").length,
-                ring: ring !== null && near(ring, drawing.at(drawing.placeOf(now.at))),
+                ring: ring !== null && near(ring, drawing.at(home(now.at))),
                 node: now.at?.what === "slot" ? drawing.nodeOfQueue[now.at.queue] : now.at?.index,
                 port: now.at?.what === "slot" ? drawing.queues[now.at.queue][2].port : null,
             },
@@ -272,6 +282,47 @@ def _check_colours(
 
 
 @needs_chromium
+def test_worms_hold_what_their_tails_have_not_left(chromium: Any, tmp_path: Path) -> None:
+    """A worm holds each channel that its header has crossed, or is offered on, until its tail
+    crosses it."""
+    page = LivePage(lesson_network("torus-deadlock"), load=0.1, seed=1)
+    page.save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    shown = tab.do(
+        """async () => {
+            const found = [];
+            for (let n = 0; n < 70; n++) {
+                await multicube.advance(1);
+                const worms = [...multicube.worms.byKey.values()];
+                found.push(worms.map(({ key, holds }) => [key, holds]));
+            }
+            return found;
+        }"""
+    )
+    tab.close()
+    held: dict[object, set[int]] = {}
+    whole = 0
+    with CompiledEngine(page.bench.fabric) as engine:
+        engine.set("send", 1)
+        engine.set("measure", 1)
+        for worms in shown:
+            cycle = Cycle(engine, page)
+            for channel in cycle.crosses:
+                own = held.setdefault(cycle.key(channel), set())
+                if cycle.packets[channel]["last"]:
+                    own.remove(channel)
+                    whole += 1
+                else:
+                    own.add(channel)
+            engine.step(1)
+            now = Cycle(engine, page)
+            for key, holds in worms:
+                claimed = {n for n in now.valid if now.key(n) == key} - held[key]
+                assert held[key] <= {*holds} <= held[key] | claimed
+    assert whole > 100
+
+
+@needs_chromium
 def test_a_deadlock_is_marked_worm_by_worm(chromium: Any, tmp_path: Path) -> None:
     """The page's cycle of worms is one of channels that the routing allows, and stands still."""
     network = lesson_network("torus-deadlock")
@@ -312,3 +363,34 @@ def test_a_deadlock_is_marked_worm_by_worm(chromium: Any, tmp_path: Path) -> Non
             now = Cycle(engine, page)
             assert not set(now.crosses) & {n for worm in cycle for n in worm["holds"]}
             engine.step(1)
+
+
+@needs_chromium
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "words",
+    [
+        "torus k=4 n=2 length=6",
+        "mesh k=4 n=2 switching=cut-through length=4",
+        "mesh k=4 n=2 switching=store-and-forward length=4",
+        "omega ports=8 switch=wormhole length=4",
+    ],
+)
+def test_worms_that_only_wait_are_no_deadlock(chromium: Any, tmp_path: Path, words: str) -> None:
+    LivePage(build(words), load=0.6, seed=3).save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    waiting, cycles = tab.do(
+        """async () => {
+            let waiting = 0, cycles = 0;
+            for (let n = 0; n < 400; n++) {
+                await multicube.advance(1);
+                const { byKey, cycle } = multicube.worms;
+                waiting += [...byKey.values()].filter(({ waits }) => waits).length;
+                cycles += cycle.length;
+            }
+            return [waiting, cycles];
+        }"""
+    )
+    tab.close()
+    assert waiting > 1000
+    assert cycles == 0

@@ -47,6 +47,7 @@ from multicube.sim import (
     Run,
     Trace,
     TracePacket,
+    compare,
     copy_messages,
     pattern,
     predict,
@@ -134,6 +135,7 @@ ASKED: dict[Callable[..., Any], dict[str, Any]] = {
     build: {"name": "cube"},
     draw: {"network": NETWORK, "path": "a.svg"},
     sweep: {"network": NETWORK, "loads": [0.2], "refine": False, "processes": 1, "cycles": 20},
+    compare: {"networks": [NETWORK], "loads": [0.2], "refine": False, "processes": 1, "cycles": 20},
     write_verilog: {"fabric": Fabric({"i": In(1)}), "path": "a.v"},
     LivePage: {"network": NETWORK},
     simulate: {"network": NETWORK, **SHORT},
@@ -174,13 +176,14 @@ ASKED: dict[Callable[..., Any], dict[str, Any]] = {
 LONGEST = 1000
 """Characters of a refusal."""
 
-SLOW = {(sweep, "processes"), (sweep, "scheduler"), (sweep, "resume")}
+SLOW = {(each, name) for each in (sweep, compare) for name in ("processes", "scheduler", "resume")}
 """What takes time if it is right; other tests look at these."""
 
 PLAIN = {
     *("AXI_CLOCK", "BoxState", "FAMILIES", "MulticubeError", "Network", "PacketNetwork"),
     *("Activity", "Copies", "CopyRun", "Energy", "Message", "MessageRun", "Pause", "ProgramRun"),
     *("ProgramsStuck", "Record", "Request", "Result", "SimulationError", "Sweep", "__version__"),
+    "Comparison",
 }
 """Public names of values, and of records that check nothing: what takes them does."""
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from multicube.hdl import build
-from multicube.hdl.families.multistage.multistage_parameters import BoxParameters
+from multicube.hdl.families.multistage.multistage_parameters import StageParameters
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs
 from refusals import refusals
 
@@ -35,12 +35,12 @@ def test_a_box_is_a_switch_with_one_channel(words: str, monkeypatch: pytest.Monk
         )
         (result,) = simulate_runs(network, [run], bins=64, engine="compiled")
         cells = {cell.type.component.__name__ for cell in network.fabric.cells.values()}
-        assert ("Switch" in cells) == BoxParameters.has_links.fget(network.parameters)  # type: ignore[attr-defined]
+        assert ("Switch" in cells) == StageParameters.has_links.fget(network.parameters)  # type: ignore[attr-defined]
         return result.to_json()
 
     before = outcome()
-    monkeypatch.setattr(BoxParameters, "has_links", property(lambda self: True))
-    monkeypatch.setattr(BoxParameters, "_check_links", lambda self: None)
+    monkeypatch.setattr(StageParameters, "has_links", property(lambda self: True))
+    monkeypatch.setattr(StageParameters, "_check_links", lambda self: None)
     assert outcome() == before
     assert before["delivered"] > 300
 
@@ -102,3 +102,11 @@ test_refusals = refusals(
     ("switch=wormhole channels=9", "Channels must be from 1 to 8, not 9"),
     ("switch=wormhole switching=wormhole", "Parameter switch is given twice"),
 )
+
+
+def test_a_long_link_is_drawn_as_a_short_one() -> None:
+    words = "omega ports=8 switch=wormhole channels=2"
+    short, long = (build(f"{words} latency={latency}").diagram for latency in (1, 3))
+    assert [line.points for line in short.lines] == [line.points for line in long.lines]
+    assert [line.label for line in short.lines] == [line.label for line in long.lines]
+    assert [node.x for node in short.nodes] == [node.x for node in long.nodes]

@@ -56,11 +56,11 @@ def test_patterns_of_booksim_by_its_definitions() -> None:
             for x in range(ports)
             for y in range(ports)
         ]
-        matrix = pattern("diagonal", ports).matrix
+        matrix = pattern("diagonal", ports).where.matrix
         shares = matrix / matrix.sum(axis=1, keepdims=True)
         assert shares.flatten().tolist() == pytest.approx([each for (each,) in diagonal])
     half = 3
-    matrix = pattern("asymmetric", 2 * half).matrix
+    matrix = pattern("asymmetric", 2 * half).where.matrix
     for x, row in enumerate(matrix):
         assert {y for y, weight in enumerate(row) if weight} == {x % half, x % half + half}
         assert len(set(row)) == 2

@@ -16,7 +16,7 @@ from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.hdl.primitives.arbiters import ARBITERS
 from multicube.hdl.routers.worm_router import WormRouter
-from multicube.hdl.switch.shape import Switching
+from multicube.hdl.switch.shape import RouterShape, Switching
 
 
 class Placed(wiring.Component):
@@ -222,18 +222,22 @@ def test_what_descriptions_say_is_what_all_headers_do(words: str) -> None:
 def test_logic_is_the_relation(words: str, simulate: Callable[..., None]) -> None:
     """The gates, for every node, input and destination, against `route`."""
     network = network_of(words)
-    relation, shape, logic = network.relation, network.shapes[0], network._logic()
+    relation, shapes, logic = network.relation, network.shapes, network._logic()
     assert logic is not None
     width = network.tags.code.width
     here, tag = Signal(max(logic.address, 1)), Signal(width)
     m = Module()
-    results = []
-    for i, entry in enumerate(shape.inputs):
-        came = None if entry.is_terminal else entry.end
-        exits = logic.exits(m, f"{i}", came, here[: logic.address], tag)
-        own = [j for j, output in enumerate(shape.outputs) if i in output.inputs]
-        results.append(Signal(len(shape.outputs), name=f"exits_{i}"))
-        m.d.comb += [results[i][j].eq(exits.get(shape.outputs[j].end, 0)) for j in own]
+    # Nodes at the border of a mesh have a shape of their own.
+    results: dict[RouterShape, list[Signal]] = {}
+    for kind, shape in enumerate(dict.fromkeys(shapes)):
+        results[shape] = []
+        for i, entry in enumerate(shape.inputs):
+            came = None if entry.is_terminal else entry.end
+            exits = logic.exits(m, f"{kind}_{i}", came, here[: logic.address], tag)
+            own = [j for j, output in enumerate(shape.outputs) if i in output.inputs]
+            found = Signal(len(shape.outputs), name=f"exits_{kind}_{i}")
+            m.d.comb += [found[j].eq(exits.get(shape.outputs[j].end, 0)) for j in own]
+            results[shape].append(found)
     expected: dict[tuple[int, int, int], int] = {}
     for destination in range(network.ports):
         exit_ = relation.graph.exits[destination]
@@ -243,14 +247,14 @@ def test_logic_is_the_relation(words: str, simulate: Callable[..., None]) -> Non
             ends = [(channel.port, channel.number) for channel in nexts or [exit_]]
             # An XOR tag is the difference, here of any node on the way.
             label = network.tags.tag(node, destination)
-            wanted = sum(1 << shape.output(each) for each in ends)
-            expected[node, shape.input(end), label] = wanted
+            wanted = sum(1 << shapes[node].output(each) for each in ends)
+            expected[node, shapes[node].input(end), label] = wanted
 
     async def testbench(ctx: Any) -> None:
         for (node, i, label), wanted in expected.items():
             position = logic.position(node) if logic.address else 0
             ctx.set(Cat(here, tag), position | label << len(here))
-            assert ctx.get(results[i]) == wanted, (node, i, label)
+            assert ctx.get(results[shapes[node]][i]) == wanted, (node, i, label)
 
     m.d.sync += Signal().eq(1)
     simulate(m, testbench)

@@ -145,11 +145,6 @@ class Processor(wiring.Component):
         One count of 32 bits per bin. They are submodules of the same names.
     history : Memory or None
         Rows of `access_layout(link)`, in the order of the replies. A submodule of this name.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not as above.
     """
 
     def __init__(

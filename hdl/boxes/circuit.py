@@ -16,17 +16,18 @@ from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import check_integer, check_radix
+from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
-from ..graphs.tags import Routing, check_routing
+from ..graphs.tags import Routing
 from ..links.circuit_link import CircuitLink
-from ..links.packet import Packet, check_tag
+from ..links.packet import Packet
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.joint_arbiter import JointArbiter
 from ..primitives.round_robin import RoundRobin
 from ..primitives.routing_tags import forwarded, output_port, requested_outputs
 from ..switch.broadcast import CopyTracker
+from .box_parameters import BoxParameters
 
 __all__ = ["POLICIES", "CircuitBox", "Policy", "check_policy", "reject"]
 
@@ -53,7 +54,7 @@ def reject(
         m.d.sync += waited.eq(Mux(refused & ~dropped, waited + 1, 0))
 
 
-class CircuitBox(wiring.Component):
+class CircuitBox(BoxParameters, wiring.Component):
     """A k x k box that assigns each of its outputs to one input while that input requests it.
 
     There are no buffers, only a register per output that says which input owns it. A request that
@@ -109,8 +110,8 @@ class CircuitBox(wiring.Component):
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, or the packet's tag is narrower than a digit.
+    ValueError
+        If the packet's tag is narrower than a digit.
     """
 
     def __init__(
@@ -125,13 +126,10 @@ class CircuitBox(wiring.Component):
         dilation_in: int = 1,
         dilation_out: int = 1,
     ) -> None:
-        radix = check_radix(radix)
-        check_routing(routing, radix)
+        dilation = dilation_in, dilation_out
+        shape, _ = self._set_up(packet, radix, routing, dilation=dilation)
         check_policy(policy)
         hold_limit = check_integer("Hold limit", hold_limit, 1)
-        dilation_in = check_integer("Dilation", dilation_in, 1)
-        dilation_out = check_integer("Dilation", dilation_out, 1)
-        check_integer("Input links of a switch", radix * dilation_in, 2, 64)
         if packet.broadcast and (dilation_in, dilation_out) != (1, 1):
             raise InvalidValue(
                 f"Dilation of a circuit switch with a broadcast mask must be 1, "
@@ -139,18 +137,13 @@ class CircuitBox(wiring.Component):
             )
         self.packet = packet
         self.reply = reply
-        self.radix = radix
-        self.routing = routing
         self.policy = policy
         self.hold_limit = hold_limit
         # Several boxes can reject one attempt to set up a tree; its source counts it once.
         counts = policy != "hold" and not packet.broadcast
         self.meters = (Meter("dropped", "dropped", "pulses"),) if counts else ()
-        self.dilation_in = dilation_in
-        self.dilation_out = dilation_out
-        check_tag(packet, radix)
         link = CircuitLink(packet, reply)
-        inputs, outputs = radix * dilation_in, radix * dilation_out
+        inputs, outputs = len(shape.inputs), len(shape.outputs) * shape.lanes
         super().__init__(
             {
                 "i": In(link).array(inputs),
@@ -159,11 +152,6 @@ class CircuitBox(wiring.Component):
                 "dropped": Out(inputs),
             }
         )
-
-    @property
-    def digit_bits(self) -> int:
-        """Width of the digit of the tag that this switch uses."""
-        return (self.radix - 1).bit_length()
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

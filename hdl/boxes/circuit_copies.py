@@ -95,11 +95,6 @@ class CircuitMerger(wiring.Component):
     o : Out(CircuitLink(packet))
     dropped : Out(copies)
         Bit c: the request of copy c is rejected here, in this cycle. One pulse per attempt.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(

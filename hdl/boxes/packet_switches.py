@@ -9,52 +9,17 @@ In a dilated network (VI-A) each link is a bundle of lanes to the same place. A 
 free lane of the bundle that it wants, so packets of a flow may overtake each other.
 """
 
-from ..fabric.checks import MOST_RADIX, check_flag, check_integer, check_radix
-from ..graphs.tags import Routing, check_routing
-from ..links.packet import Packet, check_tag
-from ..primitives.routing_tags import check_outputs
+from ..graphs.tags import Routing
+from ..links.packet import Packet
 from ..switch.entry import InputQueue, OutputQueue
 from ..switch.output_queued import OutputQueued
-from ..switch.route import DigitRoute
-from ..switch.shape import RouterShape
 from ..switch.switch import Switch
+from .box_parameters import BoxParameters
 
-__all__ = ["InputQueuedSwitch", "OutputQueuedSwitch", "PacketBox"]
-
-
-class PacketBox:
-    """Parameters and checks shared by the packet switches."""
-
-    def _set_up(
-        self,
-        packet: Packet,
-        radix: int,
-        outputs: int | None,
-        depth: int,
-        routing: Routing,
-        refill: bool | None = None,
-        dilation_in: int = 1,
-        dilation_out: int = 1,
-    ) -> tuple[RouterShape, DigitRoute]:
-        """Check the parameters, and set the attributes; return shape and route."""
-        radix = check_radix(radix)
-        self.outputs = check_outputs(radix, outputs, routing)
-        self.depth = check_integer("Depth", depth, 1)
-        self.dilation_in = check_integer("Dilation", dilation_in, 1)
-        self.dilation_out = check_integer("Dilation", dilation_out, 1)
-        check_integer("Input links of a switch", radix * self.dilation_in, 2, 64)
-        check_integer("Output links of a switch", self.outputs * self.dilation_out, 2, MOST_RADIX)
-        check_routing(routing, radix)
-        check_tag(packet, self.outputs)
-        self.radix, self.routing = radix, routing
-        self.refill = self.depth == 1 if refill is None else refill
-        check_flag("Refill", self.refill)
-        route = DigitRoute(self.outputs, routing)
-        self.digit_bits = route.rotates
-        return RouterShape.box(radix, self.outputs, self.dilation_in, self.dilation_out), route
+__all__ = ["InputQueuedSwitch", "OutputQueuedSwitch"]
 
 
-class OutputQueuedSwitch(PacketBox, OutputQueued):
+class OutputQueuedSwitch(BoxParameters, OutputQueued):
     """A switch with a queue at each output that accepts arrivals from all inputs in one cycle.
 
     This is the switch of the paper's analysis (VI-D). A packet leaves one cycle after it arrived,
@@ -101,8 +66,8 @@ class OutputQueuedSwitch(PacketBox, OutputQueued):
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, or the packet's tag is narrower than a digit.
+    ValueError
+        If the packet's tag is narrower than a digit.
     """
 
     def __init__(
@@ -118,15 +83,14 @@ class OutputQueuedSwitch(PacketBox, OutputQueued):
         outputs: int | None = None,
         separate: bool | None = None,
     ) -> None:
-        shape, route = self._set_up(
-            packet, radix, outputs, depth, routing, refill, dilation_in, dilation_out
-        )
+        dilation = dilation_in, dilation_out
+        shape, route = self._set_up(packet, radix, routing, outputs, dilation=dilation)
         self.separate = separate
-        entry = OutputQueue(self.depth, self.refill, separate)
+        entry = OutputQueue(*self._set_queue(depth, refill), separate)
         super().__init__(packet, shape, route=route, entry=entry)
 
 
-class InputQueuedSwitch(PacketBox, Switch):
+class InputQueuedSwitch(BoxParameters, Switch):
     """A switch with a queue at each input link; only the packets at the heads compete.
 
     A packet leaves one cycle after it arrived, if no other is before it. Each output takes packets
@@ -152,8 +116,7 @@ class InputQueuedSwitch(PacketBox, Switch):
         dilation_out: int = 1,
         outputs: int | None = None,
     ) -> None:
-        shape, route = self._set_up(
-            packet, radix, outputs, depth, routing, refill, dilation_in, dilation_out
-        )
-        entry = InputQueue(self.depth, self.refill)
+        dilation = dilation_in, dilation_out
+        shape, route = self._set_up(packet, radix, routing, outputs, dilation=dilation)
+        entry = InputQueue(*self._set_queue(depth, refill))
         super().__init__(packet, shape, route=route, entry=entry, single=True)

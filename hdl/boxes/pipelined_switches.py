@@ -1,20 +1,17 @@
 """Boxes with registers between their arbiters, their crossbar and their links."""
 
-from ..fabric.checks import check_integer
+from ..fabric.checks import MOST_RADIX, check_integer
 from ..graphs.tags import Routing
 from ..links.packet import Packet
 from ..switch.entry import InputQueue
 from ..switch.pipelined import Pipelined
-from ..switch.route import DigitRoute
 from ..switch.rules import check_room
-from ..switch.shape import RouterShape
-from .packet_switches import PacketBox
-from .wormhole import check_flits
+from .box_parameters import BoxParameters
 
 __all__ = ["PipelinedFlitSwitch", "PipelinedSwitch"]
 
 
-class PipelinedSwitch(PacketBox, Pipelined):
+class PipelinedSwitch(BoxParameters, Pipelined):
     """An input-queued switch for a faster clock, with one or two cycles more: `Pipelined`.
 
     Parameters, members and errors are those of `InputQueuedSwitch`, without `refill`, bundles and
@@ -32,11 +29,12 @@ class PipelinedSwitch(PacketBox, Pipelined):
         routing: Routing = "destination",
         outputs: int | None = None,
     ) -> None:
-        shape, route = self._set_up(packet, radix, outputs, depth, routing)
+        shape, route = self._set_up(packet, radix, routing, outputs)
+        self.depth = depth
         super().__init__(packet, shape, route=route, entry=InputQueue(depth), pipeline=pipeline)
 
 
-class PipelinedFlitSwitch(Pipelined):
+class PipelinedFlitSwitch(BoxParameters, Pipelined):
     """A wormhole or cut-through switch for a faster clock: `Pipelined`, without credits.
 
     An unhindered header takes `pipeline` + 2 cycles, one less if the output that it takes already
@@ -74,8 +72,8 @@ class PipelinedFlitSwitch(Pipelined):
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, or the packet's tag is narrower than a digit.
+    ValueError
+        If the packet's tag is narrower than a digit.
     """
 
     def __init__(
@@ -89,18 +87,15 @@ class PipelinedFlitSwitch(Pipelined):
         outputs: int | None = None,
         room: int = 1,
     ) -> None:
-        self.digit_bits = check_flits(packet, radix, routing, outputs)
+        shape, route = self._set_up(packet, radix, routing, outputs, flits=True, most=MOST_RADIX)
         check_integer(f"Depth with pipeline={pipeline}", depth, 2)
         self.room = check_integer("Room", room, 1)
         check_room(depth, room, "with cut-through switching")
-        self.radix = radix
-        self.outputs = radix if outputs is None else outputs
         self.depth = depth
-        self.routing = routing
         super().__init__(
             packet,
-            RouterShape.box(radix, self.outputs),
-            route=DigitRoute(self.outputs, routing),
+            shape,
+            route=route,
             entry=InputQueue(depth, room=room),
             pipeline=pipeline,
             credits=False,

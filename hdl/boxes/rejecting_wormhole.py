@@ -8,6 +8,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.checks import MOST_RADIX
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
 from ..graphs.tags import Routing
@@ -16,12 +17,12 @@ from ..links.rejecting_link import RejectingLink
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.round_robin import RoundRobin
 from ..primitives.routing_tags import forwarded, output_port
-from .wormhole import check_flits
+from .box_parameters import BoxParameters
 
 __all__ = ["RejectingWormholeSwitch"]
 
 
-class RejectingWormholeSwitch(wiring.Component):
+class RejectingWormholeSwitch(BoxParameters, wiring.Component):
     """A wormhole switch without queues: a header that finds its output taken is rejected.
 
     There is one register per output. A header moves to it in one cycle if no other packet's path
@@ -59,20 +60,18 @@ class RejectingWormholeSwitch(wiring.Component):
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, or the packet has a broadcast mask, or a tag narrower than a
+    ValueError
+        If the packet has a broadcast mask, or a tag narrower than a
         digit.
     """
 
     meters = (Meter("dropped", "dropped", "pulses"),)
 
     def __init__(self, packet: Packet, *, radix: int, routing: Routing = "destination") -> None:
-        self.digit_bits = check_flits(packet, radix, routing)
+        self._set_up(packet, radix, routing, flits=True, most=MOST_RADIX)
         if packet.broadcast:
             raise InvalidValue("Packet that may be rejected must not have a broadcast mask")
         self.packet = packet
-        self.radix = radix
-        self.routing = routing
         ports = RejectingLink(packet)
         super().__init__(
             {

@@ -7,16 +7,17 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import check_integer, check_radix
+from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
-from ..graphs.tags import Routing, check_routing
-from ..links.packet import Packet, check_tag
+from ..graphs.tags import Routing
+from ..links.packet import Packet
 from ..links.verdict_link import VerdictLink
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.random_bits import RandomOrder
 from ..primitives.round_robin import number_of
-from ..primitives.routing_tags import check_outputs, forwarded, requested_outputs
+from ..primitives.routing_tags import forwarded, requested_outputs
+from .box_parameters import BoxParameters
 
 __all__ = ["UnbufferedSwitch", "later_bits", "verdict_delay"]
 
@@ -36,7 +37,7 @@ def later_bits(widths: Sequence[int], stage: int) -> int:
     return (1 << sum(widths) - own) - (1 << sum(used))
 
 
-class UnbufferedSwitch(wiring.Component):
+class UnbufferedSwitch(BoxParameters, wiring.Component):
     """A switch without queues: packets that request the same link compete once; losers are dropped.
 
     There is one register per link, at the outputs. Packets compete in the cycle in which they
@@ -97,8 +98,8 @@ class UnbufferedSwitch(wiring.Component):
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, or the packet's tag is narrower than a digit.
+    ValueError
+        If the packet's tag is narrower than a digit.
     """
 
     def __init__(
@@ -112,39 +113,30 @@ class UnbufferedSwitch(wiring.Component):
         reject: int = 0,
         outputs: int | None = None,
     ) -> None:
-        radix = check_radix(radix)
-        outputs = check_outputs(radix, outputs, routing)
-        dilation_in = check_integer("Dilation", dilation_in, 1)
-        dilation_out = check_integer("Dilation", dilation_out, 1)
+        dilation = dilation_in, dilation_out
+        title = "an unbuffered switch"
+        shape, _ = self._set_up(packet, radix, routing, outputs, dilation=dilation, title=title)
         reject = check_integer("Reject", reject, 0)
-        check_integer("Input links of an unbuffered switch", radix * dilation_in, 2, 64)
-        check_routing(routing, radix)
         if packet.flits:
             raise InvalidValue("Packets of an unbuffered switch must be single flits")
         if packet.broadcast and reject:
             raise InvalidValue("Packets with a broadcast mask can't have a reject signal")
-        if packet.broadcast and outputs & (outputs - 1):
+        if packet.broadcast and self.outputs & (self.outputs - 1):
             raise InvalidValue(
                 "Broadcast masks of unbuffered switches need a radix that is a power of two, "
-                f"not {outputs}"
+                f"not {self.outputs}"
             )
         self.packet = packet
-        self.radix = radix
-        self.outputs = outputs
-        self.routing = routing
-        self.dilation_in = dilation_in
-        self.dilation_out = dilation_out
         self.reject = reject
         # A dropped packet with a broadcast mask counts as several.
         copies, packets = Meter("dropped", "lost", "number"), Meter("dropped", "dropped", "pulses")
         self.meters = (copies if packet.broadcast else packets,)
-        check_tag(packet, outputs)
         link = VerdictLink(packet) if reject else stream.Signature(packet)
-        inputs = radix * dilation_in
+        inputs, leaving = len(shape.inputs), len(shape.outputs) * shape.lanes
         super().__init__(
             {
                 "i": In(link).array(inputs),
-                "o": Out(link).array(outputs * dilation_out),
+                "o": Out(link).array(leaving),
                 "seed": In(32),
                 **({"delay": In(range(2 * reject))} if reject else {}),
                 **self._losses(inputs),
@@ -160,11 +152,6 @@ class UnbufferedSwitch(wiring.Component):
             "later": In(tag_bits),
             "lost": Out(range((inputs << tag_bits) + 1)),
         }
-
-    @property
-    def digit_bits(self) -> int:
-        """Width of the digit of the tag that this switch uses."""
-        return (self.outputs - 1).bit_length()
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -18,39 +18,20 @@ from typing import Any, Literal
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 
-from ..fabric.checks import check_radix
+from ..fabric.checks import MOST_RADIX
 from ..fabric.errors import InvalidValue
-from ..graphs.tags import Routing, check_routing
-from ..links.packet import Packet, check_tag
+from ..graphs.tags import Routing
+from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.routing_tags import check_outputs, forwarded, output_port, requested_outputs
+from ..primitives.routing_tags import forwarded, output_port, requested_outputs
 from ..switch.broadcast import ReplicatingQueue
 from ..switch.entry import InputQueue, inside_packet
 from ..switch.exit import Exit
 from ..switch.held import Head, hold
-from ..switch.route import DigitRoute
-from ..switch.shape import RouterShape
 from ..switch.switch import Switch
+from .box_parameters import BoxParameters
 
-__all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits"]
-
-
-def check_flits(packet: Packet, radix: int, routing: Routing, outputs: int | None = None) -> int:
-    """Check the parameters that all flit switches share; return the width of a tag digit.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the radix or the tag scheme is not possible, or packets have no flits, or a tag narrower
-        than a digit.
-    """
-    radix = check_radix(radix)
-    outputs = check_outputs(radix, outputs, routing)
-    check_routing(routing, radix)
-    if not packet.flits:
-        raise InvalidValue("Packet must have flits")
-    check_tag(packet, outputs)
-    return (outputs - 1).bit_length()
+__all__ = ["CutThroughSwitch", "WormholeSwitch"]
 
 
 def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
@@ -58,7 +39,7 @@ def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
     return inside_packet(m, name, flits.valid & flits.ready, flits.payload.last)
 
 
-class _FlitSwitch(Switch):
+class _FlitSwitch(BoxParameters, Switch):
     """Parameters and checks shared by the flit switches, and several queues at each input."""
 
     def __init__(
@@ -71,18 +52,9 @@ class _FlitSwitch(Switch):
         entry: InputQueue,
         output_depth: int = 0,
     ) -> None:
-        self.digit_bits = check_flits(packet, radix, routing, outputs)
-        self.radix = radix
-        self.outputs = radix if outputs is None else outputs
+        shape, route = self._set_up(packet, radix, routing, outputs, flits=True, most=MOST_RADIX)
         self.depth, self.refill = entry.depth, entry.refill
-        self.routing = routing
-        super().__init__(
-            packet,
-            RouterShape.box(radix, self.outputs),
-            route=DigitRoute(self.outputs, routing),
-            entry=entry,
-            exit=Exit(output_depth),
-        )
+        super().__init__(packet, shape, route=route, entry=entry, exit=Exit(output_depth))
 
     def _merge_all(self, m: Module, platform: object, rows: list[list[stream.Interface]]) -> None:
         """Connect each output to the queues of all inputs for it: `rows` has a list per input."""
@@ -171,8 +143,8 @@ class WormholeSwitch(_FlitSwitch):
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, or the packet's tag is narrower than a digit.
+    ValueError
+        If the packet's tag is narrower than a digit.
     """
 
     def __init__(
@@ -257,8 +229,8 @@ class CutThroughSwitch(_FlitSwitch):
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, or the packet's tag is narrower than a digit.
+    ValueError
+        If the packet's tag is narrower than a digit.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from ..networks.preset import Preset
 from .discovery import ENTRIES
 from .graph_networks import graph_network
 
-__all__ = ["FAMILIES", "build", "described", "find", "told"]
+__all__ = ["FAMILIES", "build", "described", "find", "summary"]
 
 
 def _completed(entry: Family | GraphFamily) -> Family:
@@ -106,10 +106,10 @@ def described(text: str) -> tuple[Family, dict[str, str]]:
     return find(name), pairs(words)
 
 
-def told(name: str, parameters: Mapping[str, Any]) -> str:
+def summary(name: str, parameters: Mapping[str, Any]) -> str:
     """A name and parameters as words; for a network, without those that a summary leaves out."""
     record = FAMILIES[name].component.parameters_type if name in FAMILIES else Parameters
-    return f"{name} {record.told(parameters)}".rstrip()
+    return f"{name} {record.summary(parameters)}".rstrip()
 
 
 def _listing() -> str:

@@ -77,16 +77,21 @@ def arranged(title: str, fabric: Fabric, layout: Layout, wires: Mapping[Pin, Wir
     ----------
     title : str
     fabric : Fabric
-        Its terminals are the elements of the ports `i` and `o` of its boundary.
+        Its terminals are the elements of arrays of ports of its boundary, `i` and `o` in networks.
+        Other ports of the boundary are not shown.
     layout : Layout
     wires : Mapping[Pin, Wire]
         The names of the links, by driver.
     """
     nodes = _with_all_cells(fabric, layout.nodes)
-    links = list(streams(fabric, fabric.links))
+    links = [link for link in streams(fabric, fabric.links) if all(map(_is_shown, link))]
     used = {pin for link in links for pin in link}
     others = [link for link in fabric.links if link[0] not in used and link[1] not in used]
     return connected(title, replace(layout, nodes=nodes), links, wires, others)
+
+
+def _is_shown(pin: Pin) -> bool:
+    return pin.cell is not None or (len(pin.path) > 1 and isinstance(pin.path[1], int))
 
 
 def _with_all_cells(fabric: Fabric, nodes: Sequence[Node]) -> list[Node]:

@@ -262,11 +262,11 @@ class Parameters(Mapping[str, Any]):
         return {about.name: about.plain for about in cls.described() if about.plain is not None}
 
     @classmethod
-    def told(cls, values: Mapping[str, Any]) -> str:
+    def summary(cls, values: Mapping[str, Any]) -> str:
         """Values as words NAME=VALUE, without those that a summary leaves out."""
         plain = cls.plain()
-        told = {name: value for name, value in values.items() if value != plain.get(name)}
-        return " ".join(f"{name}={value}" for name, value in told.items())
+        shown = {name: value for name, value in values.items() if value != plain.get(name)}
+        return " ".join(f"{name}={value}" for name, value in shown.items())
 
     def __getitem__(self, name: str) -> Any:
         if name not in _names(type(self)):

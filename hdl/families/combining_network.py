@@ -96,8 +96,8 @@ class CombiningParameters(Parameters):
             raise InvalidValue(f"Delay must be 1 with queues=output, not {self.delay}")
         for name in ("ports", "radix", "processors_per_port") if self.hashing != "none" else ():
             if (value := getattr(self, name)) & (value - 1):
-                told = name.capitalize().replace("_", " ")
-                raise InvalidValue(f"{told} must be a power of two with hashing, not {value}")
+                title = name.capitalize().replace("_", " ")
+                raise InvalidValue(f"{title} must be a power of two with hashing, not {value}")
 
 
 class CombiningNetwork(MemoryNetwork):
@@ -342,7 +342,7 @@ class CombiningNetwork(MemoryNetwork):
         return {"combined": [count / max(1, window.injected) for count in combined]}
 
     @staticmethod
-    def told(statistics: Mapping[str, Any]) -> list[str]:
+    def statistics_lines(statistics: Mapping[str, Any]) -> list[str]:
         shares = statistics["combined"]
         by_stage = " ".join(f"{share:.3f}" for share in shares)
         return [f"combined, by stage: {by_stage}; in total {sum(shares):.3f} of the requests"]

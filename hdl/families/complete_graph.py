@@ -27,16 +27,11 @@ class Complete(RoutedGraph):
     ----------
     nodes : int
         N, from 2 to 256: the number of queues grows as N^2.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not as above.
     """
 
     nodes: int = integer(16, "nodes, each with a terminal", least=2, most=_MOST)
 
-    alike = True
+    same_router = True
     deadlock_free = True
     looks_back = False
 

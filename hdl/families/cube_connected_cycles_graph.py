@@ -34,7 +34,7 @@ class CubeConnectedCycles(Graph):
         3, "dimension n of the hypercube: there are n 2^n nodes", least=2, most=12
     )
 
-    alike = True
+    same_router = True
 
     @property
     def nodes(self) -> int:

@@ -36,7 +36,7 @@ class Dragonfly(RoutedGraph):
     p: int | str = integer("auto", "terminals of a node: h", least=1, most=64, choices=("auto",))
     latency: int = integer(1, "cycles of a global link", least=1, most=1024)
 
-    alike = True
+    same_router = True
     deadlock_free = True
 
     def __post_init__(self) -> None:

@@ -39,7 +39,7 @@ class HyperX(RoutedGraph):
         choices=("auto",),
     )
 
-    alike = True
+    same_router = True
     deadlock_free = True
 
     def __post_init__(self) -> None:

@@ -48,8 +48,8 @@ class LeisersonFatTree(RoutedGraph):
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is not as above, or a switch would have more than 256 ports, or there would
+    ValueError
+        If a switch would have more than 256 ports, or there would
         be more than 65,536 switches or terminals.
 
     Examples

@@ -29,11 +29,6 @@ class PerfectShuffle(Graph):
     ----------
     n : int
         From 2 to 16.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If n is not as above.
     """
 
     n: int = integer(4, "bits of an address: there are 2^n nodes", least=2, most=16, title="Bits n")

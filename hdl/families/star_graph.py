@@ -27,11 +27,6 @@ class Star(RoutedGraph):
     ----------
     nodes : int
         N, with the centre, from 2 to 256: the crossbar of the centre grows as N^2.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not as above.
     """
 
     nodes: int = integer(16, "nodes with the centre, each with a terminal", least=2, most=_MOST)

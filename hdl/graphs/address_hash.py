@@ -31,11 +31,6 @@ class AddressHash:
     columns : tuple[int, ...]
         For each bit of a row: what it adds to the module.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not as above.
-
     Examples
     --------
     >>> hashed = AddressHash(4, 4)

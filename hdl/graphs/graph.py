@@ -122,13 +122,13 @@ class Graph(ABC):
         own packets enter: in a multistage network these are boxes of the last and the first stage.
     metric : str
         What makes a path short, one of `METRICS`: few links, or a small sum of their latencies.
-    alike : bool
+    same_router : bool
         Whether all nodes get the same router, with as many ports as the largest needs; those of
         other nodes lead nowhere then. Otherwise routers have only what is linked.
     """
 
     metric: str = "hops"
-    alike: bool = False
+    same_router: bool = False
 
     @property
     @abstractmethod
@@ -447,7 +447,7 @@ class ChanneledGraph(RelinkedGraph):
                 for link in graph.links()
             ),
         )
-        self.alike = graph.alike
+        self.same_router = graph.same_router
 
     def around(self, link: Link) -> str:
         return self._given.around(link)

@@ -36,8 +36,8 @@ def read_json(text: str) -> ListedGraph | GivenRoutes:
 
     Raises
     ------
-    TypeError, ValueError
-        If it is not as above, or a name is twice in one object.
+    ValueError
+        If a name is twice in one object.
     """
     try:
         given = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)

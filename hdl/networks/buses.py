@@ -38,8 +38,8 @@ def bus_memory(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is not as above, or the network's terminals are not a power of two.
+    ValueError
+        If the network's terminals are not a power of two.
     """
     if not isinstance(network, Network):
         raise InvalidType(f"Network must be a network, not {network!r}")

@@ -29,7 +29,7 @@ def place_detours(
     ----------
     fabric : Fabric or Scope
     relation : Relation
-        With `legs`.
+        With `phases`.
     shapes : Sequence[RouterShape]
         The shape of each node's router.
     packet : Packet
@@ -41,8 +41,8 @@ def place_detours(
     depth : int
         Most of them.
     """
-    legs = relation.legs
-    assert legs is not None
+    phases = relation.phases
+    assert phases is not None
     end = CellType(DetourEnd, packet=packet)
     inputs, outputs = [], []
     for terminal, (entry, exit_) in enumerate(zip(*inner)):
@@ -53,9 +53,9 @@ def place_detours(
             kind = CellType(RandomDetour, packet=packet, terminals=relation.ports)
             fabric.place(Cell(name, kind, straps))
         else:
-            kind = _least_delay(legs, shapes[node], packet, depth)
+            kind = _least_delay(phases, shapes[node], packet, depth)
             straps["own"] = terminal
-            fabric.place(Cell(name, kind, straps, _rows(legs, shapes[node], terminal)))
+            fabric.place(Cell(name, kind, straps, _rows(phases, shapes[node], terminal)))
             for number, channel in enumerate(_channels(shapes[node])):
                 fabric.link(levels[node, channel], Pin(name, ("level", number)))
         fabric.place(Cell(last, end))
@@ -72,33 +72,33 @@ def _channels(shape: RouterShape) -> list[int]:
 
 
 def _least_delay(
-    legs: tuple[Relation, Relation], shape: RouterShape, packet: Packet, depth: int
+    phases: tuple[Relation, Relation], shape: RouterShape, packet: Packet, depth: int
 ) -> CellType:
     links = tuple(link for link in shape.links if not shape.outputs[link[0]].is_terminal)
     return CellType(
         LeastDelayDetour,
         packet=packet,
-        terminals=legs[1].ports,
+        terminals=phases[1].ports,
         links=links,
         depth=depth,
-        hops=_most(legs),
+        hops=_most(phases),
     )
 
 
-def _most(legs: tuple[Relation, Relation]) -> int:
-    return max(max(map(max, leg.lengths)) for leg in legs)
+def _most(phases: tuple[Relation, Relation]) -> int:
+    return max(max(map(max, phase.lengths)) for phase in phases)
 
 
 def _rows(
-    legs: tuple[Relation, Relation], shape: RouterShape, terminal: int
+    phases: tuple[Relation, Relation], shape: RouterShape, terminal: int
 ) -> dict[str, tuple[int, ...]]:
     """The contents of the memories of a `LeastDelayDetour`."""
-    bits = _most(legs).bit_length()
-    first, second = legs
+    bits = _most(phases).bit_length()
+    first, second = phases
     size = 1 << (second.ports - 1).bit_length()
 
-    def row(leg: Relation, to: int) -> int:
-        path = leg.path(terminal, to)
+    def row(phase: Relation, to: int) -> int:
+        path = phase.path(terminal, to)
         number = 0
         if len(path) > 1:
             output = shape.output((path[0].port, path[0].number))

@@ -248,13 +248,13 @@ class Network(FabricComponent, ABC):
 
         Its family stays the same, unless one of these parameters distinguishes families.
         """
-        told = {about.name for about in self.parameters.described() if not about.listed}
-        family = "" if told & parameters.keys() else self.family
+        unlisted = {about.name for about in self.parameters.described() if not about.listed}
+        family = "" if unlisted & parameters.keys() else self.family
         return type(self)(family=family, **self.parameters | parameters)
 
     def __str__(self) -> str:
         """Family and parameters, in the words of `build`."""
-        return f"{self.family} {self.parameters_type.told(self.chosen)}"
+        return f"{self.family} {self.parameters_type.summary(self.chosen)}"
 
     def __repr__(self) -> str:
         return f"<{self}>"
@@ -428,7 +428,7 @@ class Network(FabricComponent, ABC):
         return {}
 
     @staticmethod
-    def told(statistics: Mapping[str, Any]) -> list[str]:
+    def statistics_lines(statistics: Mapping[str, Any]) -> list[str]:
         """Lines of text that describe the results of `statistics`."""
         return [f"{name}: {value}" for name, value in statistics.items()]
 

@@ -81,8 +81,8 @@ class RemoteMemory(FabricComponent):
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is not as above, or the network loses packets or does not keep their order.
+    ValueError
+        If the network loses packets or does not keep their order.
     """
 
     side_by_side = (1, 1)

@@ -13,8 +13,8 @@ from ..switch.shape import RouterShape
 __all__ = [
     "Rows",
     "TableMemories",
-    "leg_tables",
     "memory_rows",
+    "phase_tables",
     "route_tables",
     "shared_memories",
     "table_memories",
@@ -109,19 +109,19 @@ def route_tables(
     return tables
 
 
-def leg_tables(
-    legs: tuple[Relation, Relation], shapes: Sequence[RouterShape]
+def phase_tables(
+    phases: tuple[Relation, Relation], shapes: Sequence[RouterShape]
 ) -> tuple[list[list[Rows]], list[list[Rows]]]:
     """As `route_tables`, for packets that go by way of an intermediate terminal.
 
     Returns
     -------
     tuple
-        Rows by intermediate terminal, for inputs of the first leg; empty if it is at the node. And
-        rows by destination, for all inputs: those of the first leg have those of the node's own
-        terminals, where the second leg starts.
+        Rows by intermediate terminal, for inputs of the first phase; empty if it is at the node.
+        And rows by destination, for all inputs: those of the first phase have those of the node's
+        own terminals, where the second phase starts.
     """
-    around, onward = (route_tables(leg, shapes) for leg in legs)
+    around, onward = (route_tables(phase, shapes) for phase in phases)
     for shape, first, second in zip(shapes, around, onward):
         links = sum(not output.is_terminal for output in shape.outputs)
         starts: Rows = {}
@@ -167,16 +167,16 @@ def table_memories(
         As in `route_tables`.
     """
     around: list[list[Rows]] = [[{} for _ in shape.inputs] for shape in shapes]
-    if relation.legs is None:
+    if relation.phases is None:
         onward = route_tables(relation, shapes, weights)
     else:
-        around, onward = leg_tables(relation.legs, shapes)
+        around, onward = phase_tables(relation.phases, shapes)
     readers: Mapping[RouterShape, tuple[int | None, ...]]
     if relation.rewritable:
         readers = {shape: tuple(range(len(shape.inputs))) for shape in shapes}
     else:
         readers = shared_memories(shapes, onward)
-    vias = shared_memories(shapes, around, skip=True) if relation.legs else {}
+    vias = shared_memories(shapes, around, skip=True) if relation.phases else {}
     count = 1 << relation.tags.code.width
     contents = [
         memory_rows("rows", readers[shape], rows, count)

@@ -147,7 +147,7 @@ class RoutedNetwork(PacketNetwork):
             self.zero_load_cycles += 2
             self.longest_delay = LONGEST_WAIT * self._delay
             self.reset_cycles = clearing_cycles(self.packet, self.tags) + 1
-        self.path_is_fixed = relation.legs is None and not self.parameters.selects
+        self.path_is_fixed = relation.phases is None and not self.parameters.selects
 
     def _check_deadlock(self) -> None:
         cycle = self.relation.deadlock()
@@ -215,7 +215,7 @@ class RoutedNetwork(PacketNetwork):
                 end = link.peer_port, number
                 credits = link.latency > 1 or self.parameters.pipeline > 0
                 inputs[link.peer].append(InputChannel(end, escape, credits))
-        if graph.alike:
+        if graph.same_router:
             all_inputs = sorted({one for own in inputs for one in own})
             all_outputs = sorted({one for own in outputs for one in own})
             inputs, outputs = [all_inputs] * graph.nodes, [all_outputs] * graph.nodes
@@ -237,7 +237,7 @@ class RoutedNetwork(PacketNetwork):
 
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         outer = packet or self.packet
-        packet = outer if self.relation.legs is None else detoured(outer)
+        packet = outer if self.relation.phases is None else detoured(outer)
         if self.recovers:
             packet = acknowledged(outer, self.tags.code.width)
         graph = self.relation.graph
@@ -245,7 +245,7 @@ class RoutedNetwork(PacketNetwork):
         self._place_routers(fabric, packet, logic)
         if logic is None:
             self._place_tables(fabric)
-        links = (*graph.links(), *(self._spare_links() if graph.alike else ()))
+        links = (*graph.links(), *(self._spare_links() if graph.same_router else ()))
         for link in links:
             self._place_link(fabric, packet, link)
         inputs, outputs = [], []
@@ -265,7 +265,7 @@ class RoutedNetwork(PacketNetwork):
                 longest=self.lengths[1],
                 delay=self._delay,
             )
-        if self.relation.legs is None:
+        if self.relation.phases is None:
             return terminals
         levels = {
             (link.node, self.shapes[link.node].output((link.port, c))): self._level(link, c)
@@ -396,11 +396,11 @@ class RoutedNetwork(PacketNetwork):
                 credit = sender.link_outputs.index(output)
                 fabric.link(Pin(there, ("freed", freed)), Pin(here, ("credit", credit)))
             elif c in waits:
-                told = Pin(name, ("open", waits.index(c)))
+                opened = Pin(name, ("open", waits.index(c)))
                 if link.latency == 1:
                     space = receiver.guarded_inputs(given.switch).index(entry)
-                    told = Pin(there, ("space", space))
-                fabric.link(told, Pin(here, ("open", guarded.index(output))))
+                    opened = Pin(there, ("space", space))
+                fabric.link(opened, Pin(here, ("open", guarded.index(output))))
 
     def _is_unused(self, channel: Channel) -> bool:
         """Whether a channel must not be linked, since with refill paths could lead around it."""

@@ -122,7 +122,7 @@ class RouterParameters(SwitchParameters):
         self._require(
             "with switch=packet", decision=1, refill="no", pipeline=0, arbiter="round-robin"
         )
-        if relation.legs is not None:
+        if relation.phases is not None:
             raise InvalidValue("Routing with switch=packet must have no intermediate terminals")
         if (channels := max((link.channels for link in relation.graph.links()), default=1)) > 1:
             raise InvalidValue(

@@ -1,7 +1,7 @@
 """The layout of networks of stages: columns of boxes, with their ports at both sides."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -95,6 +95,8 @@ def stage_layout(
     """
     frame = _Frame(parts, fabric)
     nodes = [node for part in range(len(parts)) for node in frame.boxes(part)]
+    behind = _links_behind(fabric) if fabric else {}
+    nodes = [_with_links(node, behind) for node in nodes]
     depth = {"left": 0, "right": 0}
     terminals: list[Terminal] = []
     if fabric is None:
@@ -109,7 +111,9 @@ def stage_layout(
     plan = parts[0].plan
     names = stage_names or [f"stage {s}" for s in range(len(plan.stages))]
     captions = [Caption(text, frame.x(s), 0.8) for s, text in enumerate(names)]
-    routes = {pin: Route(label=text) for part in parts for pin, text in _labels(part)}
+    routes = {
+        behind.get(pin, pin): Route(label=text) for part in parts for pin, text in _labels(part)
+    }
     return Layout(nodes, terminals, routes, captions, _UNIT)
 
 
@@ -304,6 +308,23 @@ def _outside(
         for at, columns in found.items():
             own = sorted((c for c in cells if fresh[c.name] == at), key=lambda c: c.type.name)
             columns += [list(group) for _, group in groupby(own, lambda c: c.type.name)]
+
+
+def _links_behind(fabric: Fabric) -> dict[Pin, Pin]:
+    """The output of the cell that is a link, by the output of the box before it."""
+    return {
+        driver: Pin(receiver.cell, ("o", *receiver.path[1:]))
+        for driver, receiver in fabric.links
+        if receiver.cell and fabric.cells[receiver.cell].type.auxiliary and receiver.path[0] == "i"
+    }
+
+
+def _with_links(node: Node, behind: Mapping[Pin, Pin]) -> Node:
+    """A box with the links behind it, whose lines begin at its own ports."""
+    links = [(behind[port.pin], port) for port in node.ports if port.pin in behind]
+    cells = dict.fromkeys(pin.cell for pin, _ in links if pin.cell)
+    ports = tuple(port._replace(pin=pin) for pin, port in links)
+    return replace(node, cells=(*node.cells, *cells), ports=(*node.ports, *ports))
 
 
 def _facing(

@@ -58,11 +58,6 @@ class InterchangeBox(wiring.Component):
         All others: the input that each output shows.
     enable : In(outputs)
         All others: bit j is 0 while output j is idle.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not an integer as above.
     """
 
     def __init__(self, radix: int, shape: ShapeLike, outputs: int | None = None) -> None:

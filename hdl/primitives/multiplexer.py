@@ -54,11 +54,6 @@ class CodedMultiplexer(wiring.Component):
     code : In(1 + ceil(count / 2)), of nine words In(7)
         As `select_code`.
     o : Out(width)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not an integer as above.
     """
 
     def __init__(self, count: int, width: int) -> None:

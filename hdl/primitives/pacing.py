@@ -89,11 +89,6 @@ class Pacer(wiring.Component):
     o : Out(stream.Signature(layout))
     resting : Out(1)
         The link carries a later word of a message. From a register.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(self, link: MemoryLink, direction: Direction, *, lengths: Lengths) -> None:

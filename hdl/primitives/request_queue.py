@@ -31,6 +31,8 @@ class RequestQueue(wiring.Component):
         Width of the requests, at least 1.
     depth : int
         Packets that fit, from 2 to 64.
+    enabled : bool
+        Whether tools may make enables of choices: fewer tables, and a longer path.
 
     Members
     -------
@@ -43,17 +45,15 @@ class RequestQueue(wiring.Component):
         The first packet.
     taken : In(1)
         The first packet leaves. Never while the queue is empty.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not an integer as above.
     """
 
-    def __init__(self, shape: ShapeLike, *, outputs: int, depth: int) -> None:
+    def __init__(
+        self, shape: ShapeLike, *, outputs: int, depth: int, enabled: bool = False
+    ) -> None:
         self.shape = shape
         self.outputs = check_integer("Outputs", outputs, 1)
         self.depth = check_integer("Depth", depth, 2, MOST_AHEAD)
+        self.enabled = enabled
         super().__init__(
             {
                 "i": In(stream.Signature(shape)),
@@ -96,10 +96,12 @@ class RequestQueue(wiring.Component):
             grown.eq(more | (Cat(1, more) & enters.replicate(self.depth))),
             left.eq(self.taken.replicate(self.depth)),
         ]
-        m.d.sync += [
-            self.request.eq(Mux(self.taken, moved, stayed)),
-            more.eq((grown[1:] & left) | (grown & ~left)),
-        ]
+        if self.enabled:
+            with m.If(self.taken | ~more[0]):
+                m.d.sync += self.request.eq(moved)
+        else:
+            m.d.sync += self.request.eq(Mux(self.taken, moved, stayed))
+        m.d.sync += more.eq((grown[1:] & left) | (grown & ~left))
         with m.If(enters):
             m.d.sync += tail.eq(self._after(tail))
         with m.If(self.taken):

@@ -43,11 +43,6 @@ class WordBuffer(wiring.Component):
     i : In(stream.Signature(layout))
         The layout is `link.request_layout` or `link.reply_layout`.
     o : Out(stream.Signature(layout))
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(

@@ -33,11 +33,6 @@ class CommunicationController(wiring.Component):
     i : In(Lane(word)).array(links)
     o : Out(Lane(word)).array(links)
         All have the word that is sent; it is valid on one.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(self, word: ShapeLike, *, links: int) -> None:

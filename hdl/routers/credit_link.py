@@ -49,11 +49,6 @@ class CreditLink(wiring.Component):
         Whether `needed` places are free.
     level : Out(range(depth + 1)).array(channels)
         With `levels`: places of each queue that are in use, or promised to flits on their way.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not as above.
     """
 
     auxiliary = True

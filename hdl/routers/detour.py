@@ -111,12 +111,12 @@ class LeastDelayDetour(wiring.Component):
     depth : int
         Most flits in a queue.
     hops : int
-        Most links of one leg.
+        Most links of one phase.
     **rows : tuple[int, ...]
         Contents of the memories. `direct`: for each terminal, how many links lead to it directly,
         and above that, in units of `hops` + 1 rounded up to a power of two, the number of the first
-        one. `detour`: the same of the first leg to it. `onward`: for each destination, and above it
-        each intermediate terminal, the links between them.
+        one. `detour`: the same of the first phase to it. `onward`: for each destination, and above
+        it each intermediate terminal, the links between them.
 
     Members
     -------

@@ -27,11 +27,6 @@ class PacketRouter(OutputQueued):
     -------
     address, seed, i, o, tag, exits
         As in `RoutedSwitch`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(

@@ -28,11 +28,6 @@ class PipelinedRouter(Pipelined):
     -------
     address, seed, i, o, tag, exits, freed, credit
         As in `Pipelined`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(

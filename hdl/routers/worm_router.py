@@ -115,11 +115,6 @@ class WormRouter(Switch):
     -------
     address, seed, i, o, tag, exits, open, space, freed, level, discarded
         As in `Switch`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(

@@ -108,11 +108,6 @@ class ReplicatingQueue(wiring.Component):
         A slot is freed in this cycle.
     done : Out(1)
         The last output that the first packet is for reads its tail in this cycle.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not an integer as above.
     """
 
     def __init__(self, packet: Packet, *, readers: int, depth: int, refill: bool = False) -> None:

@@ -41,8 +41,8 @@ class InputQueue:
 
     Raises
     ------
-    TypeError, ValueError
-        If a number is not an integer as above, or a packet has no room in the queue.
+    ValueError
+        If a packet has no room in the queue.
     """
 
     depth: int
@@ -109,11 +109,6 @@ class OutputQueue:
         Whether a slot freed in a cycle can be filled in the same cycle.
     separate : bool, optional
         Whether each input has memories of its own, as in `ArrivalQueue`. Without effect in bundles.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the depth is not an integer as above.
     """
 
     depth: int

@@ -21,11 +21,6 @@ class Exit:
         Whether a header goes over a link only while its whole packet fits into the queue behind it.
     longest : int
         Flits of the longest packet; not for wormhole switching.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not as above.
     """
 
     buffer: int = 0

@@ -22,11 +22,6 @@ class Grant:
         As in `RoutedSwitch`.
     timeout : int
         Cycles after which a header that does not move is discarded with its packet; 0 for never.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not an integer as above.
     """
 
     arbiter: str = "round-robin"

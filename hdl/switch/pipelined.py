@@ -109,11 +109,6 @@ class Pipelined(RoutedSwitch):
         For each of `shape.credited_inputs`: a flit has left its queue, in the cycle before.
     credit : In(1).array(link outputs)
         With `credits`: for each of `shape.link_outputs`, the same of the queue behind it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(

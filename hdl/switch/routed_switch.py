@@ -116,9 +116,12 @@ class RoutedSwitch(wiring.Component):
         m.d.comb += route.eq(self._permitted(m, i, tag))
         return Cat(route[j] for j in self._exits(i))
 
-    def _request_queue(self, m: Module, i: int, depth: int) -> RequestQueue:
+    def _request_queue(
+        self, m: Module, i: int, depth: int, *, enabled: bool = False
+    ) -> RequestQueue:
         """The queue of an input whose outputs are read a cycle ahead."""
-        queue = RequestQueue(self.packet, outputs=len(self._exits(i)), depth=depth)
+        outputs = len(self._exits(i))
+        queue = RequestQueue(self.packet, outputs=outputs, depth=depth, enabled=enabled)
         m.submodules[f"queue_{i}"] = queue
         wiring.connect(m, wiring.flipped(self.i[i]), queue.i)
         m.d.comb += queue.wanted.eq(self._found(m, i, self.i[i].payload.tag))

@@ -41,11 +41,6 @@ class SplitQueue(wiring.Component):
         The first flit leaves, which has gone ahead before.
     payload : Out(payload)
         Of the first flit.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the depth is not as above.
     """
 
     def __init__(self, packet: Packet, *, depth: int, credits: bool = False) -> None:

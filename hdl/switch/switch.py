@@ -269,7 +269,7 @@ class Switch(RoutedSwitch):
 
     def _ahead(self, m: Module, i: int, selector: Selector | None) -> Waiting:
         """The queue of an input whose outputs are read ahead, and what is at its head."""
-        queue = self._request_queue(m, i, self.entry.depth)
+        queue = self._request_queue(m, i, self.entry.depth, enabled=True)
         head = stream.Signature(self.packet).create(path=(f"head_{i}",))
         m.d.comb += [
             head.valid.eq(queue.request.any()),

@@ -102,8 +102,8 @@ class MemoryDemultiplexer(wiring.Component):
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, or the link's tag is narrower than a module's number.
+    ValueError
+        If the link's tag is narrower than a module's number.
     """
 
     def __init__(self, link: MemoryLink, *, modules: int, lengths: Lengths = (1, 1)) -> None:

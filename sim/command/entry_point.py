@@ -46,6 +46,7 @@ _SUBCOMMANDS = {
     "bench": _subcommand(
         "bench", "bench", "Compare the engines on a network, under uniform traffic."
     ),
+    "booksim": _subcommand("booksim", "booksim", "Run a configuration file of BookSim2."),
     "compare": _subcommand(
         "compare",
         "compare",
@@ -74,6 +75,11 @@ _SUBCOMMANDS = {
         "steps",
         "steps",
         "Schedule a broadcast, a concentration or a permutation, and run it on hardware.",
+    ),
+    "studio": _subcommand(
+        "studio",
+        "studio",
+        "Choose networks in the browser: draw, check and run them, and take them away.",
     ),
     "sweep": _subcommand(
         "simulation_command",

@@ -92,12 +92,12 @@ def _also(family: "Family") -> str:
 
 
 def _print_one(family: "Family") -> None:
-    from ...hdl.catalogue.catalogue import told
+    from ...hdl.catalogue.catalogue import summary
 
     console = Console(highlight=False)
     console.print(f"{family.name}: {family.description}{_also(family)}")
     if family.preset is not None:
-        console.print(f"preset of {told(family.preset.family, family.preset.defaults)}")
+        console.print(f"preset of {summary(family.preset.family, family.preset.defaults)}")
     rows = [
         (
             parameter.name,
@@ -125,7 +125,8 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
 
 @click.command()
 @network_arguments
-@click.option("-o", "--output", required=True, metavar="FILE.v", help="Verilog file to write.")
+@click.option("-o", "--output", metavar="FILE.v", help="Verilog file to write.")
+@click.option("--c", "library", metavar="DIR", help="Write a library in C to a folder instead.")
 @click.option(
     "--partitions", is_flag=True, help="Partition masks at the terminals, set by a privileged port."
 )
@@ -148,12 +149,13 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     "terminal, or one for all.",
 )
 @click.option("--crossing-depth", type=int, help="With them: depth of each queue, a power of two.")
-@click.option("--top", default="network", show_default=True, help="Name of the top module.")
+@click.option("--top", help="Name of the top module (network), or of the library in C (mc).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(
     network: str,
     parameters: tuple[str, ...],
-    output: str,
+    output: str | None,
+    library: str | None,
     partitions: bool,
     node: bool,
     face: str,
@@ -161,23 +163,41 @@ def export(
     core: bool,
     terminal_clocks: str | None,
     crossing_depth: int | None,
-    top: str,
+    top: str | None,
     as_json: bool,
 ) -> None:
-    """Write a network as Verilog.
+    """Write a network as Verilog, or as a library in C.
 
     The list of its ports is written as JSON beside it (FILE.v.json). With -o - the Verilog goes to
     standard output, and no list of ports is written.
+
+    With --c DIR the network becomes a library for other simulators: sources, header, and files for
+    CMake, pkg-config and SystemVerilog's DPI-C.
     """
     from ...hdl.export.verilog import write_verilog
 
+    if library is not None:
+        given_too = {
+            "--output": output is not None,
+            "--partitions": partitions,
+            "--node": node,
+            "--ports": face != "streams",
+            "--rows": rows is not None,
+            "--core": core,
+            "--terminal-clocks": terminal_clocks is not None,
+            "--crossing-depth": crossing_depth is not None,
+        }
+        _refuse_with("--c", given_too)
+        _write_library(network_from(network, parameters), library, top, as_json)
+        return
+    if output is None:
+        raise click.MissingParameter(param_hint="'-o' / '--output' or '--c'", param_type="option")
+    top = "network" if top is None else top
     check_outputs([output], as_json)
     built = network_from(network, parameters)
     if terminal_clocks is not None:
         given_too = {"--partitions": partitions, "--node": node, "--rows": rows is not None}
-        for option, given in given_too.items():
-            if given:
-                raise InvalidValue(f"Option --terminal-clocks does not go with {option}")
+        _refuse_with("--terminal-clocks", given_too)
         fabric, title, clock = _clocked(built, face, terminal_clocks, crossing_depth)
     elif crossing_depth is not None:
         raise InvalidValue("Option --crossing-depth needs --terminal-clocks")
@@ -199,6 +219,23 @@ def export(
                 f"{output}: module {top} with {cells} of {summary['modules']} "
                 f"distinct module(s){ports}{beside}"
             )
+
+
+def _refuse_with(option: str, others: dict[str, bool]) -> None:
+    """Refuse an option if one is given that does not go with it."""
+    for other, given in others.items():
+        if given:
+            raise InvalidValue(f"Option {option} does not go with {other}")
+
+
+def _write_library(built: "Network", folder: str, name: str | None, as_json: bool) -> None:
+    from ..export.c_library import write_c_library
+
+    summary = write_c_library(built, folder, *([] if name is None else [name]))
+    if as_json:
+        click.echo(json.dumps({"output": folder, **summary}))
+    else:
+        click.echo(f"{folder}: library {summary['name']} in C; {summary['name']}.h describes it")
 
 
 def _clocked(

@@ -4,7 +4,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.catalogue.catalogue import find, told
+from ...hdl.catalogue.catalogue import find, summary
 from ..measure.activity import Activity
 from ..measure.comparison import Comparison, is_square, rate_factors
 from ..measure.curve import Sweep
@@ -70,7 +70,7 @@ def print_result(result: Result, unit: str = "packets") -> None:
     packet, terminal = (
         ("request", "processor") if memory else ("packet", "terminal" if square else "source")
     )
-    click.echo(told(result.network, result.parameters))
+    click.echo(summary(result.network, result.parameters))
     click.echo(
         f"{short_name(result.traffic)} traffic, "
         f"{result.warmup} + {result.cycles} + {result.drain} cycles (warm-up, window, drain) "
@@ -107,7 +107,7 @@ def print_result(result: Result, unit: str = "packets") -> None:
         f"{_count(result.lost)} lost, {result.misrouted} misrouted, "
         f"{_count(result.duplicated)} duplicated, {_count(result.reordered)} reordered"
     )
-    for line in find(result.network).component.told(result.statistics):
+    for line in find(result.network).component.statistics_lines(result.statistics):
         click.echo(line)
     if result.dropped:
         attempts = _number(result.attempts)

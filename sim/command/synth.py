@@ -114,9 +114,9 @@ def _network(
 
 
 def _print(what: dict[str, Any], found: "Measurement") -> None:
-    from ...hdl.catalogue.catalogue import told
+    from ...hdl.catalogue.catalogue import summary
 
-    words = told(what["network" if "network" in what else "top"], what["parameters"])
+    words = summary(what["network" if "network" in what else "top"], what["parameters"])
     area, storage = found.area, found.storage
     rows = [
         ("4-input tables in all", area.tables),

@@ -2,12 +2,17 @@
 
 import json
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import check_output, is_standard_output
 from .shared_arguments import messages, network_from
+
+if TYPE_CHECKING:
+    from ..live import LivePair
+    from ..live.page import Page
 
 __all__ = ["view"]
 
@@ -56,35 +61,61 @@ def view(
 ) -> None:
     """Write a page in which the network runs, in any browser and without a server.
 
+    NETWORK may also be FILE.py:NAME, a design of one's own: a Network, a Fabric of any cells, or a
+    Design, or a function that returns one.
+
     With --lesson, NETWORK may be left out.
     """
+    page, name = _page(network, parameters, lesson, beside, traffic, load, seed)
+    if output is None:
+        output = f"{name}.html"
+    check_output(output)
+    if as_json and is_standard_output(output):
+        raise InvalidValue(f"Output {output} and --json would both go to standard output")
+    page.save(output)
+    size = len(page.html.encode())
+    if as_json:
+        record = {"output": os.fspath(output), "bytes": size, "lessons": list(page.lessons)}
+        click.echo(json.dumps(record))
+        return
+    with messages((output,)):
+        click.echo(f"{output}: {page.name}, {size / 1e6:.1f} MB")
+
+
+def _page(
+    network: str | None,
+    parameters: tuple[str, ...],
+    lesson: str | None,
+    beside: str | None,
+    traffic: str,
+    load: float,
+    seed: int,
+) -> "tuple[Page | LivePair, str]":
+    """The page that is asked for, and the name of its file."""
     from ...hdl.fabric.parameters import pairs
-    from ..live import LivePage, LivePair, lesson_network
+    from ...hdl.networks.network import Network
+    from ..live import DesignPage, LivePage, LivePair, lesson_network
+    from ..live.design_page import own_design
     from ..live.lessons import lesson_beside
 
+    if network is not None and ".py:" in network:
+        if parameters or lesson or beside:
+            raise InvalidValue(f"A design of a file takes no parameters or lessons: {network}")
+        own, name = own_design(network), network.rpartition(":")[2]
+        if isinstance(own, Network):
+            return LivePage(own, traffic, load=load, seed=seed), name
+        return DesignPage(own), name
     if network is not None:
         built = network_from(network, parameters)
     elif lesson is not None:
         built = lesson_network(lesson)
     else:
         raise InvalidValue("A network or --lesson must be given")
-    if output is None:
-        output = f"{lesson or built.family}.html"
-    check_output(output)
-    if as_json and is_standard_output(output):
-        raise InvalidValue(f"Output {output} and --json would both go to standard output")
-    page: LivePage | LivePair
     page = LivePage(built, traffic, load=load, seed=seed, lesson=lesson)
+    name = lesson or built.family
     if beside is None and lesson is not None:
         beside = lesson_beside(lesson)
     if beside:
         other = built.altered(**pairs(beside.split()))
-        page = LivePair(page, LivePage(other, traffic, load=load, seed=seed))
-    page.save(output)
-    size = len(page.html.encode())
-    if as_json:
-        told = {"output": os.fspath(output), "bytes": size, "lessons": list(page.lessons)}
-        click.echo(json.dumps(told))
-        return
-    with messages((output,)):
-        click.echo(f"{output}: {built.family}, {size / 1e6:.1f} MB")
+        return LivePair(page, LivePage(other, traffic, load=load, seed=seed)), name
+    return page, name

@@ -98,8 +98,8 @@ class _Cell:
         return frozenset(n.attr for n in Graph.cone(words) if n.op == "register")
 
 
-def described(type_: CellType, module: Module) -> dict[str, Any]:
-    """What a page shows of the cells of a type, as JSON."""
+def described(type_: CellType, module: Module, names: Iterable[str] = ()) -> dict[str, Any]:
+    """What a page shows of the cells of a type, as JSON; and some signals by their names."""
     cell = _Cell(type_, module)
     queues = list(_queues(cell))
     arbiters = [
@@ -122,14 +122,15 @@ def described(type_: CellType, module: Module) -> dict[str, Any]:
         and not isinstance(cell.parts.get(name.rpartition(".")[0]), ArrivalQueue)
     ]
     kind = type_.component.__name__
-    told = (type_.component.__doc__ or "").strip().split("\n\n")[0]
+    text = (type_.component.__doc__ or "").strip().split("\n\n")[0]
     return {
         "kind": kind,
-        "about": " ".join(told.split()),
+        "about": " ".join(text.split()),
         "queues": queues,
         "arbiters": arbiters,
         "states": states,
         "late": _late(module),
+        "signals": {name: cell.signal(name) for name in names},
         "nodes": cell.nodes,
     }
 

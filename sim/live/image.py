@@ -204,7 +204,7 @@ class Image:
     def about(self) -> dict[str, Any]:
         """What the page must know of the memory, as JSON."""
         boundary = {
-            str(path[0]): [base, widths]
+            ".".join(map(str, path)): [base, widths]
             for path, (base, widths) in self.engine_tables.boundary.items()
         }
         return {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...hdl.fabric.errors import InvalidValue
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the help of the command lists lessons: it loads no network
     from ...hdl.networks.network import Network
 
 __all__ = [

@@ -8,14 +8,14 @@ from typing import Any
 
 from ...hdl.bench import Bench, bench_for
 from ...hdl.bench.sources import BIAS_BITS, LOAD_BITS
-from ...hdl.fabric.diagram import Line
-from ...hdl.fabric.fabric import Path, Pin
+from ...hdl.fabric.diagram import Diagram, Line
+from ...hdl.fabric.fabric import Fabric, Path, Pin
 from ...hdl.networks.network import Network, PacketNetwork
 from ..run.run import Run
 from ..workload.faults import gated
 from .cells import fields
 
-__all__ = ["LiveBench"]
+__all__ = ["LiveBench", "LiveFabric"]
 
 BINS = 512
 """Bins of the latency histograms of a page."""
@@ -24,50 +24,52 @@ MOST_PATHS = 4096
 """Most paths that a page knows."""
 
 
-class LiveBench:
-    """A network on its bench, each of whose links has a gate that a page can close.
+class LiveFabric:
+    """A fabric of a page: its drawing, and its links, each with a gate that the page can close.
 
     Parameters
     ----------
-    network : Network
-    run : Run
+    fabric : Fabric
+    picture : Diagram
 
     Attributes
     ----------
-    fabric : Bench
+    fabric : Fabric
+        With the gates.
     channels : list[Pin]
         The outputs that drive links, in the order of the diagram's lines.
     receivers : list[Pin]
         The inputs that they drive.
+    entries : list[int]
+        The channels by which packets of several flits enter a network.
     """
 
-    def __init__(self, network: Network, run: Run) -> None:
-        self.network = network
-        bench = bench_for(network, run.sources(network), bins=BINS)
+    entries: list[int] = []
+
+    def __init__(self, fabric: Fabric, picture: Diagram) -> None:
+        self.picture = picture
         self.lines: list[tuple[Line, list[int]]] = []
         self.channels: list[Pin] = []
         self.receivers: list[Pin] = []
-        for line in network.diagram.lines:
-            drivers = [
-                self._driver(bench, driver, receiver)
+        for line in picture.lines:
+            pairs = [
+                (self._driver(fabric, driver, receiver), receiver)
                 for driver, receiver in zip(line.drivers, line.receivers)
                 if line.kind == "link"
             ]
-            self.lines.append(
-                (line, [len(self.channels) + number for number in range(len(drivers))])
-            )
-            self.channels += drivers
-            if line.kind == "link":
-                self.receivers += line.receivers
-        self.fabric: Bench
-        self.fabric, self.gates = gated(bench, self.channels)
+            pairs = [pair for pair in pairs if pair[0].cell is not None]
+            first = len(self.channels)
+            self.lines.append((line, list(range(first, first + len(pairs)))))
+            self.channels += [driver for driver, _ in pairs]
+            self.receivers += [receiver for _, receiver in pairs]
+        self.fabric, self.gates = gated(fabric, self.channels)
 
     @staticmethod
-    def _driver(bench: Bench, driver: Pin, receiver: Pin) -> Pin:
-        """The output on the bench that drives a link: that of a source, if it is a terminal's."""
+    def _driver(fabric: Fabric, driver: Pin, receiver: Pin) -> Pin:
+        """The output that drives a link: on a bench that of a source, if it is a terminal's."""
         if driver.cell is not None:
             return driver
-        valid = bench.drivers[Pin(receiver.cell, (*receiver.path, "valid"))]
+        valid = fabric.drivers[Pin(receiver.cell, (*receiver.path, "valid"))]
         return Pin(valid.cell, valid.path[:-1])
 
     def handshake(self, output: Pin) -> tuple[Pin, Pin]:
@@ -93,45 +95,26 @@ class LiveBench:
             self.layout_of.append(known[key])
         return found
 
-    @cached_property
+    @property
     def hops(self) -> list[int]:
-        """Of each link: how many boxes a packet has passed before it; -1 if paths differ in that.
+        """Of each link: how many boxes a packet has passed before it; -1 if that is not known."""
+        return [-1] * len(self.channels)
 
-        In a network with memory, requests and replies are counted apart.
-        """
-        assert self.layouts
-        kinds = self.layout_of if self.network.has_memory else [0] * len(self.channels)
-        boxes = [node.kind == "box" for node in self.network.diagram.nodes]
-        entering: dict[tuple[int, int], list[int]] = {}
-        leaving: dict[tuple[int, int], list[int]] = {}
-        starts = []
-        for line, numbers in self.lines:
-            for number in numbers:
-                layout = kinds[number]
-                if line.source.what == "node":
-                    leaving.setdefault((line.source.index, layout), []).append(number)
-                else:
-                    starts.append(number)
-                if line.target.what == "node":
-                    entering.setdefault((line.target.index, layout), []).append(number)
-        starts += [n for key, those in leaving.items() if key not in entering for n in those]
-        target = {n: line.target for line, numbers in self.lines for n in numbers}
-        hops = [-2] * len(self.channels)
-        todo = deque((number, 0) for number in starts)
-        while todo:
-            number, hop = todo.popleft()
-            if hops[number] in (hop, -1):
-                continue
-            hops[number] = hop if hops[number] == -2 else -1
-            if target[number].what == "node":
-                node = target[number].index
-                after = leaving.get((node, kinds[number]), ())
-                todo.extend((n, hop + boxes[node] if hops[number] >= 0 else -1) for n in after)
-        return [max(hop, -1) for hop in hops]
+    def table(self) -> dict[str, Any]:
+        """The links as the page sees them, as JSON."""
+        return {
+            "name": [str(output) for output in self.channels],
+            "cell": [output.cell for output in self.channels],
+            "receiver": [f"{pin.cell}.{_dotted(pin.path)}" for pin in self.receivers],
+            "port": [_dotted(output.path) for output in self.channels],
+            "layout": self.layout_of if self.layouts else [],
+            "hop": self.hops,
+            "gate": [self.gates.get(output) for output in self.channels],
+        }
 
     def diagram(self) -> dict[str, Any]:
         """The drawing, as JSON: numbers are rounded, for a smaller page."""
-        diagram = self.network.diagram
+        diagram = self.picture
         return {
             "unit": diagram.unit,
             "nodes": [
@@ -178,10 +161,67 @@ class LiveBench:
         }
 
     def _papers_numbers(self) -> Iterable[str]:
+        """What follows each caption."""
+        return repeat("")
+
+
+class LiveBench(LiveFabric):
+    """A network on its bench.
+
+    Parameters
+    ----------
+    network : Network
+    run : Run
+    """
+
+    fabric: Bench
+
+    def __init__(self, network: Network, run: Run) -> None:
+        self.network = network
+        bench = bench_for(network, run.sources(network), bins=BINS)
+        super().__init__(bench, network.diagram)
+
+    @cached_property
+    def hops(self) -> list[int]:
+        """Of each link: how many boxes a packet has passed before it; -1 if paths differ in that.
+
+        In a network with memory, requests and replies are counted apart.
+        """
+        assert self.layouts
+        kinds = self.layout_of if self.network.has_memory else [0] * len(self.channels)
+        boxes = [node.kind == "box" for node in self.network.diagram.nodes]
+        entering: dict[tuple[int, int], list[int]] = {}
+        leaving: dict[tuple[int, int], list[int]] = {}
+        starts = []
+        for line, numbers in self.lines:
+            for number in numbers:
+                layout = kinds[number]
+                if line.source.what == "node":
+                    leaving.setdefault((line.source.index, layout), []).append(number)
+                else:
+                    starts.append(number)
+                if line.target.what == "node":
+                    entering.setdefault((line.target.index, layout), []).append(number)
+        starts += [n for key, those in leaving.items() if key not in entering for n in those]
+        target = {n: line.target for line, numbers in self.lines for n in numbers}
+        hops = [-2] * len(self.channels)
+        todo = deque((number, 0) for number in starts)
+        while todo:
+            number, hop = todo.popleft()
+            if hops[number] in (hop, -1):
+                continue
+            hops[number] = hop if hops[number] == -2 else -1
+            if target[number].what == "node":
+                node = target[number].index
+                after = leaving.get((node, kinds[number]), ())
+                todo.extend((n, hop + boxes[node] if hops[number] >= 0 else -1) for n in after)
+        return [max(hop, -1) for hop in hops]
+
+    def _papers_numbers(self) -> Iterable[str]:
         """What follows the caption of each stage: its number in papers, where that is another."""
         plan = self.network.wiring_plan
         if plan is None or plan.paired in (None, tuple(range(len(plan.stages)))):
-            return repeat("")
+            return super()._papers_numbers()
         return [f" (cube {digit})" for digit in plan.paired or ()]
 
     def tags(self) -> dict[str, Any] | None:
@@ -215,15 +255,7 @@ class LiveBench:
             "load_bits": LOAD_BITS,
             "bias_bits": BIAS_BITS,
             "meters": {name: list(cells.values()) for name, cells in fabric.meters.items()},
-            "channels": {
-                "name": [str(output) for output in self.channels],
-                "cell": [output.cell for output in self.channels],
-                "receiver": [f"{pin.cell}.{_dotted(pin.path)}" for pin in self.receivers],
-                "port": [_dotted(output.path) for output in self.channels],
-                "layout": self.layout_of,
-                "hop": self.hops,
-                "gate": [self.gates.get(output) for output in self.channels],
-            },
+            "channels": self.table(),
             "layouts": self.layouts,
             "addresses": [self.network.code.encode(n) for n in range(self.network.sinks)],
             "source_addresses": self._source_addresses(),
@@ -232,7 +264,7 @@ class LiveBench:
         }
 
     @cached_property
-    def entries(self) -> list[int]:
+    def entries(self) -> list[int]:  # type: ignore[override]
         """The channels by which packets of several flits enter the network, in the order of the
         sources; none if packets have one flit."""
         layouts = [[name for name, _, _ in layout] for layout in self.layouts]

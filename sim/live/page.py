@@ -5,6 +5,7 @@ import html
 import json
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 from importlib.resources import files
@@ -29,10 +30,10 @@ from ..workload.traffic import pattern
 from .cells import described
 from .image import Entry, Image
 from .lessons import lesson_titles, lessons_for, patterns_of
-from .live_bench import LiveBench
+from .live_bench import LiveBench, LiveFabric
 from .patterns import page_patterns
 
-__all__ = ["LivePage", "filled"]
+__all__ = ["LivePage", "Page", "filled"]
 
 _SCRIPTS = ("numbers.js", "machine.js", "measure.js", "worker.js")
 """What runs in the worker, in this order."""
@@ -51,7 +52,69 @@ _PAGE_SCRIPTS = (
 _FRAME_HEIGHT = 820
 
 
-class LivePage:
+class Page(ABC):
+    """A page in which a fabric runs, as the compiled engine runs it.
+
+    Attributes
+    ----------
+    title, name : str
+        What it shows, in full and in short.
+    bench : LiveFabric
+    lessons : dict
+        The lessons that it offers, by name.
+    html : str
+    """
+
+    title: str
+    name: str
+    bench: LiveFabric
+    lessons: dict[str, dict[str, Any]]
+
+    @abstractmethod
+    def about(self) -> dict[str, Any]:
+        """All that the page knows, as JSON, but for the program and the contents of its memory."""
+
+    @cached_property
+    def image(self) -> Image:
+        bench = self.bench
+        links = [bench.handshake(output) for output in bench.channels]
+        return Image(bench.fabric, links, [self._entry(number) for number in bench.entries])
+
+    def _entry(self, number: int) -> Entry:
+        bench = self.bench
+        output = bench.channels[number]
+        layout = bench.layouts[bench.layout_of[number]]
+        width = max(at + bits for _, at, bits in layout)
+        last = next(at for name, at, _ in layout if name == "last")
+        return Entry(number, Pin(output.cell, (*output.path, "payload")), width, last)
+
+    @cached_property
+    def html(self) -> str:
+        parts = {
+            "title": html.escape(self.title),
+            "style": _source("page.css"),
+            "about": _json_in_script(self.about()),
+            "program": base64.b64encode(self.image.program()).decode(),
+            "contents": base64.b64encode(self.image.contents()).decode(),
+            "worker": _in_script("\n".join(map(_source, _SCRIPTS))),
+            "script": _in_script("\n".join(map(_source, _PAGE_SCRIPTS))),
+        }
+        return filled("page.html", parts)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, which is complete or absent."""
+        with whole_file(path) as file:
+            file.write_text(self.html, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        inner = html.escape(self.html)
+        return (
+            f'<iframe srcdoc="{inner}" style="width: 100%; height: {_FRAME_HEIGHT}px; border: 0" '
+            f'title="{html.escape(self.title)}"></iframe>'
+        )
+
+
+class LivePage(Page):
     """A page in which a network runs, as the compiled engine runs it.
 
     Parameters
@@ -94,6 +157,7 @@ class LivePage:
             )
         seed = check_integer("Seed of a live page", seed, 0, 2**32 - 1)
         self.network = network
+        self.title, self.name = str(network), str(network.family)
         self.run = Run(found, load, seed=seed, history=0)
         self.lessons = lessons_for(network)
         if lesson is not None and (not isinstance(lesson, str) or lesson not in self.lessons):
@@ -101,25 +165,11 @@ class LivePage:
         self.lesson = lesson
 
     @cached_property
-    def bench(self) -> LiveBench:
+    def bench(self) -> LiveBench:  # type: ignore[override]
         return LiveBench(self.network, self.run)
 
-    @cached_property
-    def image(self) -> Image:
-        bench = self.bench
-        links = [bench.handshake(output) for output in bench.channels]
-        return Image(bench.fabric, links, [self._entry(number) for number in bench.entries])
-
-    def _entry(self, number: int) -> Entry:
-        bench = self.bench
-        output = bench.channels[number]
-        layout = bench.layouts[bench.layout_of[number]]
-        width = max(at + bits for _, at, bits in layout)
-        last = next(at for name, at, _ in layout if name == "last")
-        return Entry(number, Pin(output.cell, (*output.path, "payload")), width, last)
-
     def about(self) -> dict[str, Any]:
-        """All that the page knows, as JSON, but for the program and the contents of its memory."""
+        """As in `Page`."""
         network, image = self.network, self.image
         loads = [round(load, 3) for load in np.arange(0.02, 1.0001, 0.02)]
         theory = [predict(network, load, uniform=True) for load in loads]
@@ -170,31 +220,6 @@ class LivePage:
 
     def _kind(self, group: Group) -> dict[str, Any]:
         return described(group.type, group.module)
-
-    @cached_property
-    def html(self) -> str:
-        parts = {
-            "title": html.escape(str(self.network)),
-            "style": _source("page.css"),
-            "about": _json_in_script(self.about()),
-            "program": base64.b64encode(self.image.program()).decode(),
-            "contents": base64.b64encode(self.image.contents()).decode(),
-            "worker": _in_script("\n".join(map(_source, _SCRIPTS))),
-            "script": _in_script("\n".join(map(_source, _PAGE_SCRIPTS))),
-        }
-        return filled("page.html", parts)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file, which is complete or absent."""
-        with whole_file(path) as file:
-            file.write_text(self.html, encoding="utf-8")
-
-    def _repr_html_(self) -> str:
-        inner = html.escape(self.html)
-        return (
-            f'<iframe srcdoc="{inner}" style="width: 100%; height: {_FRAME_HEIGHT}px; border: 0" '
-            f'title="{html.escape(str(self.network))}"></iframe>'
-        )
 
 
 def filled(name: str, parts: Mapping[str, str]) -> str:

@@ -21,6 +21,9 @@ class LivePair:
 
     Attributes
     ----------
+    name : str
+    lessons : dict
+        Those of the first page.
     html : str
     """
 
@@ -28,11 +31,8 @@ class LivePair:
         for page in (first, second):
             check_kind("Page", page, LivePage, "a live page")
         self.pages = first, second
-
-    @property
-    def lessons(self) -> dict[str, dict]:
-        """Those of the first page."""
-        return self.pages[0].lessons
+        self.name = " and ".join(dict.fromkeys((first.name, second.name)))
+        self.lessons = first.lessons
 
     @cached_property
     def html(self) -> str:
@@ -41,8 +41,7 @@ class LivePair:
             f'srcdoc="{html.escape(page.html)}"></iframe>'
             for page in self.pages
         )
-        title = " and ".join(dict.fromkeys(str(page.network.family) for page in self.pages))
-        return filled("pair.html", {"title": html.escape(title), "frames": frames})
+        return filled("pair.html", {"title": html.escape(self.name), "frames": frames})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, which is complete or absent."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from ...hdl.fabric.checks import nearest
+from ...hdl.fabric.checks import check_kind, check_several, check_word
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import Network
 from ...hdl.support.shown import plot_of
@@ -56,7 +56,10 @@ class Comparison:
     partial: bool = False
 
     def __post_init__(self) -> None:
-        labels = tuple(self.labels) or tuple(distinct_labels(self.sweeps))
+        labels = tuple(check_several("Labels", self.labels, "texts"))
+        for label in labels:
+            check_kind("Label", label, str, "a text")
+        labels = labels or tuple(distinct_labels(self.sweeps))
         if len(labels) != len(self.sweeps):
             raise InvalidValue(
                 f"Labels must be {len(self.sweeps)}, one for each network, not {len(labels)}"
@@ -150,8 +153,7 @@ def rate_factor(
     ValueError
         If there is no such unit, or the network does not know its links or its bisection.
     """
-    if per not in PER:
-        raise InvalidValue(f"Per must be one of {', '.join(PER)}, not {per!r}{nearest(per, PER)}")
+    check_word("Per", per, PER)
     length = network.mean_length() if packet_length is None else packet_length
     converted = units_in_packet(unit, length)
     if per == "terminal":

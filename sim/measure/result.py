@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...hdl.catalogue.catalogue import told
+from ...hdl.catalogue.catalogue import summary
 from ...hdl.fabric.checks import check_number
 from ...hdl.fabric.errors import InvalidValue, MulticubeError
 from ...hdl.support.shown import html_of
@@ -277,7 +277,7 @@ class Result:
     def __repr__(self) -> str:
         verdict = self.verdict.partition(":")[0]
         return (
-            f"<Result of {told(self.network, self.parameters)}: {self.traffic} traffic, "
+            f"<Result of {summary(self.network, self.parameters)}: {self.traffic} traffic, "
             f"load {self.offered_load:g}, throughput {self.throughput:.4f}, "
             f"latency {self.latency} cycles, {verdict}>"
         )

@@ -1,5 +1,6 @@
 from .hdl.catalogue.catalogue import build as build
 from .hdl.export.verilog import write_verilog as write_verilog
+from .sim.export.c_library import write_c_library as write_c_library
 from .sim.live.page import LivePage as LivePage
 from .sim.report.drawing import draw as draw
 from .sim.run.comparing import compare as compare

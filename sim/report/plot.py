@@ -76,7 +76,8 @@ def comparison_figure(comparison: Comparison, look: Look | None = None) -> Figur
     latencies above the range of the picture are drawn at its upper edge; intervals end there. The
     legend says what of this occurs.
     """
-    look = look or Look()
+    look = Look() if look is None else look
+    check_kind("Look", look, Look, "a Look")
     if not comparison.sweeps:
         raise InvalidValue("Sweeps must be given, at least one")
     with look.applied():

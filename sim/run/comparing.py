@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from ...hdl.catalogue.catalogue import build
-from ...hdl.fabric.checks import check_kind, check_several
+from ...hdl.fabric.checks import check_kind, check_several, shown
 from ...hdl.fabric.errors import InvalidType, InvalidValue
 from ...hdl.networks.network import Network
 from ..measure.comparison import Comparison, rate_factor
@@ -13,6 +13,9 @@ from ..measure.curve import Sweep
 from .sweeps import LoadsLost, measured, planned
 
 __all__ = ["compare"]
+
+_LONGEST_NAME = 200
+"""Most characters of a network's words that a message repeats as they are."""
 
 
 def compare(
@@ -67,6 +70,7 @@ def compare(
     given = check_several("Networks", networks, "networks or their names")
     if not given:
         raise InvalidValue("Networks must be given, at least one")
+    labels = check_several("Labels", labels, "texts")
     plans = []
     for each in given:
         with _named(each):
@@ -117,4 +121,7 @@ def _named(network: Any) -> Iterator[None]:
     try:
         yield
     except (InvalidType, InvalidValue) as error:
-        raise type(error)(f"{network}: {error}") from None
+        name = network if isinstance(network, Network) else shown(network)
+        if isinstance(network, str) and network.isprintable() and len(network) <= _LONGEST_NAME:
+            name = network
+        raise type(error)(f"{name}: {error}") from None

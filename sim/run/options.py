@@ -81,7 +81,9 @@ class Options:
             If a value is not allowed, a file can't be written, or two options exclude each other.
         """
         check_engine(self.engine)
-        if not isinstance(self.progress, str | os.PathLike):
+        if isinstance(self.progress, str | os.PathLike):
+            check_output(self.progress)
+        else:
             check_flag("Progress", self.progress)
         if self.vcd is not None:
             check_output(self.vcd)

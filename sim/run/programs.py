@@ -499,7 +499,7 @@ def run_programs(
         If no reply comes, or programs have not ended after `cycles`. The message lists the
         processors that wait, and for what.
     TypeError, ValueError
-        If a parameter is not as above, or a program yields anything else than described above, or a
+        If a program yields anything else than described above, or a
         request that the network does not support.
     """
     if not isinstance(network, Network) or not network.has_memory:

@@ -87,8 +87,8 @@ class Setup:
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, or a required tool is not installed.
+    ValueError
+        If a required tool is not installed.
     """
 
     device: str = "ecp5-85k"

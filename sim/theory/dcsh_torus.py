@@ -57,11 +57,6 @@ class Locality:
         Message length B in flits, at least 1.
     decision : int
         Decision time D_t in cycles, at least 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not as above.
     """
 
     k: int

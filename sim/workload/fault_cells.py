@@ -186,7 +186,7 @@ class LinkFault(wiring.Component):
             Signal(name=name) for name in ("offered", "ending", "spilling", "passing")
         )
         rejects = "close" in self.link.members
-        refused, told = (self.o.reject, self.i.reject) if rejects else (Const(0), Const(0))
+        refused, rejected = (self.o.reject, self.i.reject) if rejects else (Const(0), Const(0))
         waits = self.o.valid & ~self.o.ready & ~refused
         m.d.comb += [
             gone.eq(severed & ~offered | spilling | ending),
@@ -200,7 +200,7 @@ class LinkFault(wiring.Component):
             return side.close if rejects else side.payload.last
 
         # A rejection takes all that is left of the packet with it.
-        with m.If(told):
+        with m.If(rejected):
             m.d.sync += spilling.eq(0)
         with m.Elif(gone & self.i.valid & self.i.ready):
             m.d.sync += spilling.eq(~ends(self.i))

@@ -22,7 +22,7 @@ from ...hdl.links.rejecting_link import RejectingLink
 from ...hdl.links.verdict_link import VerdictLink
 from ...hdl.primitives.random_bits import scattered_seed
 from .fault_cells import RATE_BITS, LinkFault, LinkGate, StuckBox
-from .injection import Effect, Injection, told
+from .injection import Effect, Injection, place_text
 
 __all__ = ["cut", "gated", "inject", "places"]
 
@@ -317,7 +317,7 @@ class _Faulty(_Broken[_Fabric]):
         place = injection.place
         assert isinstance(place, Pin)
         if place.cell not in self.fabric.cells:
-            raise InvalidValue(f"There is no cell {place.cell!r} for fault {told(place)}")
+            raise InvalidValue(f"There is no cell {place.cell!r} for fault {place_text(place)}")
         if place.path:
             yield place
             return
@@ -337,7 +337,7 @@ class _Faulty(_Broken[_Fabric]):
                     found = True
                     yield _link_of(driver)
         if not found:
-            raise InvalidValue(f"Fault {told(place)} must be at a cell that has links")
+            raise InvalidValue(f"Fault {place_text(place)} must be at a cell that has links")
 
     def break_link(self, place: Fault | Pin, straps: dict[str, int]) -> None:
         """Insert the component for a fault into a link, or set its straps if it is a spare one."""
@@ -354,9 +354,9 @@ class _Faulty(_Broken[_Fabric]):
         type_ = self._insert(place, name) if cell is None else cell.type
         width = type_.leaves["flip",].width
         if any(straps.get(mask, 0) >> width for mask in ("flip", "zero", "one")):
-            raise InvalidValue(f"Bit of fault {told(place)} must be from 0 to {width - 1}")
+            raise InvalidValue(f"Bit of fault {place_text(place)} must be from 0 to {width - 1}")
         if straps.get("severed") and type_.parameters["link"] is CircuitLink:
-            raise InvalidValue(f"Fault {told(place)} is at a circuit, which can't be severed")
+            raise InvalidValue(f"Fault {place_text(place)} is at a circuit, which can't be severed")
         seed = scattered_seed(self.seed, *at, number)
         self.fabric.cells[name] = Cell(name, type_, {**_SOUND, "seed": seed, **straps})
 
@@ -366,7 +366,8 @@ class _Faulty(_Broken[_Fabric]):
             ready = _joined(place, ("ready",))
             if not self.fabric.sends_stream(place) or ready not in self.fabric.drivers:
                 raise InvalidValue(
-                    f"Fault {told(place)} must be at an output that drives a link with a handshake"
+                    f"Fault {place_text(place)} must be at an output that drives a link with a "
+                    "handshake"
                 )
             return self.insert(name, place, _link_of(self.fabric.drivers[ready]))
         number, port = self.plan.port(place.stage, place.index)

@@ -54,11 +54,6 @@ def random_hash(modules: int, degree: int, random: np.random.Generator) -> Polyn
     degree : int
         At least 0.
     random : numpy.random.Generator
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not as above.
     """
     modules = check_integer("Modules", modules, 1, PRIME)
     degree = check_integer("Degree", degree, 0)

@@ -9,7 +9,16 @@ from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
 from ...hdl.graphs.plans.extra_stage import Fault
 
-__all__ = ["BITWISE", "EFFECTS", "FORMS", "Effect", "Injection", "StateBits", "parse_fault", "told"]
+__all__ = [
+    "BITWISE",
+    "EFFECTS",
+    "FORMS",
+    "Effect",
+    "Injection",
+    "StateBits",
+    "parse_fault",
+    "place_text",
+]
 
 Effect = Literal["dead", "lossy", "severed", "babbling", "flip", "stuck0", "stuck1", "straight"]
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
@@ -73,11 +82,6 @@ class Injection:
     begins, ends : float
         Probabilities per cycle, in steps of 2^-16, that the fault begins if it is absent, and ends
         if it is present: it is intermittent, at random. 0 if not.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an attribute is not as above.
     """
 
     place: Fault | Pin | StateBits
@@ -103,7 +107,7 @@ class Injection:
             self._check_times()
         straight = self.effect == "straight"
         if straight and not (isinstance(self.place, Fault) and self.place.kind == "box"):
-            raise InvalidValue(f"Only a box can be stuck at straight, not {told(self.place)}")
+            raise InvalidValue(f"Only a box can be stuck at straight, not {place_text(self.place)}")
         if straight and self.start:
             raise InvalidValue(f"First cycle of effect straight must be 0, not {self.start}")
         if straight and (self.length or self.begins):
@@ -141,7 +145,7 @@ class Injection:
             raise InvalidValue(f"Rate of effect {self.effect} on state must be 1, not {self.rate}")
 
 
-def told(place: Fault | Pin | StateBits) -> str:
+def place_text(place: Fault | Pin | StateBits) -> str:
     """A place as it is written."""
     if isinstance(place, Pin):
         return f"{'link' if place.path else 'cell'}:{place}"

@@ -37,7 +37,7 @@ ROUTERS = {
     "latency": 1,
     "decision": 1,
     "depth": 4,
-    "switching": "wormhole",
+    "switch": "wormhole",
     "refill": "no",
     "selection": "first-free",
     "pipeline": 0,
@@ -86,9 +86,9 @@ def assert_refused(outcome: Any, *parts: str) -> None:
         assert part in outcome.err, outcome
 
 
-def legs_of(network: Network) -> tuple[Relation, Relation] | None:
+def phases_of(network: Network) -> tuple[Relation, Relation] | None:
     """The routing to an intermediate terminal and from there on, if packets go by way of one."""
-    return network.relation.legs if network.relation else None
+    return network.relation.phases if network.relation else None
 
 
 def pairs_of(network: Network) -> Iterator[tuple[int, int]]:

@@ -85,8 +85,8 @@ class CombiningBox(wiring.Component):
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, or the link's tag is narrower than a digit.
+    ValueError
+        If the link's tag is narrower than a digit.
     """
 
     meters = (Meter("combined", "combined", "number"),)

@@ -59,8 +59,8 @@ class InputBufferedBox(wiring.Component):
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, or the link's tag is narrower than a digit.
+    ValueError
+        If the link's tag is narrower than a digit.
     """
 
     def __init__(

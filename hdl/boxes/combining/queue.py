@@ -55,11 +55,6 @@ class CombiningQueue(wiring.Component):
         Bit i: the request at input i has been combined, and `record[i]` must be stored.
     record : Out({tag, identity, operation, operand}).array(writers)
         Tag and identity of the request that continues, and its operation and operand so far.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not as above.
     """
 
     def __init__(

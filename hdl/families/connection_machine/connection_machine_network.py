@@ -155,7 +155,7 @@ class ConnectionMachine(PacketNetwork):
         }
 
     @staticmethod
-    def told(statistics: Mapping[str, Any]) -> list[str]:
+    def statistics_lines(statistics: Mapping[str, Any]) -> list[str]:
         stored = statistics["buffer_occupancy"]
         return [
             f"routers: {statistics['router_steps']} steps; "

@@ -139,11 +139,6 @@ class HypercubeNode(wiring.Component):
         in its last cycle. Only if messages are combined.
     level : Out(range(B + 1))
         Messages in the buffers.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(

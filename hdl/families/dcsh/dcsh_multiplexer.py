@@ -48,11 +48,6 @@ class ClusterChannel(wiring.Component):
     i : In(stream.Signature(packet))
     o_payload : Out(packet)
     o_valid, o_ready : Out(1).array(k - 1), In(1).array(k - 1)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(self, packet: Packet, plan: DCSH) -> None:
@@ -141,11 +136,6 @@ class ClusterMultiplexer(wiring.Component):
     -------
     i : In(stream.Signature(packet)).array(inputs)
     o : Out(stream.Signature(packet))
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(

@@ -60,11 +60,6 @@ class DCSHRouter(wiring.Component):
         Address of the node, in the tag's code. Constant.
     i : In(stream.Signature(packet)).array(n + 1)
     o : Out(stream.Signature(packet)).array(n + 1)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above.
     """
 
     def __init__(self, packet: Packet, plan: DCSH, *, depth: int, refill: bool = False) -> None:

@@ -94,7 +94,7 @@ class DeflectionTorus(PacketNetwork):
         }
 
     @staticmethod
-    def told(statistics: Mapping[str, Any]) -> list[str]:
+    def statistics_lines(statistics: Mapping[str, Any]) -> list[str]:
         return [
             f"{statistics['deflections']} deflections, {statistics['missed_exits']} missed exits"
         ]

@@ -84,8 +84,8 @@ class DeflectionRouter(wiring.Component):
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, or packets have several flits or masks.
+    ValueError
+        If packets have several flits or masks.
     """
 
     def __init__(self, packet: Packet, *, digit: int) -> None:

@@ -109,7 +109,7 @@ class Hierarchical(RoutedGraph):
         own = [check_integer("Interval", interval, 1, 64) for interval in intervals]
         self._intervals = own + own[-1:] * (len(levels) - len(own))
         for number, level in enumerate(levels, 1):
-            if level.legs is not None:
+            if level.phases is not None:
                 raise InvalidValue(
                     f"Level{number} must have a routing without intermediate terminals"
                 )

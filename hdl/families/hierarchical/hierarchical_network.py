@@ -52,7 +52,7 @@ class HierarchicalParameters(AnyRoutingParameters):
 
 
 class _JoinedNetwork(AnyRoutingNetwork):
-    """A network of several levels (`Hierarchical`), which are told in words."""
+    """A network of several levels (`Hierarchical`), which are described in words."""
 
     def _words(self) -> list[str]:
         """The networks of the levels."""
@@ -87,29 +87,29 @@ class HierarchicalNetwork(_JoinedNetwork):
     def _words(self) -> list[str]:
         given = self.parameters
         words = [given.level1, given.level2, given.level3, given.level4]
-        told = [word for word in words if word != "none"]
-        if "none" in words[: max(len(told), 2)]:
+        chosen = [word for word in words if word != "none"]
+        if "none" in words[: max(len(chosen), 2)]:
             missing = words.index("none") + 1
             above = [f"level{i}" for i in range(missing + 1, 5) if words[i - 1] != "none"]
             raise InvalidValue(
                 f"Level{missing} must be a network, not none, below "
                 f"{' and '.join(f'{name}={given[name]}' for name in above) or 'all others'}"
             )
-        return told
+        return chosen
 
 
-def _intervals(told: int | str) -> list[int]:
+def _intervals(text: int | str) -> list[int]:
     """The intervals of the levels."""
     try:
-        return [int(word) for word in str(told).split(":")]
+        return [int(word) for word in str(text).split(":")]
     except ValueError:
         raise InvalidValue(
-            f"Interval must be a number of cycles or LEVEL1:LEVEL2[:...], not {told!r}"
+            f"Interval must be a number of cycles or LEVEL1:LEVEL2[:...], not {text!r}"
         ) from None
 
 
 def _level(title: str, words: str) -> Relation:
-    """The network that a level is told to be."""
+    """The network that a level is."""
     from ...catalogue.catalogue import find  # imports this module
 
     name, _, rest = words.partition(":")
@@ -118,8 +118,8 @@ def _level(title: str, words: str) -> Relation:
         if not issubclass(family.component, RoutedNetwork):
             raise InvalidValue(f"Network must be described as nodes and links, not {name!r}")
         of_routers = {each.name for each in fields(RouterParameters)}
-        if told := of_routers & {word.lower() for word in given}:
-            raise InvalidValue(f"Parameter {min(told)} must be that of the whole network")
+        if misplaced := of_routers & {word.lower() for word in given}:
+            raise InvalidValue(f"Parameter {min(misplaced)} must be that of the whole network")
         relation = family.build(**given).relation
         assert relation is not None
         return relation

@@ -36,7 +36,7 @@ class RoutedHypercube(RoutedGraph):
     routing: HypercubeRouting = word("ecube", "order of the dimensions", HYPERCUBE_ROUTINGS)
     latency: int = integer(1, "cycles of a link", least=1, most=1024)
 
-    alike = True
+    same_router = True
     looks_back = False
     deadlock_free = True
 

@@ -11,7 +11,7 @@ from ...graphs.plans.multistage import PLANS, MultistagePlan, delta_plan, parse_
 from ...networks.family import Family, Group
 from ...networks.network import Confinement, Theory
 from .multistage_network import MultistageNetwork
-from .multistage_parameters import MOST_PORTS, BoxParameters
+from .multistage_parameters import MOST_PORTS, StageParameters
 from .switching import SWITCHES
 
 __all__ = [
@@ -35,7 +35,7 @@ def _stages(description: str) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class _RectangularParameters(BoxParameters):
+class _RectangularParameters(StageParameters):
     """The parameters that delta networks and SW-banyans share.
 
     The fields named in `_SIZES` are the inputs of a box, its outputs, and the number of stages.

@@ -28,7 +28,7 @@ from ...terminals.parity import Granularity, place_parity, protected
 from .ends import chosen_straps, place_copies, place_ends
 from .extra_stage_cells import widened
 from .extra_stage_network import Controls, Kind, controls, place_choice, place_stages
-from .multistage_parameters import BoxParameters, MultistageParameters
+from .multistage_parameters import MultistageParameters, StageParameters
 
 __all__ = ["FAMILIES", "MultistageNetwork"]
 
@@ -67,8 +67,8 @@ class MultistageNetwork(PacketNetwork):
         If a field does not allow a parameter, or the parameter is not compatible with the switch.
     """
 
-    parameters_type: ClassVar[type[BoxParameters]] = MultistageParameters
-    parameters: BoxParameters
+    parameters_type: ClassVar[type[StageParameters]] = MultistageParameters
+    parameters: StageParameters
     isolates = True
     plan: MultistagePlan
     radices: tuple[int, ...]

@@ -18,7 +18,7 @@ from ...switch.rules import check_room
 from ...terminals.parity import PARITIES, Granularity
 from .switching import MEMORIES, QUEUES, REFILLS, SWITCHES, SwitchingMode
 
-__all__ = ["MOST_PORTS", "BoxParameters", "MultistageParameters"]
+__all__ = ["MOST_PORTS", "MultistageParameters", "StageParameters"]
 
 MOST_PORTS = 2**16
 
@@ -36,7 +36,7 @@ def _own(kind: SwitchingMode) -> str:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BoxParameters(SwitchParameters):
+class StageParameters(SwitchParameters):
     """The parameters of the boxes of a multistage network, and of the links between them.
 
     `depth` "auto" is 4, or twice the largest length for cut-through, or the only depth that the
@@ -183,7 +183,7 @@ class BoxParameters(SwitchParameters):
 
 
 @dataclass(frozen=True, eq=False)
-class MultistageParameters(BoxParameters):
+class MultistageParameters(StageParameters):
     """The parameters of `MultistageNetwork`.
 
     `ports` "auto" is the least power of the radix from 8 on, or the product of the radices. Radix
@@ -292,6 +292,6 @@ class MultistageParameters(BoxParameters):
 
     @property
     def plan(self) -> MultistagePlan:
-        """As in `BoxParameters`."""
+        """As in `StageParameters`."""
         assert self.ports != "auto"  # resolved
         return multistage.multistage_plan(self.wiring, self.ports, self.radix)

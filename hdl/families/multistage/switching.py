@@ -32,7 +32,7 @@ from ...terminals.resubmission import Acceptor, Resubmitter
 from ...terminals.retry import RetryInterface, RetryReceiver
 
 if TYPE_CHECKING:
-    from .multistage_parameters import BoxParameters
+    from .multistage_parameters import StageParameters
 
 __all__ = ["DEEPEST", "MEMORIES", "QUEUES", "REFILLS", "SWITCHES", "Ends", "SwitchingMode"]
 
@@ -118,23 +118,23 @@ class SwitchingMode:
         return policy != "hold"
 
     def boxes(
-        self, given: "BoxParameters", packet: Packet, plan: MultistagePlan
+        self, given: "StageParameters", packet: Packet, plan: MultistagePlan
     ) -> Sequence[CellType]:
         """The type of the boxes of each stage, for packets as the boxes see them."""
         places = _places(given, plan)
         types = {place: self.box(given, packet, place) for place in places}
         return [types[place] for place in places]
 
-    def box(self, given: "BoxParameters", packet: Packet, place: "Place") -> CellType:
+    def box(self, given: "StageParameters", packet: Packet, place: "Place") -> CellType:
         """The type of a box, which is the same for all places that are equal."""
         raise NotImplementedError
 
-    def entry(self, given: "BoxParameters", place: "Place") -> InputQueue:
+    def entry(self, given: "StageParameters", place: "Place") -> InputQueue:
         """The queues of a box whose links have what is peculiar to routers (`linked_box`)."""
         return InputQueue(int(given.depth), _refills(given, 1))
 
     def ends(
-        self, given: "BoxParameters", packet: Packet, tags: TagScheme, stages: int
+        self, given: "StageParameters", packet: Packet, tags: TagScheme, stages: int
     ) -> Ends | None:
         """The network interfaces that the boxes need at the terminals, if any.
 
@@ -142,7 +142,7 @@ class SwitchingMode:
         """
         return None
 
-    def copies(self, given: "BoxParameters", packet: Packet) -> tuple[CellType, CellType]:
+    def copies(self, given: "StageParameters", packet: Packet) -> tuple[CellType, CellType]:
         """What connects a terminal to the copies of a network: a random choice, and a merger.
 
         With the policy drop, a terminal takes one of several packets that arrive at once, and drops
@@ -153,7 +153,7 @@ class SwitchingMode:
         merging = "fair" if given.policy == "hold" else "drop"
         return CellType(Distributor, **kind), CellType(Merger, policy=merging, **kind)
 
-    def keeps_order(self, given: "BoxParameters") -> bool:
+    def keeps_order(self, given: "StageParameters") -> bool:
         """Whether packets of a flow stay in order in one copy of the network."""
         return True
 
@@ -161,7 +161,7 @@ class SwitchingMode:
         """Most cycles of an unhindered header in a box."""
         return 1 + pipeline
 
-    def theory(self, given: "BoxParameters", radices: Sequence[int]) -> Theory | None:
+    def theory(self, given: "StageParameters", radices: Sequence[int]) -> Theory | None:
         """The formula for a network of these boxes, or None; `radices` are those on a path."""
         return None
 
@@ -185,7 +185,7 @@ class Place(NamedTuple):
         return {"dilation_in": self.dilation_in, "dilation_out": self.dilation_out}
 
 
-def _places(given: "BoxParameters", plan: MultistagePlan) -> list[Place]:
+def _places(given: "StageParameters", plan: MultistagePlan) -> list[Place]:
     """The place of the boxes of each stage: at the terminals there are single links."""
     last = len(plan.stages) - 1
     inside = [given.lanes] * last
@@ -193,14 +193,14 @@ def _places(given: "BoxParameters", plan: MultistagePlan) -> list[Place]:
     return [Place(*each, stage == 0, stage == last) for stage, each in enumerate(sides)]
 
 
-def _common(given: "BoxParameters", packet: Packet, place: Place) -> dict[str, object]:
+def _common(given: "StageParameters", packet: Packet, place: Place) -> dict[str, object]:
     outputs = {} if place.outputs == place.radix else {"outputs": place.outputs}
     return {"packet": packet, "radix": place.radix, "routing": given.routing, **outputs}
 
 
 def _pipelined(
     component: type[wiring.Component],
-    given: "BoxParameters",
+    given: "StageParameters",
     packet: Packet,
     place: Place,
     **own: int,
@@ -219,7 +219,7 @@ class Unbuffered(SwitchingMode):
     options = frozenset({"dilation", "replication", "resubmit", "broadcast"})
 
     def boxes(
-        self, given: "BoxParameters", packet: Packet, plan: MultistagePlan
+        self, given: "StageParameters", packet: Packet, plan: MultistagePlan
     ) -> Sequence[CellType]:
         reject = len(plan.stages) if given.resubmit else 0
         return [
@@ -234,17 +234,17 @@ class Unbuffered(SwitchingMode):
         ]
 
     def ends(
-        self, given: "BoxParameters", packet: Packet, tags: TagScheme, stages: int
+        self, given: "StageParameters", packet: Packet, tags: TagScheme, stages: int
     ) -> Ends | None:
         if not given.resubmit:
             return None
         first = CellType(Resubmitter, packet=packet, stages=stages, delay=given.resubmit)
         return ("resubmitter", first), ("acceptor", CellType(Acceptor, packet=packet))
 
-    def keeps_order(self, given: "BoxParameters") -> bool:
+    def keeps_order(self, given: "StageParameters") -> bool:
         return not given.resubmit
 
-    def theory(self, given: "BoxParameters", radices: Sequence[int]) -> Theory:
+    def theory(self, given: "StageParameters", radices: Sequence[int]) -> Theory:
         size = {
             **{"radices": tuple(radices), "dilation": given.dilation},
             **{"replication": given.replication},
@@ -259,7 +259,7 @@ _LINKS = frozenset({"channels", "latency", "decision", "arbiter"})
 _QUEUED = frozenset({"dilation", "replication", "broadcast", "refill", "extra_stage"})
 
 
-def _refills(given: "BoxParameters", full: int) -> bool:
+def _refills(given: "StageParameters", full: int) -> bool:
     """Whether a slot freed in a cycle can be filled in it: by default, at the depth `full`."""
     if given.channels > 1 or given.latency > 1:
         return False
@@ -267,7 +267,7 @@ def _refills(given: "BoxParameters", full: int) -> bool:
 
 
 def _linked_box(
-    mode: SwitchingMode, given: "BoxParameters", packet: Packet, place: Place
+    mode: SwitchingMode, given: "StageParameters", packet: Packet, place: Place
 ) -> CellType:
     """A box with virtual channels, an arbiter or a decision time, or with links of several cycles.
 
@@ -299,7 +299,7 @@ class InputQueued(SwitchingMode):
     rectangular = True
     options = _QUEUED | {"pipeline"} | _LINKS
 
-    def box(self, given: "BoxParameters", packet: Packet, place: Place) -> CellType:
+    def box(self, given: "StageParameters", packet: Packet, place: Place) -> CellType:
         common = _common(given, packet, place)
         if given.has_links:
             return _linked_box(self, given, packet, place)
@@ -307,7 +307,7 @@ class InputQueued(SwitchingMode):
             return _pipelined(PipelinedSwitch, given, packet, place)
         return CellType(InputQueuedSwitch, **common, **given.queue, **place.lanes)
 
-    def keeps_order(self, given: "BoxParameters") -> bool:
+    def keeps_order(self, given: "StageParameters") -> bool:
         return given.lanes == 1
 
 
@@ -323,13 +323,13 @@ class OutputQueued(InputQueued):
     description = "a queue of packets at each output, which accepts all arrivals at once"
     options = _QUEUED | {"memories"}
 
-    def box(self, given: "BoxParameters", packet: Packet, place: Place) -> CellType:
+    def box(self, given: "StageParameters", packet: Packet, place: Place) -> CellType:
         common = {**_common(given, packet, place), **given.queue, **place.lanes}
         if given.memories != "auto":
             common["separate"] = MEMORIES[given.memories]
         return CellType(OutputQueuedSwitch, **common)
 
-    def theory(self, given: "BoxParameters", radices: Sequence[int]) -> Theory | None:
+    def theory(self, given: "StageParameters", radices: Sequence[int]) -> Theory | None:
         if given.replication > 1 or given.dilation > 1:
             return None
         size = {"radices": tuple(radices), "depth": given.depth}
@@ -343,7 +343,7 @@ class _Flits(SwitchingMode):
     parity = False
     rectangular = True
 
-    def keeps_order(self, given: "BoxParameters") -> bool:
+    def keeps_order(self, given: "StageParameters") -> bool:
         return given.channels == 1
 
     def box_cycles(self, pipeline: int) -> int:
@@ -357,7 +357,7 @@ class Wormhole(_Flits):
     options = frozenset({"replication", "resubmit", "refill", "broadcast", "pipeline"}) | _LINKS
     resubmit = 16
 
-    def box(self, given: "BoxParameters", packet: Packet, place: Place) -> CellType:
+    def box(self, given: "StageParameters", packet: Packet, place: Place) -> CellType:
         if given.has_links:
             return _linked_box(self, given, packet, place)
         if given.pipeline:
@@ -367,7 +367,7 @@ class Wormhole(_Flits):
         return CellType(WormholeSwitch, **_common(given, packet, place), **given.queue)
 
     def ends(
-        self, given: "BoxParameters", packet: Packet, tags: TagScheme, stages: int
+        self, given: "StageParameters", packet: Packet, tags: TagScheme, stages: int
     ) -> Ends | None:
         if given.policy == "hold":
             return None
@@ -387,7 +387,7 @@ class CutThrough(_Flits):
     def own_depth(self, longest: int) -> int:
         return max(4, 2 * longest)
 
-    def box(self, given: "BoxParameters", packet: Packet, place: Place) -> CellType:
+    def box(self, given: "StageParameters", packet: Packet, place: Place) -> CellType:
         if given.pipeline:
             return _pipelined(PipelinedFlitSwitch, given, packet, place, room=given.lengths[1])
         if given.has_links:
@@ -398,11 +398,11 @@ class CutThrough(_Flits):
         common = _common(given, packet, place)
         return CellType(CutThroughSwitch, queues=given.queues, **common, **size, **storing)
 
-    def entry(self, given: "BoxParameters", place: Place) -> InputQueue:
+    def entry(self, given: "StageParameters", place: Place) -> InputQueue:
         full, stores = given.longest, self.stores and not place.first
         return InputQueue(int(given.depth), _refills(given, full), full, stores)
 
-    def theory(self, given: "BoxParameters", radices: Sequence[int]) -> Theory | None:
+    def theory(self, given: "StageParameters", radices: Sequence[int]) -> Theory | None:
         shortest, longest = given.lengths
         if given.queues != "crosspoint" or given.replication > 1 or shortest < longest:
             return None
@@ -416,12 +416,12 @@ class StoreAndForward(CutThrough):
     options = CutThrough.options - {"pipeline"}
     stores = True
 
-    def theory(self, given: "BoxParameters", radices: Sequence[int]) -> Theory | None:
+    def theory(self, given: "StageParameters", radices: Sequence[int]) -> Theory | None:
         theory = super().theory(given, radices)
         return theory and Theory(theory.model, {**theory.arguments, "cut_through": False})
 
 
-def _blocking(given: "BoxParameters") -> dict[str, Any]:
+def _blocking(given: "StageParameters") -> dict[str, Any]:
     """What happens to circuit requests that are refused."""
     limit = given.hold_limit if given.policy == "modified-hold" else 1
     return {"policy": given.policy, "hold_limit": limit}
@@ -443,16 +443,16 @@ class Circuit(SwitchingMode):
     def rejects(self, policy: str, broadcast: int) -> bool:
         return policy != "hold" or broadcast > 0
 
-    def box(self, given: "BoxParameters", packet: Packet, place: Place) -> CellType:
+    def box(self, given: "StageParameters", packet: Packet, place: Place) -> CellType:
         common = _common(given, packet, place)
         return CellType(CircuitBox, **_blocking(given), **common, **place.lanes)
 
-    def copies(self, given: "BoxParameters", packet: Packet) -> tuple[CellType, CellType]:
+    def copies(self, given: "StageParameters", packet: Packet) -> tuple[CellType, CellType]:
         kind = {"packet": packet, "copies": given.replication}
         merger = CellType(CircuitMerger, **_blocking(given), **kind)
         return CellType(CircuitDistributor, **kind), merger
 
-    def ends(self, given: "BoxParameters", packet: Packet, tags: TagScheme, stages: int) -> Ends:
+    def ends(self, given: "StageParameters", packet: Packet, tags: TagScheme, stages: int) -> Ends:
         # A request that damage to its tag led astray is reported like other damage.
         reports = {"reports": True} if given.parity != "none" and not given.resubmit else {}
         return (

@@ -72,11 +72,6 @@ class SingleStageCube(RoutedGraph):
     channels : int or "auto"
         Most channels of a link; "auto" for one for each buffer class. With fewer, the last one is
         for all further classes too, and packets may wait for each other in a cycle.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is not as above.
     """
 
     stages: int = integer(
@@ -96,7 +91,7 @@ class SingleStageCube(RoutedGraph):
     terminals_of_node: ClassVar[int] = 1
     """Terminals at each node: one, or one of each loop."""
 
-    alike = True
+    same_router = True
 
     def __post_init__(self) -> None:
         check_field(self, "stages", "Stages m", 2, 10)

@@ -54,7 +54,7 @@ class Relation(ABC):
         ever (McKeown, 1999).
     layers : int
         Virtual layers that packets are distributed over, each of which is free of deadlock.
-    legs : tuple[Relation, Relation] or None
+    phases : tuple[Relation, Relation] or None
         If packets go by way of an intermediate terminal: the relations to it, and from there on
         (`graphs.routing.valiant`).
     detour : Detour
@@ -65,7 +65,7 @@ class Relation(ABC):
     """
 
     layers: int = 1
-    legs: "tuple[Relation, Relation] | None" = None
+    phases: "tuple[Relation, Relation] | None" = None
     detour: ClassVar[Detour] = "random"
     ordered: bool = True
     looks_back: bool = True
@@ -127,7 +127,7 @@ class Relation(ABC):
     @property
     def senses(self) -> bool:
         """Whether terminals look at the queues behind the links of their node."""
-        return self.legs is not None and self.detour == "least-delay"
+        return self.phases is not None and self.detour == "least-delay"
 
     @property
     def ports(self) -> int:

@@ -50,7 +50,7 @@ class Rewritable(Relation):
     def __init__(self, algorithm: Callable[[Graph], Relation], graph: Graph) -> None:
         self.algorithm = algorithm
         self.inner = inner = algorithm(graph)
-        if inner.legs is not None or not inner.ordered:
+        if inner.phases is not None or not inner.ordered:
             raise InvalidValue("Tables to be rewritten must lead each packet along a single path")
         self.layers = inner.layers
         self.looks_back = inner.looks_back

@@ -10,17 +10,17 @@ from .layered import Layered
 from .relation import Detour, Relation
 from .trees import TreeRelation
 
-__all__ = ["TwoLegs", "Ugal", "Valiant"]
+__all__ = ["TwoPhases", "Ugal", "Valiant"]
 
 
-class TwoLegs(Relation):
-    """Packets go to an intermediate terminal's node in a first leg, and from there on in a second.
+class TwoPhases(Relation):
+    """Packets go to an intermediate terminal's node in a first phase, and on in a second.
 
-    A header has the number via * ports + destination. The channels of the two legs must differ, so
-    that a header's last channel tells its leg. Where a packet enters the node of its intermediate
-    terminal, it goes on as if it entered the network there; so one whose intermediate terminal is
-    at the node of its source goes directly. If neither leg can deadlock, nor can they together:
-    nothing in the second leg waits for the first.
+    A header has the number via * ports + destination. The channels of the two phases must differ,
+    so that a header's last channel tells its phase. Where a packet enters the node of its
+    intermediate terminal, it goes on as if it entered the network there; so one whose intermediate
+    terminal is at the node of its source goes directly. If neither phase can deadlock, nor can they
+    together: nothing in the second phase waits for the first.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class TwoLegs(Relation):
 
     ordered = False
     choice = False
-    legs: tuple[Relation, Relation]
+    phases: tuple[Relation, Relation]
 
     def __init__(self, first: Relation, second: Relation) -> None:
         graph = first.graph
@@ -40,7 +40,7 @@ class TwoLegs(Relation):
                     f"Packets can't go by way of terminal {terminal}: they leave at node "
                     f"{graph.name(last)} and enter at node {graph.name(home)}"
                 )
-        self.legs = (first, second)
+        self.phases = (first, second)
         self._first_channels = {
             Channel(link.node, link.port, number)
             for link in first.graph.links()
@@ -50,13 +50,13 @@ class TwoLegs(Relation):
 
     @property
     def graph(self) -> Graph:
-        return self.legs[1].graph
+        return self.phases[1].graph
 
     def headers(self, destination: int) -> Sequence[int]:
         return range(destination, self.ports * self.ports, self.ports)
 
     def route(self, node: int, came: Channel | None, destination: int) -> Iterable[Channel]:
-        first, second = self.legs
+        first, second = self.phases
         via, terminal = divmod(destination, self.ports)
         if came is None or came in self._first_channels:
             if channels := list(first.route(node, came, via)):
@@ -66,11 +66,11 @@ class TwoLegs(Relation):
 
     def path(self, source: int, destination: int) -> list[Channel]:
         """As in `Relation`, for a packet that goes directly."""
-        return self.legs[1].path(source, destination)
+        return self.phases[1].path(source, destination)
 
     @cached_property
     def _turns(self) -> dict[int, set[Turn]]:
-        first, second = (leg.turns() for leg in self.legs)
+        first, second = (phase.turns() for phase in self.phases)
         found = {}
         for node in range(self.graph.nodes):
             ends = [turn.input for turn in first[node] if turn.output is None]
@@ -84,17 +84,17 @@ class TwoLegs(Relation):
         return self._turns
 
     def carries(self, channel: Channel) -> bool:
-        return any(leg.carries(channel) for leg in self.legs)
+        return any(phase.carries(channel) for phase in self.phases)
 
     @cached_property
     def diameter(self) -> int:
         """Links on the longest path that a packet takes."""
-        first, second = (leg.lengths for leg in self.legs)
+        first, second = (phase.lengths for phase in self.phases)
         terminals = range(self.ports)
         return max(max(row[via] for row in first) + max(second[via]) for via in terminals)
 
     def deadlock(self) -> Sequence[Channel] | None:
-        first, second = self.legs
+        first, second = self.phases
         return first.deadlock() or second.deadlock()
 
 
@@ -111,11 +111,11 @@ class _InLayers(TreeRelation):
         return self._lowest + self._base.first_layer(node, destination)
 
 
-class Valiant(TwoLegs):
+class Valiant(TwoPhases):
     """Shortest paths to a random intermediate terminal, and from there to the destination.
 
     So any traffic loads the links as two times uniform traffic does (Valiant and Brebner, 1981).
-    Each leg has layers of its own, as `Layered` finds them.
+    Each phase has layers of its own, as `Layered` finds them.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class Valiant(TwoLegs):
     Attributes
     ----------
     layers : int
-        Of both legs together.
+        Of both phases together.
     """
 
     deadlock_free = True
@@ -144,7 +144,7 @@ class Ugal(Valiant):
     2005).
 
     The estimate is the product of the number of links and the number of flits in the queues behind
-    the first of them. A packet that goes directly is in the layers of the second leg.
+    the first of them. A packet that goes directly is in the layers of the second phase.
     """
 
     detour = "least-delay"

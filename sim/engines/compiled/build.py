@@ -320,8 +320,8 @@ def _compile(work: Path, command: Sequence[str], source: str) -> Path:
 
 def failed(name: str, done: CompletedProcess[str]) -> CompilerFailed:
     """The error of a compiler's call that made no file."""
-    told = done.stderr or f"exit status {done.returncode}, and no library"
-    first = next((line for line in told.splitlines() if "error" in line), told)
+    output = done.stderr or f"exit status {done.returncode}, and no library"
+    first = next((line for line in output.splitlines() if "error" in line), output)
     return CompilerFailed(f"{name} failed: {' '.join(first.split())[:300]}")
 
 

@@ -13,7 +13,7 @@ class Drawing {
     const { nodes, lines, terminals } = about.diagram;
     this.nodes = nodes.map((node, index) => {
       const [x, y, width, height] = node.at;
-      return { ...node, index, x, y: -y, width, height, queues: [] };
+      return { ...node, label: node.label || (about.design ? node.name : ""), index, x, y: -y, width, height, queues: [] };
     });
     this.terminals = terminals.map((terminal, index) => {
       const [x, y] = terminal.at;
@@ -41,6 +41,7 @@ class Drawing {
     this.deadNodes = new Set();
     this.view = null;
     this.selected = null;
+    this.marked = []; // channels that another page marks, such as a cycle of dependencies
   }
 
   /** A line as it is drawn: beside the one in the other direction, if there is one. */
@@ -334,7 +335,7 @@ class Drawing {
     if (apart > 50)
       for (const [text, x, y] of this.about.diagram.captions) {
         const [px, py] = this.at([x, -y]);
-        c.fillText(text, px, py);
+        c.fillText(apart < 115 ? text.replace(/ \(.*/, "") : text, px, py);
       }
   }
 
@@ -523,6 +524,7 @@ class Drawing {
       if (!groups.has(colour)) groups.set(colour, []);
       groups.get(colour).push(dot);
     }
+    this.paintHeld({ holds: this.marked }, colours.dead);
     for (const worm of moment.worms?.cycle ?? []) this.paintHeld(worm, colours.dead);
     if (followed?.worm) this.paintHeld(followed.worm, colours.follow);
     for (const [colour, dots] of groups) {

@@ -52,10 +52,21 @@ class Machine {
 
   // Inputs
 
+  /** Set a port of the boundary; one that the fabric does not have is left. */
   set(port, value) {
-    const [base] = this.engine.boundary[port];
-    for (const table of ["now", "next"])
-      this.words[this.tables.get(table).at / 4 + base] = value ? 0xffffffff : 0;
+    if (!(port in this.engine.boundary)) return;
+    const [base, widths] = this.engine.boundary[port];
+    widths.forEach((width, word) => {
+      const part = Math.floor(value / 2 ** (32 * word)) % 2 ** 32;
+      for (const table of ["now", "next"])
+        this.words[this.tables.get(table).at / 4 + base + word] = width === 1 ? -(part & 1) : part;
+    });
+  }
+
+  /** The value of some wires, of the low word first. */
+  wires(wires, width) {
+    const now = this.code.wires() / 4;
+    return bitsOf(wires.map((wire) => this.words[now + wire]), 0, width);
   }
 
   strap(cell, port, words) {

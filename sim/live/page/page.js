@@ -55,7 +55,7 @@ class Page {
     this.statistics = new Statistics(ABOUT);
     this.setting = {
       load: ABOUT.load, seed: ABOUT.seed, pattern: ABOUT.patterns[0].name,
-      share: 0.1, target: 0,
+      share: 0.1, target: 0, inputs: {},
     };
     this.running = false;
     this.speed = 1;
@@ -248,6 +248,13 @@ class Page {
     await this.refresh();
   }
 
+  /** Set an input of a design; it stays so, also after a reset. */
+  async input(name, value) {
+    byId(`input-${name}`).value = this.setting.inputs[name] = value;
+    this.take(await this.ask("inputs", { [name]: value }));
+    this.show();
+  }
+
   /** Links that can be broken: most can. */
   gated(channels) { return channels.filter((channel) => ABOUT.bench.channels.gate[channel]); }
 
@@ -345,6 +352,8 @@ class Page {
     paintHistogram(byId("histogram"), this.statistics, theory, drawing.colours);
     this.showCurve();
     this.inspector.show();
+    byId("signals").replaceChildren(...(moment.told ?? []).map(([name, value]) =>
+      element("div", { class: "queue" }, element("span", {}, name), element("span", { class: "bits", "data-signal": name }, String(value)))));
     byId("replies").hidden = !this.replies.length;
     byId("reply-list").replaceChildren(...this.replies.map(({ cycle, to, value }) =>
       element("li", {}, `cycle ${cycle}: processor ${to} got ${value}`)));
@@ -408,7 +417,7 @@ class Page {
   showLegend() {
     const { colours } = this.drawing;
     if (!colours) return;
-    const entries = ABOUT.memory ? [[colours.packet, "request"], [colours.queue, "reply"]]
+    const entries = ABOUT.design ? [[colours.queue, "flit"]] : ABOUT.memory ? [[colours.packet, "request"], [colours.queue, "reply"]]
       : [[colours.packet, "packet"], [colours.aged, "has waited"], [colours.old, "has waited long"]];
     if (this.setting.pattern === "hotspot") entries.push([colours.hot, ABOUT.memory ? "request for the hot word" : "packet to the hot spot"]);
     const bars = [[colours.use, "link in use"], [colours.wait, "link blocked"]];
@@ -577,6 +586,11 @@ class Page {
     byId("words").title = ABOUT.words;
     byId("pattern").append(...ABOUT.patterns.map(({ name }) => element("option", { value: name }, name === "hotspot" ? "hot spot" : name)));
     byId("target").max = ABOUT.sinks - 1;
+    for (const card of document.querySelectorAll(".of-network")) card.hidden = Boolean(ABOUT.design);
+    byId("design").hidden = !ABOUT.design;
+    byId("inputs").append(...Object.entries(ABOUT.inputs ?? {}).map(([name, width]) => element("label", { class: "field" },
+      element("span", {}, name), element("input", { type: "number", min: 0, max: 2 ** width - 1, value: 0, id: `input-${name}`,
+        onchange: (event) => this.input(name, Math.max(0, Math.min(2 ** width - 1, Math.floor(Number(event.target.value)) || 0))) }))));
     const lessons = Object.entries(ABOUT.lessons);
     byId("lesson-pick").hidden = !lessons.length;
     byId("lesson").append(element("option", { value: "" }, "none"), ...lessons.map(([name, { title }]) => element("option", { value: name }, title)));

@@ -30,7 +30,7 @@ class Runner {
     this.setting = setting;
     this.apply(setting);
     for (const gate of this.dead) this.machine.strap(gate, "dead", [1]);
-    for (const [port, value] of Object.entries(options)) this.machine.set(port, value);
+    for (const [port, value] of Object.entries({ ...options, ...setting.inputs })) this.machine.set(port, value);
     return this.frame({});
   }
 
@@ -61,6 +61,7 @@ class Runner {
 
   inputs(values) {
     for (const [port, value] of Object.entries(values)) this.machine.set(port, value);
+    return this.frame({});
   }
 
   /** Run cycles, or as many as fit into some milliseconds. */
@@ -113,8 +114,19 @@ class Runner {
       histogram: histogram ? machine.memorySum(this.about.bench.sinks, "total_histogram") : null,
       look: look ? this.look(look) : null,
       contents: contents ? this.contents(levels) : null,
+      told: this.about.design ? this.told() : null,
       headers: contents && this.about.bench.entries.length ? this.headers() : null,
     };
+  }
+
+  /** The signals that a design names, and its outputs. */
+  told() {
+    const { machine } = this;
+    const signals = this.about.signals.map(([cell, name]) => {
+      const [number, place] = machine.places.get(cell), signal = this.about.kinds[number].signals[name];
+      return [`${cell}.${name}`, bitsOf(machine.signal(number, place, signal), 0, signal.width)];
+    });
+    return [...signals, ...Object.entries(this.about.outputs).map(([name, { wires, width }]) => [name, machine.wires(wires, width)])];
   }
 
   /** What the queues of nodes hold: number of the queue, its layout, and the items from its head on. */

@@ -131,7 +131,7 @@ def _draw(rows: Sequence[Row]) -> Figure:
 
 
 def _draw_ring(graph: Lambda, steps: Sequence[RingStep], initial: str, goal: int) -> Figure:
-    """The ring, stages clockwise from the top; the path outside, each leg further out."""
+    """The ring, stages clockwise from the top; the path outside, each phase further out."""
     figure = Figure(figsize=(6.4, 6.4), layout="constrained")
     axes = figure.subplots()
     turn = np.linspace(0, 2 * np.pi, 200)

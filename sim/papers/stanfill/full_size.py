@@ -63,24 +63,24 @@ def _rows(options: Options) -> Iterator[Row]:
                 "priority": priority,
             }
             (result,) = one_message_each(options, 1, **parameters)
-            told = result.statistics
+            statistics = result.statistics
             processors = per_node << n
             # A message crosses n/2 wires on average; a node sends P messages over n wires or one.
             served = n if schedule == "parallel" else 1
             # Pipelined, messages make the same steps, but these are shorter.
             for timing in (schedule,) if schedule == "parallel" else ("dimension", "pipelined"):
                 serial = ConnectionMachine(**{**parameters, "schedule": timing, "links": "serial"})
-                cycles = (told["router_steps"] + serial.parts) * serial.step
+                cycles = (statistics["router_steps"] + serial.parts) * serial.step
                 yield {
                     "processors": processors,
                     "schedule": timing,
                     "priority": priority,
                     "router": f"{timing}, {priority}",
                     "predicted": per_node * n / 2 / served,
-                    "measured": told["router_steps"],
-                    "wire_use": told["wire_use"],
-                    "referred": told["referred"] / processors,
-                    "stored": told["buffer_occupancy"]["mean"],
+                    "measured": statistics["router_steps"],
+                    "wire_use": statistics["wire_use"],
+                    "referred": statistics["referred"] / processors,
+                    "stored": statistics["buffer_occupancy"]["mean"],
                     "bits": serial.step,
                     "microseconds": cycles / CLOCK_MHZ,
                     "serial": _serial(serial, options) if n <= _SERIAL else None,

@@ -1,0 +1,33 @@
+"""`multicube studio`: the workbench in a browser."""
+
+import importlib.util
+
+import click
+
+from ...hdl.fabric.errors import InvalidValue
+
+__all__ = ["studio"]
+
+
+@click.command()
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port on this machine.  [default: any that is free]",
+)
+@click.option("--no-open", is_flag=True, help="Print the address, and open no browser.")
+def studio(port: int, no_open: bool) -> None:
+    """Choose networks in the browser: draw, check and run them, and take them away.
+
+    The server listens on this machine alone, and answers those who have the token in the address
+    that it prints. Ctrl-C ends it.
+    """
+    if not all(map(importlib.util.find_spec, ("starlette", "uvicorn"))):
+        raise InvalidValue(
+            "The workbench needs the packages starlette and uvicorn: "
+            "`pip install 'multicube[studio]'` installs them"
+        )
+    from ..studio import serve
+
+    serve(port, show=not no_open, tell=click.echo)

