@@ -29,6 +29,7 @@ SLOW_PYTHON = {
     "messages",
     "partitions",
     "permutations",
+    "switching",
     "synchronisation",
 }
 

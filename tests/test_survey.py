@@ -100,8 +100,15 @@ def test_heaviest_permutation(words: str) -> None:
 BROKEN = [
     "clos n=2 r=2",
     *map(long, ("mesh k=3 n=2", "fat-tree k=2 n=3", "hypercube n=3 routing=adaptive")),
-    *map(long, ("torus k=3 n=2", "ring k=5 n=1", "bus ports=4")),
-    long("leiserson-fat-tree levels=3 parallel=any"),
+    *map(
+        long,
+        (
+            "torus k=3 n=2",
+            "ring k=5 n=1",
+            "leiserson-fat-tree levels=3 parallel=any",
+            "bus ports=4",
+        ),
+    ),
 ]
 
 
