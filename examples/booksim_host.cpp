@@ -47,6 +47,12 @@ struct Packet {
   std::uint32_t number;
 };
 
+// The only flit of a packet is the last one, if flits of the network have that field.
+template <class AnyFlit> auto finish(AnyFlit &flit, int) -> decltype(flit.last, void()) {
+  flit.last = 1;
+}
+template <class AnyFlit> void finish(AnyFlit &, long) {}
+
 struct Ours {
   mc_network *network = mc_create();
 
@@ -62,7 +68,7 @@ struct Ours {
     mc_flit flit = {};
     checked(mc_tag(packet.source, packet.sink, &flit.tag));
     flit.payload = packet.number;
-    flit.last = 1;
+    finish(flit, 0);
     checked(mc_offer(network, packet.source, &flit));
     return true;
   }
@@ -85,7 +91,8 @@ struct Theirs {
   explicit Theirs(const BookSimConfig &given) : config(given) {
     InitializeRoutingMap(config);
     network = Network::New(config, "network");
-    route = gRoutingFunctionMap.at(config.GetStr("routing_function") + "_" + config.GetStr("topology"));
+    const std::string word = config.GetStr("routing_function") + "_" + config.GetStr("topology");
+    route = gRoutingFunctionMap.at(word);
     for (int node = 0; node < network->NumNodes(); node++)
       rooms.push_back(new BufferState(config, nullptr, "terminal_" + std::to_string(node)));
     waiting.resize(network->NumNodes());
