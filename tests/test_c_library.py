@@ -65,6 +65,12 @@ class Host:
         self.call = call
         self.random = random.Random(seed)
         self.words = -(-network.packet.size // 32)
+        # Of each number of 64 bits in the structure: its lowest bit in a flit, and its width.
+        self.parts = [
+            (field.offset + at, min(64, field.width - at))
+            for _, field in network.packet
+            for at in range(0, field.width, 64)
+        ]
         self.coming: list[deque[int]] = [deque() for _ in range(network.sources)]
         self.entering: list[int | None] = [None] * network.sources
         self.left: list[int | None] = [None] * network.sinks
@@ -86,23 +92,39 @@ class Host:
             tag = self.random.getrandbits(layout["tag"].width)
         return flits
 
+    def offer(self, source: int, flit: int) -> int:
+        """As a structure or as bits, in turn."""
+        if self.random.random() < 0.5:
+            words = [flit >> 32 * n & 0xFFFFFFFF for n in range(self.words)]
+            return self.call("offer_bits", source, (ctypes.c_uint32 * self.words)(*words))
+        numbers = [flit >> at & (1 << width) - 1 for at, width in self.parts]
+        return self.call("offer", source, (ctypes.c_uint64 * len(numbers))(*numbers))
+
+    def take(self, sink: int) -> tuple[int, int]:
+        if self.random.random() < 0.5:
+            words = (ctypes.c_uint32 * self.words)()
+            code = self.call("take_bits", sink, words)
+            return code, sum(word << 32 * n for n, word in enumerate(words))
+        numbers = (ctypes.c_uint64 * len(self.parts))()
+        code = self.call("take", sink, numbers)
+        return code, sum(number << at for (at, _), number in zip(self.parts, numbers))
+
     def act(self, eager: float) -> None:
         """Offer, and take, at some terminals."""
         for source, coming in enumerate(self.coming):
             if not coming and self.random.random() < 0.5:
                 coming.extend(self.packet(source))
             if coming and self.random.random() < 0.8:
-                words = [coming[0] >> 32 * n & 0xFFFFFFFF for n in range(self.words)]
-                code = self.call("offer_bits", source, (ctypes.c_uint32 * self.words)(*words))
+                code = self.offer(source, coming[0])
                 assert code == (OK if self.entering[source] is None else BUSY)
                 if code == OK:
                     self.entering[source] = coming.popleft()
         for sink, flit in enumerate(self.left):
             if self.random.random() < eager:
-                room = (ctypes.c_uint32 * self.words)()
-                assert self.call("take_bits", sink, room) == (EMPTY if flit is None else OK)
+                code, found = self.take(sink)
+                assert code == (EMPTY if flit is None else OK)
                 if flit is not None:
-                    assert sum(word << 32 * n for n, word in enumerate(room)) == flit
+                    assert found == flit
                     self.left[sink] = None
                     self.arrived += 1
 
@@ -134,9 +156,9 @@ class Host:
 @pytest.mark.parametrize(
     "words",
     [
-        "cube ports=4 routing=xor payload=31",  # 33 bits: a word of a single one
+        "cube ports=4 routing=xor payload=70",
         "omega ports=9 radix=3 switch=unbuffered routing=difference",
-        "cube ports=2 switch=wormhole length=1:4 payload=70",
+        "cube ports=2 switch=wormhole length=1:4 payload=31",  # `last` in a word of its own
         long("cube ports=4 switch=circuit length=1:3"),
         long("dcsh k=2 n=2 broadcast=1"),
         long("delta"),
