@@ -12,10 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Cat
+from amaranth.hdl import Assert, Cat, Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
 from command_line import exit_status
 from long_runs import long
-from multicube.hdl import PacketNetwork, build
+from multicube.hdl import MultistageNetwork, PacketNetwork, build
+from multicube.hdl.fabric.fabric import CellType
+from multicube.hdl.families.multistage.multistage_parameters import MultistageParameters
+from multicube.hdl.families.multistage.switching import SwitchingMode
+from multicube.hdl.links.packet import Packet
 from multicube.sim import write_c_library
 from multicube.sim.export.c_library import CLibrary
 from refusals import refusals
@@ -24,6 +30,7 @@ from started import run_tool
 ROOT = Path(__file__).parent.parent
 STRICT = ("-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wno-psabi")
 OK, BUSY, EMPTY = range(3)
+ASSERTION = -5
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is missing")
 
@@ -375,3 +382,55 @@ def test_tags_are_the_networks(words: str, tmp_path: Path) -> None:
         for sink in range(network.sinks):
             assert library.mc_tag(source, sink, ctypes.byref(tag)) == OK
             assert tag.value == network.tags.tag(source, sink)
+
+
+class Refusing(wiring.Component):
+    """A box whose inputs are wired to its outputs, and that asserts something."""
+
+    def __init__(self, packet: Packet, radix: int) -> None:
+        ports = stream.Signature(packet)
+        super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(radix)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for entry, exit_ in zip(self.i, self.o):
+            wiring.connect(m, wiring.flipped(entry), wiring.flipped(exit_))
+        first = self.i[0]
+        m.d.sync += Assert(~first.valid | (first.payload.payload != 13), "unlucky")
+        return m
+
+
+class RefusingMode(SwitchingMode):
+    name = "refusing"
+    description = "wires"
+    depth = 1
+
+    def box(self, given: Any, packet: Packet, place: Any) -> CellType:
+        return CellType(Refusing, packet=packet, radix=place.radix)
+
+
+class RefusingParameters(MultistageParameters):
+    switching = RefusingMode()
+
+
+class RefusingNetwork(MultistageNetwork):
+    parameters_type = RefusingParameters
+
+
+def test_failed_assertion_is_a_code_until_a_reset(tmp_path: Path) -> None:
+    call = _instance(_loaded(RefusingNetwork(2), tmp_path / "library"), "mc")
+    room = ctypes.create_string_buffer(100_000)
+    bytes_ = ctypes.c_size_t(len(room))
+
+    def passes(payload: int) -> int:
+        assert call("offer", 0, (ctypes.c_uint64 * 2)(0, payload)) == OK
+        return call("step", ctypes.c_uint64(5))
+
+    assert call("save", room, bytes_) == OK
+    for repair in (lambda: call("reset"), lambda: call("restore", room, bytes_)):
+        assert passes(13) == ASSERTION
+        assert call("step", ctypes.c_uint64(1)) == ASSERTION
+        assert call("save", room, bytes_) == ASSERTION
+        assert repair() == OK
+        assert passes(12) == OK
+        assert call("take", 0, (ctypes.c_uint64 * 2)()) == OK
