@@ -155,7 +155,6 @@ def test_counters_of_a_torus_are_the_simulators(
 @pytest.mark.parametrize(
     ("traffic", "load", "seed", "cycles"),
     [
-        ("hotspot:0.4:2", 0.5, 6, 12),
         long("hotspot:0.4:2", 0.5, 6, 120),
         long("uniform", 0.9, 8, 120),
         long("one-each:bit-reversal", 0.5, 9, 120),

@@ -237,7 +237,7 @@ def faults(call: Callable[[str, Any], object], names: list[str]) -> list[str]:
             except Exception as error:
                 place = traceback.extract_tb(error.__traceback__)[-1]
                 found.append(f"{name} of {type(odd)}: {error!r} {place.filename}:{place.lineno}")
-    gc.collect()  # what was built in vain, and may warn
+    gc.collect(1)  # what was built in vain just now, and may warn
     return found
 
 

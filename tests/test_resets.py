@@ -240,10 +240,7 @@ endmodule
     return [[int(word, 16) for word in line.split()] for line in done.stdout.splitlines()]
 
 
-VERILOG = (
-    "torus k=2 n=1 channels=1 recovery=discard",
-    "omega ports=2 switch=unbuffered resubmit=4",
-)
+VERILOG = ("omega ports=2 switch=unbuffered resubmit=4",)
 
 
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="no Icarus Verilog")
