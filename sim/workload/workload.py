@@ -134,6 +134,12 @@ class Workload:
         return {message.id: message for message in self.messages}
 
     @property
+    def ordered(self) -> list[WorkloadMessage]:
+        """The messages, each behind those that it depends on."""
+        sorter = TopologicalSorter({each.id: each.after for each in self.messages})
+        return [self.by_id[each] for each in sorter.static_order()]
+
+    @property
     def longest_delay(self) -> int:
         return max(message.delay for message in self.messages)
 
