@@ -1,16 +1,16 @@
 # amaranth: UnusedElaboratable=no
-"""A source whose messages wait for others: each is sent when these have come, and time has passed."""
+"""A source whose messages wait: each is sent when others have come, and time has passed."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
 from ..fabric.checks import check_integer
 from ..graphs.tags import TagScheme
 from ..links.packet import Packet
 from .instruments import COUNT_BITS
-from .sources import Order, attach_sender, source_members
+from .sources import attach_sender, source_members
 
 __all__ = ["RECORD_BITS", "DependentSource"]
 

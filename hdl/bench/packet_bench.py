@@ -216,9 +216,7 @@ class PacketBench(Bench):
                 f"Combine must be none, not {network.combine!r}, for packets that are traced; "
                 "use send_messages for a network that combines"
             )
-        stamp = stamp_for(
-            network, time=time, flows=flows, offered=network_latency, message=message
-        )
+        stamp = stamp_for(network, time=time, flows=flows, offered=network_latency, message=message)
         super().__init__(bins, time, stamp.followed, network_latency)
         self.adds_stamps = flows and not stamp.followed
         self.network = network

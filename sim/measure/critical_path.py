@@ -143,7 +143,10 @@ def critical_path(chain: Sequence[MessageTimes], alone: Mapping[Flow, int]) -> l
     for place, times in enumerate(chain):
         message = times.message
         after = chain[place + 1].message.source if place + 1 < len(chain) else message.destination
-        flow, taken = Flow(message.source, message.destination, message.length), times.known_at(after)
+        flow, taken = (
+            Flow(message.source, message.destination, message.length),
+            times.known_at(after),
+        )
         if after == message.destination:
             hop = alone[flow._replace(length=1)]
             serialisation = alone[flow] - hop

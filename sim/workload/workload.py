@@ -64,9 +64,9 @@ class WorkloadMessage:
 class Workload:
     """Messages that wait for each other.
 
-    A message is sent when those that it is `after` have come to its terminal, and `delay` cycles
-    have passed. A terminal knows only what it sees. So one that the terminal itself sends to another
-    counts when its last flit has entered the network.
+    A message is sent when those that it is `after` have arrived at its source, and `delay` cycles
+    have passed. A terminal knows only what it sees. So of those that it sends to others itself, it
+    waits until the last flit has entered the network.
 
     Attributes
     ----------
