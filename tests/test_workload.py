@@ -21,6 +21,8 @@ from multicube.sim import (
 from multicube.sim.report.timeline import timeline
 from refusals import refusals
 
+RING = "torus k=4 n=1 length=1:4"
+
 HEADER = "id,source,destination,length,after,delay"
 
 
@@ -102,8 +104,8 @@ def neighbours(seed: int, nodes: int, count: int) -> Workload:
 @pytest.mark.parametrize("engine", ["compiled", "amaranth"])
 def test_every_engine_sends_as_the_model_of_events(engine: str) -> None:
     """Without contention in the network, to the cycle: a flit takes two cycles per hop here."""
-    network = build("torus", k=4, n=1, length="1:4")
-    workload = neighbours(7, 4, 40)
+    network = build(RING)
+    workload = neighbours(7, 4, 24)
     run = run_workload(network, workload, engine=engine)
     assert measured(run) == expected(workload, lambda source, to: 2)
     assert sum(run.shares.values()) == run.cycles == 1 + max(m.arrived for m in run.messages)
@@ -157,13 +159,13 @@ def test_ring_all_reduce_needs_no_guessed_step(
 
 def test_contention_is_waiting() -> None:
     """Two messages for one terminal: the second waits for as long as the first has flits."""
-    network = build("crossbar", switch="wormhole", ports=4, length="1:8")
-    one = WorkloadMessage(1, 0, 2, 6)
+    network = build(RING)
+    one = WorkloadMessage(1, 0, 1, 4)
     alone = run_workload(network, Workload("one", (one,)))
-    assert alone.shares["wait"] == 0
-    both = run_workload(network, Workload("two", (one, WorkloadMessage(2, 1, 2, 6))))
-    assert both.shares == {**alone.shares, "wait": 6}
-    assert both.cycles == alone.cycles + 6
+    assert alone.shares == {"compute": 0, "wait": 0, "hop": 3, "serialisation": 3}
+    both = run_workload(network, Workload("two", (one, WorkloadMessage(2, 2, 1, 4))))
+    assert both.shares == {**alone.shares, "wait": 4}
+    assert both.cycles == alone.cycles + 4
 
 
 def test_pipelined_routers_take_what_they_take() -> None:
@@ -183,7 +185,7 @@ def small() -> WorkloadRun:
         WorkloadMessage(2, 0, 3),
         WorkloadMessage(3, 0, 0, after=(1, 2)),
     )
-    return run_workload(build("torus k=4 n=1"), Workload("small", messages))
+    return run_workload(build(RING), Workload("small", messages))
 
 
 def test_json_has_the_times_of_all_messages(small: WorkloadRun) -> None:
@@ -257,7 +259,7 @@ def test_a_mistake_is_one_line_with_its_place(
 ) -> None:
     path = tmp_path / "w.csv"
     path.write_text(text)
-    words = ["sim", "torus", "k=4", "n=1", "length=4", "--workload", str(path)]
+    words = ["sim", *RING.split(), "--workload", str(path)]
     assert exit_status(*words) == 2
     assert capsys.readouterr().err == f"multicube: Workload {path}, line {line}: {message}\n"
 
@@ -327,7 +329,7 @@ test_refusals = refusals(
 def test_options_that_do_not_fit(
     words: list[str], message: str, capsys: pytest.CaptureFixture
 ) -> None:
-    assert exit_status("sim", "torus", "k=4", "n=1", *words) == 2
+    assert exit_status("sim", *RING.split(), *words) == 2
     assert capsys.readouterr().err == f"multicube: {message}\n"
 
 
@@ -336,7 +338,7 @@ def test_command_writes_json_and_timeline(
 ) -> None:
     path, drawn = tmp_path / "small.csv", tmp_path / "small.json"
     path.write_text(rows("0,0,1,1,,0", "1,1,0,1,0,5", "2,0,3,1,,0", "3,0,0,1,1 2,0"))
-    words = ["sim", "torus", "k=4", "n=1", "--workload", str(path)]
+    words = ["sim", *RING.split(), "--workload", str(path)]
     assert exit_status(*words, "--timeline", str(drawn), "--json") == 0
     record = json.loads(capsys.readouterr().out)
     assert record == {**small.to_json(), "workload": str(path)}

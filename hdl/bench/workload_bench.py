@@ -20,14 +20,15 @@ class WorkloadBench(PacketBench):
     """
 
     def __init__(self, network: PacketNetwork, sources: SourcePlan) -> None:
-        most = max(sources.parameters["arrivals"] - 1, 1)
+        rows = sources.parameters["arrivals"]
         super().__init__(
             network,
             sources,
             bins=2,
             time=LONG_TIME_BITS,
             network_latency=False,
-            message=most.bit_length(),
+            # Whole bytes, so that a few more messages change no router.
+            message=8 * -(-rows.bit_length() // 8),
         )
         drivers = {receiver.cell: driver for driver, receiver in self._metered}
         outputs = [drivers[sink] for sink in self.sinks]

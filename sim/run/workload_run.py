@@ -1,5 +1,6 @@
 """Runs workloads on networks."""
 
+from ...hdl.bench import SourcePlan
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.workload_bench import WorkloadBench
 from ...hdl.fabric.checks import check_kind, check_limit
@@ -59,9 +60,9 @@ def run_workload(
         raise InvalidType("Network must carry packets for a workload, not requests of processors")
     if network.drops and not network.resubmits:
         raise InvalidValue("Network must not be one that loses packets, for a workload")
-    workload.check(network)
     name = resolve_engine(engine)
-    messages = _send(network, workload, name, threads)
+    sources = workload.sources(network)
+    messages = _send(network, workload, sources, name, threads)
     chain = critical_chain(messages)
     return WorkloadRun(
         network=network.family,
@@ -70,15 +71,19 @@ def run_workload(
         workload=workload.name,
         cycles=chain[-1].arrived + 1,
         messages=messages,
-        critical_path=critical_path(chain, _alone(network, chain, name, threads)),
+        critical_path=critical_path(chain, _alone(network, chain, sources, name, threads)),
     )
 
 
 def _send(
-    network: PacketNetwork, workload: Workload, name: str, threads: int | None
+    network: PacketNetwork,
+    workload: Workload,
+    sources: SourcePlan,
+    name: str,
+    threads: int | None,
 ) -> list[MessageTimes]:
     """Run a workload until all its messages have arrived, or nothing moves any more."""
-    bench = WorkloadBench(network, workload.sources(network))
+    bench = WorkloadBench(network, sources)
     (engine,) = open_engines(name, [bench], threads=threads)
     with engine:
         batch = max(pace(network), workload.longest_delay // 16)
@@ -149,7 +154,11 @@ def _times(
 
 
 def _alone(
-    network: PacketNetwork, chain: list[MessageTimes], name: str, threads: int | None
+    network: PacketNetwork,
+    chain: list[MessageTimes],
+    used: SourcePlan,
+    name: str,
+    threads: int | None,
 ) -> dict[Flow, int]:
     """The cycles that each message of a chain takes alone, and one of one flit in its place.
 
@@ -169,7 +178,9 @@ def _alone(
         messages = tuple(
             WorkloadMessage(number, *flow, delay=number * apart) for number, flow in enumerate(part)
         )
-        for flow, times in zip(part, _send(network, Workload("alone", messages), name, threads)):
+        workload = Workload("alone", messages)
+        sources = workload.sources(network, used.parameters)
+        for flow, times in zip(part, _send(network, workload, sources, name, threads)):
             cycles = times.arrived + 1 - times.ready
             alone[flow] = min(cycles, alone.get(flow, cycles))
     return alone

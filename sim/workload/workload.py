@@ -2,10 +2,11 @@
 
 import csv
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from types import MappingProxyType
 from typing import Any
 
 from ...hdl.bench import SourcePlan
@@ -173,21 +174,29 @@ class Workload:
         """The messages for each terminal: the rows of what arrives there."""
         return _grouped(self.messages, "destination", ports)
 
-    def sources(self, network: PacketNetwork) -> SourcePlan:
-        """Sources that send the messages."""
+    def sources(
+        self, network: PacketNetwork, room: Mapping[str, int] = MappingProxyType({})
+    ) -> SourcePlan:
+        """Sources that send the messages, with at least this room: parameters of other sources."""
         self.check(network)
         sent, received = self.sent_by(network.ports), self.received_by(network.ports)
         rows = {each.id: row for group in received for row, each in enumerate(group)}
-        depth = max(map(len, sent))
-        count_bits = max(1, *(len(each.after).bit_length() for each in self.messages))
-        delay_bits = max(1, self.longest_delay.bit_length())
+        needed = {
+            "depth": max(map(len, sent)),
+            "arrivals": max(map(len, received)),
+            "count_bits": max(1, *(len(each.after).bit_length() for each in self.messages)),
+            # Two widths only, so that another workload of this size needs no other hardware.
+            "delay_bits": 16 if self.longest_delay < 2**16 else 32,
+        }
+        size = {name: max(number, room.get(name, 0)) for name, number in needed.items()}
         straps, contents = [], []
         for own, arriving in zip(sent, received):
-            needs = [len(each.after) for each in own] + [1] * (depth - len(own))
+            needs = [len(each.after) for each in own] + [1] * (size["depth"] - len(own))
+            delays = [each.delay for each in own]
             straps.append(
                 {
-                    "needs": _packed(needs, count_bits),
-                    "delays": _packed([each.delay for each in own], delay_bits),
+                    "needs": _packed(needs, size["count_bits"]),
+                    "delays": _packed(delays, size["delay_bits"]),
                 }
             )
             dependent: dict[int, int] = {}
@@ -205,17 +214,7 @@ class Workload:
                     ),
                 }
             )
-        return SourcePlan(
-            DependentSource,
-            {
-                "depth": depth,
-                "arrivals": max(map(len, received)),
-                "count_bits": count_bits,
-                "delay_bits": delay_bits,
-            },
-            straps,
-            contents,
-        )
+        return SourcePlan(DependentSource, size, straps, contents)
 
 
 def _grouped(
