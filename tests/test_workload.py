@@ -168,6 +168,19 @@ def test_contention_is_waiting() -> None:
     assert both.cycles == alone.cycles + 4
 
 
+def test_a_message_to_its_own_terminal_counts_once() -> None:
+    """When it arrives; leaving, it would count a second time, and the other would not wait."""
+    messages = (
+        WorkloadMessage(0, 0, 0),
+        WorkloadMessage(1, 1, 0, delay=50),
+        WorkloadMessage(2, 0, 1, after=(0, 1)),
+    )
+    run = run_workload(build(RING), Workload("own", messages))
+    first, second, third = run.messages
+    assert first.arrived < second.arrived
+    assert third.ready == third.sent == second.arrived + 1
+
+
 def test_pipelined_routers_take_what_they_take() -> None:
     """Their first packet on a path is slower than the next: this is waiting, not distance."""
     network = build("torus k=4 n=1 length=4 pipeline=1")
@@ -238,7 +251,7 @@ def rows(*lines: str) -> str:
         (rows("0,0,1,1,,0", "1,1,0,1,0"), 3, "there must be 6 fields, not 5"),
         (rows("0,0,x,1,,0"), 2, "destination must be a number, not 'x'"),
         (rows("0,-1,1,1,,0"), 2, "source must be a number, not '-1'"),
-        (rows("0,0,1,0,,0"), 2, "Length must be at least 1, not 0"),
+        (rows("0,0,1,0,,0"), 2, "Length must be from 1 to 2147483647, not 0"),
         (rows("0,0,1,1,,2147483648"), 2, "Delay must be from 0 to 2147483647, not 2147483648"),
         (rows("0,0,1,1,,0", "", "0,1,0,1,,0"), 4, "id 0 is also that of an earlier message"),
         (rows("0,0,1,1,7,0"), 2, "after 7, which is no message"),

@@ -4,6 +4,7 @@ import json
 import os
 from typing import Any
 
+from ...hdl.fabric.checks import check_kind
 from ...hdl.support.output_file import whole_file
 from ..measure.critical_path import MessageTimes, WorkloadRun
 
@@ -15,9 +16,10 @@ def write_timeline(run: WorkloadRun, path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
-    OSError, ValueError
-        If it can't be written.
+    OSError, TypeError, ValueError
+        If it can't be written, or is none.
     """
+    check_kind("Run", run, WorkloadRun, "a WorkloadRun")
     with whole_file(path) as temporary:
         temporary.write_text(json.dumps(timeline(run)) + "\n")
 

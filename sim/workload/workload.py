@@ -11,15 +11,24 @@ from typing import Any
 
 from ...hdl.bench import SourcePlan
 from ...hdl.bench.dependent_source import DependentSource
-from ...hdl.fabric.checks import check_field, check_kind, check_several
-from ...hdl.fabric.errors import InvalidType, InvalidValue
+from ...hdl.fabric.checks import check_field, check_integer, check_kind, check_several, shown
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import PacketNetwork
 from ...hdl.support.input_file import read_text
 
-__all__ = ["LONGEST_DELAY", "MOST_MESSAGES", "Workload", "WorkloadMessage", "read_workload"]
+__all__ = [
+    "LONGEST_DELAY",
+    "MOST_ID",
+    "MOST_MESSAGES",
+    "Workload",
+    "WorkloadMessage",
+    "read_workload",
+]
 
-LONGEST_DELAY = 2**31 - 1
-"""Most cycles of a delay."""
+MOST_ID = 2**64 - 1
+
+_MOST = 2**31 - 1
+"""Most of any other number of a message."""
 
 MOST_MESSAGES = 1024
 """Most messages that a terminal sends: each has a counter in the terminal's source."""
@@ -32,7 +41,7 @@ class WorkloadMessage:
     Attributes
     ----------
     id : int
-        Its name in `after` of other messages, at least 0.
+        Its name in `after` of other messages, from 0 to 2^64 - 1.
     source, destination : int
         Terminals.
     length : int
@@ -51,14 +60,14 @@ class WorkloadMessage:
     delay: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("id", "source", "destination"):
-            check_field(self, name, name.capitalize(), 0)
-        check_field(self, "length", "Length", 1)
-        check_field(self, "delay", "Delay", 0, LONGEST_DELAY)
+        check_field(self, "id", "Id", 0, MOST_ID)
+        check_field(self, "source", "Source", 0, _MOST)
+        check_field(self, "destination", "Destination", 0, _MOST)
+        check_field(self, "length", "Length", 1, _MOST)
+        check_field(self, "delay", "Delay", 0, _MOST)
         after = check_several("After", self.after, "numbers of messages")
-        if any(isinstance(each, bool) or not isinstance(each, int) for each in after):
-            raise InvalidType(f"After must be numbers of messages, not {self.after!r}")
-        object.__setattr__(self, "after", tuple(dict.fromkeys(after)))
+        numbers = [check_integer("After", each, 0, MOST_ID) for each in after]
+        object.__setattr__(self, "after", tuple(dict.fromkeys(numbers)))
 
 
 @dataclass(frozen=True)
@@ -89,7 +98,12 @@ class Workload:
     places: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        check_kind("Name", self.name, str, "a text")
         messages = tuple(check_several("Messages", self.messages, "WorkloadMessage"))
+        places = tuple(check_several("Places", self.places, "texts"))
+        if places and (len(places) != len(messages) or not all(isinstance(p, str) for p in places)):
+            raise InvalidValue(f"Places must be {len(messages)} texts, not {shown(self.places)}")
+        object.__setattr__(self, "places", places)
         for message in messages:
             check_kind("Message", message, WorkloadMessage, "a WorkloadMessage")
         object.__setattr__(self, "messages", messages)
