@@ -17,7 +17,6 @@ from ...hdl.networks.network import PacketNetwork
 from ...hdl.support.input_file import read_text
 
 __all__ = [
-    "LONGEST_DELAY",
     "MOST_ID",
     "MOST_MESSAGES",
     "Workload",
