@@ -3,10 +3,14 @@ from .export.c_library import write_c_library as write_c_library
 from .measure.activity import Activity as Activity
 from .measure.activity import Energy as Energy
 from .measure.comparison import Comparison as Comparison
+from .measure.critical_path import MessageTimes as MessageTimes
+from .measure.critical_path import PathPart as PathPart
+from .measure.critical_path import WorkloadRun as WorkloadRun
 from .measure.curve import Sweep as Sweep
 from .measure.result import Result as Result
 from .measure.result import SimulationError as SimulationError
 from .report.save import save_sweep as save_sweep
+from .report.timeline import write_timeline as write_timeline
 from .run.comparing import compare as compare
 from .run.messages import Copies as Copies
 from .run.messages import CopyRun as CopyRun
@@ -28,8 +32,12 @@ from .run.run_passes import run_passes as run_passes
 from .run.simulation import simulate as simulate
 from .run.simulation import simulate_runs as simulate_runs
 from .run.sweeps import sweep as sweep
+from .run.workload_run import run_workload as run_workload
 from .theory import predict as predict
 from .workload.traffic import Trace as Trace
 from .workload.traffic import TracePacket as TracePacket
 from .workload.traffic import pattern as pattern
 from .workload.traffic import read_trace as read_trace
+from .workload.workload import Workload as Workload
+from .workload.workload import WorkloadMessage as WorkloadMessage
+from .workload.workload import read_workload as read_workload

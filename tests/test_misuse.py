@@ -47,20 +47,25 @@ from multicube.sim import (
     Run,
     Trace,
     TracePacket,
+    Workload,
+    WorkloadMessage,
     compare,
     copy_messages,
     pattern,
     predict,
     read_records,
     read_trace,
+    read_workload,
     rerun,
     run_passes,
     run_programs,
+    run_workload,
     save_sweep,
     send_messages,
     simulate,
     simulate_runs,
     sweep,
+    write_timeline,
 )
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
@@ -158,6 +163,11 @@ ASKED: dict[Callable[..., Any], dict[str, Any]] = {
     Run: {"traffic": pattern("uniform", 2)},
     Trace: {"name": "one", "packets": (TracePacket(0, 0, 1),)},
     TracePacket: {"cycle": 0, "source": 0, "destination": 1},
+    WorkloadMessage: {"id": 0, "source": 0, "destination": 1},
+    Workload: {"name": "one", "messages": (WorkloadMessage(0, 0, 1),)},
+    read_workload: {"path": "workload.csv"},
+    run_workload: {"network": NETWORK, "workload": Workload("one", (WorkloadMessage(0, 0, 1),))},
+    write_timeline: {"run": None, "path": "a.json"},
     TerminalClocks: {},
     MultiClockNetwork: {"network": NETWORK},
     AxiStreamNetwork: {"network": NETWORK},
@@ -183,7 +193,7 @@ PLAIN = {
     *("AXI_CLOCK", "BoxState", "FAMILIES", "MulticubeError", "Network", "PacketNetwork"),
     *("Activity", "Copies", "CopyRun", "Energy", "Message", "MessageRun", "Pause", "ProgramRun"),
     *("ProgramsStuck", "Record", "Request", "Result", "SimulationError", "Sweep", "__version__"),
-    "Comparison",
+    *("Comparison", "MessageTimes", "PathPart", "WorkloadRun"),
 }
 """Public names of values, and of records that check nothing: what takes them does."""
 

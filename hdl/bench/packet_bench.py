@@ -189,6 +189,8 @@ class PacketBench(Bench):
     flows, network_latency : bool
         Whether flows are followed, if the network's packets can be, and whether latencies within
         the network are recorded, too. Without them packets are smaller.
+    message : int
+        Width of the numbers of messages that wait for each other (`Stamp`), 0 for none.
 
     Raises
     ------
@@ -207,13 +209,14 @@ class PacketBench(Bench):
         time: int = TIME_BITS,
         flows: bool = True,
         network_latency: bool = True,
+        message: int = 0,
     ) -> None:
         if network.combine != "none":
             raise InvalidValue(
                 f"Combine must be none, not {network.combine!r}, for packets that are traced; "
                 "use send_messages for a network that combines"
             )
-        stamp = stamp_for(network, time=time, flows=flows, offered=network_latency)
+        stamp = stamp_for(network, time=time, flows=flows, offered=network_latency, message=message)
         super().__init__(bins, time, stamp.followed, network_latency)
         self.adds_stamps = flows and not stamp.followed
         self.network = network

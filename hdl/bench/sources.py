@@ -28,6 +28,8 @@ __all__ = [
     "Order",
     "ReplaySource",
     "Sender",
+    "attach_sender",
+    "source_members",
     "uniform_code",
 ]
 
@@ -40,16 +42,18 @@ class Order(data.StructLayout):
     """A packet to be sent: when it was generated, its destination, and its length.
 
     `mask` exists if packets have a broadcast mask (here in the order of the address), `length` if
-    they are `sized`.
+    they are `sized`, `message` if the stamp has one.
     """
 
     def __init__(self, packet: Packet, code: AddressCode) -> None:
+        stamp = packet["payload"].shape
         super().__init__(
             {
-                "birth": packet["payload"].shape.time,
+                "birth": stamp.time,
                 "destination": code.width,
                 **({"mask": code.width} if packet.broadcast else {}),
                 **({"length": _length_bits(packet)} if packet.sized else {}),
+                **({"message": stamp["message"].width} if "message" in stamp.members else {}),
             }
         )
 
@@ -98,7 +102,7 @@ class Sender(wiring.Component):
         self.tags = tags
         super().__init__(
             {
-                **_source_members(packet, tags),
+                **source_members(packet, tags),
                 "i": In(stream.Signature(Order(packet, tags.code))),
             }
         )
@@ -156,6 +160,8 @@ class Sender(wiring.Component):
             m.d.comb += stamp.offered.eq(offered)
         if "destination" in stamp.shape().members:
             m.d.comb += stamp.destination.eq(order.destination)
+        if "message" in stamp.shape().members:
+            m.d.comb += stamp.message.eq(order.message)
         return m
 
     def _number(self, m: Module, stamp: data.View, flow: Value) -> None:
@@ -181,7 +187,8 @@ class Sender(wiring.Component):
             m.d.sync += self.copies.eq(self.copies + copies)
 
 
-def _source_members(packet: Packet, tags: TagScheme) -> dict[str, wiring.Member]:
+def source_members(packet: Packet, tags: TagScheme) -> dict[str, wiring.Member]:
+    """The members that all sources have: those of a `Sender` but for `i`."""
     return {
         **({"copies": Out(COUNT_BITS + tags.code.width)} if packet.broadcast else {}),
         **({} if packet["payload"].shape.followed else {"stamp_sum": Out(STAMP_SUM_BITS)}),
@@ -196,7 +203,7 @@ def _source_members(packet: Packet, tags: TagScheme) -> dict[str, wiring.Member]
     }
 
 
-def _attach_sender(m: Module, source: wiring.Component) -> Sender:
+def attach_sender(m: Module, source: wiring.Component) -> Sender:
     """Add a sender to a source, and connect the members that all sources have."""
     m.submodules.sender = sender = Sender(source.packet, source.tags)
     for name in ("address", "now", "open", "measure"):
@@ -305,7 +312,7 @@ class BernoulliSource(wiring.Component):
         width = tags.code.width
         super().__init__(
             {
-                **_source_members(packet, tags),
+                **source_members(packet, tags),
                 "favourite": In(width),
                 "seed": In(128),
                 "resume" if closed else "load": In(LOAD_BITS + 1),
@@ -327,7 +334,7 @@ class BernoulliSource(wiring.Component):
         draw = random.value[BIAS_BITS:-LOAD_BITS]
         bias_draw = random.value[:BIAS_BITS]
 
-        sender = _attach_sender(m, self)
+        sender = attach_sender(m, self)
         m.submodules.queue = queue = ArrivalQueue(
             Order(self.packet, self.tags.code), depth=self.depth, refill=self.closed
         )
@@ -451,7 +458,7 @@ class ReplaySource(wiring.Component):
         self.tags = tags
         self.depth = depth
         self.trace = trace
-        super().__init__({**_source_members(packet, tags), "count": In(range(depth + 1))})
+        super().__init__({**source_members(packet, tags), "count": In(range(depth + 1))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -464,7 +471,7 @@ class ReplaySource(wiring.Component):
         position = Signal(range(self.depth + 1))
         loaded = Signal()
 
-        sender = _attach_sender(m, self)
+        sender = attach_sender(m, self)
         cycle = row.data[:32]
         m.d.comb += [
             sender.i.valid.eq(loaded & (position != self.count) & (cycle <= self.now)),

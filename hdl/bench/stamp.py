@@ -39,7 +39,8 @@ class Stamp(data.StructLayout):
     numbers flows can't be followed; sources and sinks then add up all stamps (`stamp_sum`, modulo
     2^64), and both sums must be equal. `length` is the number of flits, if packets have several;
     each flit carries the same stamp. `destination` (an address code) is present if the tag does not
-    contain it at the output.
+    contain it at the output. `message` is the number of a message at its destination, if messages
+    wait for each other.
 
     Parameters
     ----------
@@ -58,6 +59,8 @@ class Stamp(data.StructLayout):
         Width of `birth` and `offered`.
     offered : bool
         Whether there is an `offered`.
+    message : int
+        Width of `message`, 0 for none.
 
     Attributes
     ----------
@@ -78,6 +81,7 @@ class Stamp(data.StructLayout):
         destination: bool = False,
         time: int = TIME_BITS,
         offered: bool = True,
+        message: int = 0,
     ) -> None:
         fields = {
             "source": address,
@@ -89,6 +93,8 @@ class Stamp(data.StructLayout):
             fields["length"] = length
         if destination:
             fields["destination"] = address
+        if message:
+            fields["message"] = message
         spare = payload - sum(fields.values())
         if spare > 0:
             fields["unused"] = spare
@@ -99,7 +105,12 @@ class Stamp(data.StructLayout):
 
 
 def stamp_for(
-    network: PacketNetwork, *, time: int = TIME_BITS, flows: bool = True, offered: bool = True
+    network: PacketNetwork,
+    *,
+    time: int = TIME_BITS,
+    flows: bool = True,
+    offered: bool = True,
+    message: int = 0,
 ) -> Stamp:
     """The stamp for a network: wide enough for the packets that it can lose, and for its lengths.
 
@@ -126,4 +137,5 @@ def stamp_for(
         destination=network.consumes_tags,
         time=time,
         offered=offered,
+        message=message,
     )

@@ -23,6 +23,7 @@ from .shared_arguments import (
 )
 
 if TYPE_CHECKING:
+    from ...hdl.networks.network import Network
     from ..workload.traffic import Pattern, Trace
 
 __all__ = ["sim", "sweep"]
@@ -34,6 +35,15 @@ __all__ = ["sim", "sweep"]
     "--load", default=0.5, show_default=True, help="Packets (see --unit) per terminal per cycle."
 )
 @click.option("--trace", metavar="FILE", help="Replay cycle,source,destination lines instead.")
+@click.option(
+    "--workload",
+    metavar="FILE",
+    help="Send the messages id,source,destination,length,after,delay instead, each when those that "
+    "it is after have come.",
+)
+@click.option(
+    "--timeline", metavar="FILE", help="Write when each message was where, for Perfetto (JSON)."
+)
 @click.option(
     "--fault",
     "faults",
@@ -72,6 +82,8 @@ def sim(
     parameters: tuple[str, ...],
     load: float,
     trace: str | None,
+    workload: str | None,
+    timeline: str | None,
     traffic: str,
     unit: Literal["packets", "flits"],
     as_json: bool,
@@ -84,6 +96,11 @@ def sim(
     from .printed_tables import print_result
 
     built = network_from(network, parameters)
+    if workload is not None:
+        _run_workload(built, workload, timeline, as_json, options["engine"], options["threads"])
+        return
+    if timeline is not None:
+        raise InvalidValue("--timeline is of a workload: give one with --workload FILE")
     if trace is not None:
         for name in ("traffic", *_MEASURED, "seed", "source_depth"):
             _refuse(name, "A trace takes", "it lists every packet itself")
@@ -121,15 +138,52 @@ def sim(
         sys.exit(INTERRUPTED)
 
 
+def _run_workload(
+    network: "Network",
+    path: str,
+    timeline: str | None,
+    as_json: bool,
+    engine: str,
+    threads: int | None,
+) -> None:
+    """Run a workload from a file, and print its result."""
+    from ..report.timeline import write_timeline
+    from ..run.workload_run import run_workload
+    from ..workload.workload import read_workload
+    from .printed_workload import print_workload
+
+    for name in click.get_current_context().params:
+        if name not in _OF_WORKLOADS:
+            _refuse(name, *_LISTED)
+    outputs = [timeline] if timeline is not None else []
+    check_outputs(outputs, as_json)
+    run = run_workload(network, read_workload(path), engine=engine, threads=threads)
+    if timeline is not None:
+        write_timeline(run, timeline)
+    if as_json:
+        click.echo(json.dumps(run.to_json()))
+    else:
+        with messages(outputs):
+            print_workload(run)
+            for output in outputs:
+                click.echo(f"wrote {output}")
+
+
+_OF_WORKLOADS = ("network", "parameters", "workload", "timeline", "engine", "threads", "as_json")
+"""Options of a workload."""
+
+_LISTED = ("A workload takes", "it lists every message itself")
+
 _MEASURED = ("load", "cycles", "warmup", "precision", "limit", "seeds")
 """Options for traffic without end."""
 
 
 def _refuse(name: str, whose: str, why: str) -> None:
     """Raise ValueError if an option was given that this traffic does not take."""
-    source = click.get_current_context().get_parameter_source(name)
-    if source != click.core.ParameterSource.DEFAULT:
-        raise InvalidValue(f"{whose} no --{name.replace('_', '-')}: {why}")
+    context = click.get_current_context()
+    if context.get_parameter_source(name) != click.core.ParameterSource.DEFAULT:
+        (option,) = (each.opts[-1] for each in context.command.params if each.name == name)
+        raise InvalidValue(f"{whose} no {option}: {why}")
 
 
 @click.command()

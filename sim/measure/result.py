@@ -345,11 +345,11 @@ class Result:
 
 
 class SimulationError(MulticubeError):
-    """The packet counts of a run do not balance. They are in `result`."""
+    """The packet counts of a run do not balance. They are in `result`, if there is one."""
 
     status = 1
 
-    def __init__(self, message: str, result: "Result | MessageRun | StepRun") -> None:
+    def __init__(self, message: str, result: "Result | MessageRun | StepRun | None") -> None:
         super().__init__(message)
         self.result = result
 

@@ -1,0 +1,186 @@
+"""Runs workloads on networks."""
+
+from ...hdl.bench import SourcePlan
+from ...hdl.bench.instruments import COUNT_BITS
+from ...hdl.bench.workload_bench import WorkloadBench
+from ...hdl.fabric.checks import check_kind, check_limit
+from ...hdl.fabric.errors import InvalidType, InvalidValue
+from ...hdl.networks.network import Network, PacketNetwork
+from ..engines import Engine
+from ..engines.engine_selection import open_engines, resolve_engine
+from ..measure.critical_path import (
+    Flow,
+    MessageTimes,
+    WorkloadRun,
+    critical_chain,
+    critical_path,
+)
+from ..measure.result import SimulationError
+from ..workload.workload import Workload, WorkloadMessage
+from .run import LONGEST, pace
+from .run_steps import patience
+
+__all__ = ["run_workload"]
+
+_TOGETHER = 512
+"""Most messages that are measured alone in one run, one after the other."""
+
+
+def run_workload(
+    network: PacketNetwork,
+    workload: Workload,
+    *,
+    engine: str = "auto",
+    threads: int | None = None,
+) -> WorkloadRun:
+    """Send the messages of a workload over a network, each when what it depends on has come.
+
+    A second run sends the messages of the critical path alone, to tell waiting from travelling.
+
+    Parameters
+    ----------
+    network : PacketNetwork
+        It has as many sources as sinks, and loses nothing.
+    workload : Workload
+    engine : str
+        One of `engines.selection.ENGINES`. All give the same times.
+    threads : int, optional
+        Processor cores that the engine `compiled` uses; one if not given.
+
+    Raises
+    ------
+    SimulationError
+        If messages were lost, misrouted, duplicated or damaged, or got stuck.
+    TypeError, ValueError
+        If a message does not fit this network, or the network can't carry messages.
+    """
+    check_kind("Network", network, Network, "a network")
+    check_kind("Workload", workload, Workload, "a Workload")
+    if not isinstance(network, PacketNetwork):
+        raise InvalidType("Network must carry packets for a workload, not requests of processors")
+    if network.drops and not network.resubmits:
+        raise InvalidValue("Network must not be one that loses packets, for a workload")
+    name = resolve_engine(engine)
+    sources = workload.sources(network)
+    messages = _send(network, workload, sources, name, threads)
+    chain = critical_chain(messages)
+    return WorkloadRun(
+        network=network.family,
+        parameters=network.chosen,
+        engine=name,
+        workload=workload.name,
+        cycles=chain[-1].arrived + 1,
+        messages=messages,
+        critical_path=critical_path(chain, _alone(network, chain, sources, name, threads)),
+    )
+
+
+def _send(
+    network: PacketNetwork,
+    workload: Workload,
+    sources: SourcePlan,
+    name: str,
+    threads: int | None,
+) -> list[MessageTimes]:
+    """Run a workload until all its messages have arrived, or nothing moves any more."""
+    bench = WorkloadBench(network, sources)
+    (engine,) = open_engines(name, [bench], threads=threads)
+    with engine:
+        batch = max(pace(network), workload.longest_delay // 16)
+        most = patience(network) + workload.longest_delay
+        counts, moved = (0, 0), 0
+        engine.set("send", 1)
+        while True:
+            check_limit("Cycles of a workload", engine.cycle + batch, LONGEST)
+            engine.step(batch)
+            last = counts
+            counts = (
+                sum(engine.read(bench.sources, "injected")),
+                sum(engine.read(bench.sinks, "delivered")),
+            )
+            # One more batch after the last delivery, in case there is one too many.
+            if counts != last:
+                moved = engine.cycle
+            elif counts[1] == len(workload.messages) or engine.cycle - moved > most:
+                break
+        _audit(network, workload, bench, engine, *counts)
+        return _times(network, workload, bench, engine)
+
+
+def _audit(
+    network: PacketNetwork,
+    workload: Workload,
+    bench: WorkloadBench,
+    engine: Engine,
+    sent: int,
+    delivered: int,
+) -> None:
+    """Raise SimulationError if not every message arrived once, whole, and where it should."""
+    total = len(workload.messages)
+    wrong = [] if total == sent == delivered else [f"{sent} of {total} sent, {delivered} delivered"]
+    for what, checked in (
+        ("misrouted", True),
+        ("duplicated", bench.follows_flows),
+        ("reordered", bench.follows_flows and network.ordered),
+        ("damaged", network.packet.flits),
+    ):
+        count = sum(engine.read(bench.sinks, what)) if checked else 0
+        if count:
+            wrong.append(f"{count} {what}")
+    if wrong:
+        raise SimulationError(f"The messages do not balance: {', '.join(wrong)}", None)
+
+
+def _times(
+    network: PacketNetwork, workload: Workload, bench: WorkloadBench, engine: Engine
+) -> list[MessageTimes]:
+    """The times that the sources recorded, and when each message was ready by them."""
+    recorded: dict[str, dict[int, int]] = {}
+    sent, received = workload.sent_by(network.ports), workload.received_by(network.ports)
+    for name, groups in (("sent", sent), ("left", sent), ("arrived", received)):
+        recorded[name] = {}
+        for cell, group in zip(bench.sources, groups):
+            for message, row in zip(group, engine.memory(cell, name)):
+                if not row >> COUNT_BITS:
+                    raise SimulationError(f"Message {message.id} has not {name}", None)
+                recorded[name][message.id] = row - (1 << COUNT_BITS)
+    times: dict[int, MessageTimes] = {}
+    for message in workload.ordered:
+        known = [times[other].known_at(message.source) + 1 for other in message.after]
+        ready = max(known, default=0) + message.delay
+        three = (recorded[name][message.id] for name in ("sent", "left", "arrived"))
+        times[message.id] = MessageTimes(message, ready, *three)
+    return [times[message.id] for message in workload.messages]
+
+
+def _alone(
+    network: PacketNetwork,
+    chain: list[MessageTimes],
+    used: SourcePlan,
+    name: str,
+    threads: int | None,
+) -> dict[Flow, int]:
+    """The cycles that each message of a chain takes alone, and one of one flit in its place.
+
+    Each is sent twice, and the faster counts: a pipelined router is slower with the first packet of
+    a path than with the next one of the same path.
+    """
+    flows = {
+        Flow(times.message.source, times.message.destination, length)
+        for times in chain
+        for length in (1, times.message.length)
+    }
+    apart = 16 + 2 * max(times.arrived - times.ready for times in chain)
+    alone: dict[Flow, int] = {}
+    twice = [flow for flow in sorted(flows) for _ in range(2)]
+    for first in range(0, len(twice), _TOGETHER):
+        part = twice[first : first + _TOGETHER]
+        messages = tuple(
+            WorkloadMessage(number, *flow, delay=number * apart) for number, flow in enumerate(part)
+        )
+        workload = Workload("alone", messages)
+        sources = workload.sources(network, used.parameters)
+        for flow, times in zip(part, _send(network, workload, sources, name, threads)):
+            cycles = times.arrived + 1 - times.ready
+            alone[flow] = min(cycles, alone.get(flow, cycles))
+    return alone

@@ -1,0 +1,309 @@
+"""Workloads: messages that wait for other messages and for computing, as programs send them."""
+
+import csv
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from types import MappingProxyType
+from typing import Any
+
+from ...hdl.bench import SourcePlan
+from ...hdl.bench.dependent_source import DependentSource
+from ...hdl.fabric.checks import check_field, check_integer, check_kind, check_several, shown
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.networks.network import PacketNetwork
+from ...hdl.support.input_file import read_text
+
+__all__ = [
+    "MOST_ID",
+    "MOST_MESSAGES",
+    "Workload",
+    "WorkloadMessage",
+    "read_workload",
+]
+
+MOST_ID = 2**64 - 1
+
+_MOST = 2**31 - 1
+"""Most of any other number of a message."""
+
+MOST_MESSAGES = 1024
+"""Most messages that a terminal sends: each has a counter in the terminal's source."""
+
+
+@dataclass(frozen=True)
+class WorkloadMessage:
+    """A message of a workload.
+
+    Attributes
+    ----------
+    id : int
+        Its name in `after` of other messages, from 0 to 2^64 - 1.
+    source, destination : int
+        Terminals.
+    length : int
+        Flits, at least 1.
+    after : tuple[int, ...]
+        The messages that it depends on: each arrives at its source, or is sent by its source.
+    delay : int
+        Cycles of computing between the last of these and the message, up to 2^31 - 1.
+    """
+
+    id: int
+    source: int
+    destination: int
+    length: int = 1
+    after: tuple[int, ...] = ()
+    delay: int = 0
+
+    def __post_init__(self) -> None:
+        check_field(self, "id", "Id", 0, MOST_ID)
+        check_field(self, "source", "Source", 0, _MOST)
+        check_field(self, "destination", "Destination", 0, _MOST)
+        check_field(self, "length", "Length", 1, _MOST)
+        check_field(self, "delay", "Delay", 0, _MOST)
+        after = check_several("After", self.after, "numbers of messages")
+        numbers = [check_integer("After", each, 0, MOST_ID) for each in after]
+        object.__setattr__(self, "after", tuple(dict.fromkeys(numbers)))
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Messages that wait for each other.
+
+    A message is sent when those that it is `after` have arrived at its source, and `delay` cycles
+    have passed. A terminal knows only what it sees. So of those that it sends to others itself, it
+    waits until the last flit has entered the network.
+
+    Attributes
+    ----------
+    name : str
+    messages : tuple[WorkloadMessage, ...]
+        Where several messages of a terminal can be sent, the one that is first here goes first.
+    places : tuple[str, ...]
+        What errors call the messages, one each; by default "Message 7".
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there are no messages, two have the same id, one depends on an unknown message, or on
+        itself through others, or on one that its terminal neither receives nor sends.
+    """
+
+    name: str
+    messages: tuple[WorkloadMessage, ...]
+    places: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_kind("Name", self.name, str, "a text")
+        messages = tuple(check_several("Messages", self.messages, "WorkloadMessage"))
+        places = tuple(check_several("Places", self.places, "texts"))
+        if places and (len(places) != len(messages) or not all(isinstance(p, str) for p in places)):
+            raise InvalidValue(f"Places must be {len(messages)} texts, not {shown(self.places)}")
+        object.__setattr__(self, "places", places)
+        for message in messages:
+            check_kind("Message", message, WorkloadMessage, "a WorkloadMessage")
+        object.__setattr__(self, "messages", messages)
+        if not messages:
+            raise InvalidValue(f"Workload {self.name} holds no messages")
+        seen: dict[int, int] = {}
+        for number, message in enumerate(messages):
+            if message.id in seen:
+                raise self._error(number, f"id {message.id} is also that of an earlier message")
+            seen[message.id] = number
+        for number, message in enumerate(messages):
+            for other in message.after:
+                self._check_dependency(number, other)
+        try:
+            TopologicalSorter({each.id: each.after for each in messages}).prepare()
+        except CycleError as error:
+            # Each is a dependency of the next, and the first is also the last.
+            cycle = error.args[1][::-1]
+            path = " after ".join(map(str, cycle))
+            raise self._error(seen[cycle[0]], f"it waits for itself: {path}") from None
+
+    def __repr__(self) -> str:
+        return f"<Workload {self.name} of {len(self.messages)} messages>"
+
+    def _error(self, number: int, what: str) -> InvalidValue:
+        place = self.places[number] if self.places else f"Message {self.messages[number].id}"
+        return InvalidValue(f"{place}: {what}")
+
+    def _check_dependency(self, number: int, other: int) -> None:
+        message = self.messages[number]
+        if other not in self.by_id:
+            raise self._error(number, f"after {other}, which is no message")
+        awaited = self.by_id[other]
+        if message.source not in (awaited.source, awaited.destination):
+            raise self._error(
+                number,
+                f"terminal {message.source} can't wait for message {other}, which goes from "
+                f"{awaited.source} to {awaited.destination}: it neither receives nor sends it",
+            )
+
+    @cached_property
+    def by_id(self) -> dict[int, WorkloadMessage]:
+        return {message.id: message for message in self.messages}
+
+    @property
+    def ordered(self) -> list[WorkloadMessage]:
+        """The messages, each behind those that it depends on."""
+        sorter = TopologicalSorter({each.id: each.after for each in self.messages})
+        return [self.by_id[each] for each in sorter.static_order()]
+
+    @property
+    def longest_delay(self) -> int:
+        return max(message.delay for message in self.messages)
+
+    def check(self, network: PacketNetwork) -> None:
+        """Raise ValueError if a message does not fit this network."""
+        ports, longest = network.ports, network.lengths[1]
+        for number, message in enumerate(self.messages):
+            for what in ("source", "destination"):
+                terminal = getattr(message, what)
+                if terminal >= ports:
+                    raise self._error(
+                        number, f"{what} must be a terminal from 0 to {ports - 1}, not {terminal}"
+                    )
+            if message.length > longest:
+                raise self._error(
+                    number,
+                    f"length must be from 1 to {longest} in this network, not {message.length}",
+                )
+        for terminal, own in enumerate(self.sent_by(ports)):
+            if len(own) > MOST_MESSAGES:
+                raise InvalidValue(
+                    f"Messages of terminal {terminal} must be at most {MOST_MESSAGES}, "
+                    f"not {len(own)}"
+                )
+
+    def sent_by(self, ports: int) -> list[list[WorkloadMessage]]:
+        """The messages of each terminal: the rows of its source."""
+        return _grouped(self.messages, "source", ports)
+
+    def received_by(self, ports: int) -> list[list[WorkloadMessage]]:
+        """The messages for each terminal: the rows of what arrives there."""
+        return _grouped(self.messages, "destination", ports)
+
+    def sources(
+        self, network: PacketNetwork, room: Mapping[str, int] = MappingProxyType({})
+    ) -> SourcePlan:
+        """Sources that send the messages, with at least this room: parameters of other sources."""
+        self.check(network)
+        sent, received = self.sent_by(network.ports), self.received_by(network.ports)
+        rows = {each.id: row for group in received for row, each in enumerate(group)}
+        needed = {
+            "depth": max(map(len, sent)),
+            "arrivals": max(map(len, received)),
+            "count_bits": max(1, *(len(each.after).bit_length() for each in self.messages)),
+            # Two widths only, so that another workload of this size needs no other hardware.
+            "delay_bits": 16 if self.longest_delay < 2**16 else 32,
+        }
+        size = {name: max(number, room.get(name, 0)) for name, number in needed.items()}
+        straps, contents = [], []
+        for own, arriving in zip(sent, received):
+            needs = [len(each.after) for each in own] + [1] * (size["depth"] - len(own))
+            delays = [each.delay for each in own]
+            straps.append(
+                {
+                    "needs": _packed(needs, size["count_bits"]),
+                    "delays": _packed(delays, size["delay_bits"]),
+                }
+            )
+            dependent: dict[int, int] = {}
+            for row, each in enumerate(own):
+                for other in each.after:
+                    dependent[other] = dependent.get(other, 0) | 1 << row
+            # A message from a terminal to itself counts when it arrives.
+            contents.append(
+                {
+                    "orders": tuple(_order(network, each, rows[each.id]) for each in own),
+                    "awaited": tuple(dependent.get(each.id, 0) for each in arriving),
+                    "followed": tuple(
+                        0 if each.destination == each.source else dependent.get(each.id, 0)
+                        for each in own
+                    ),
+                }
+            )
+        return SourcePlan(DependentSource, size, straps, contents)
+
+
+def _grouped(
+    messages: Sequence[WorkloadMessage], end: str, ports: int
+) -> list[list[WorkloadMessage]]:
+    groups: list[list[WorkloadMessage]] = [[] for _ in range(ports)]
+    for message in messages:
+        groups[getattr(message, end)].append(message)
+    return groups
+
+
+def _packed(numbers: Sequence[int], bits: int) -> int:
+    return sum(number << bits * place for place, number in enumerate(numbers))
+
+
+def _order(network: PacketNetwork, message: WorkloadMessage, row: int) -> int:
+    """A row of the list of a `DependentSource`."""
+    code = network.tags.code
+    word, width = code.encode(message.destination), code.width
+    if network.packet.sized:
+        word |= message.length << width
+        width += network.lengths[1].bit_length()
+    return word | row << width
+
+
+_COLUMNS = tuple(each.name for each in fields(WorkloadMessage))
+_MUST = 3
+
+
+def read_workload(path: str | os.PathLike[str]) -> Workload:
+    """Read a workload: CSV in UTF-8 with a header line `id,source,destination,length,after,delay`.
+
+    The header may end after any column from `destination` on. In `after` there are ids with spaces
+    or semicolons between them, or nothing. An empty length is 1, and an empty delay 0. Blank lines
+    and spaces around numbers are ignored.
+
+    Raises
+    ------
+    ValueError
+        If the file can't be read, has no such header, or has an invalid line; the message names the
+        line.
+    """
+    text = read_text("Workload", path).replace("\r\n", "\n").replace("\r", "\n")
+    width, messages, places = 0, [], []
+    for number, line in enumerate(text.split("\n"), 1):
+        place = f"Workload {os.fspath(path)}, line {number}"
+        try:
+            words = [word.strip() for word in next(csv.reader([line]), [])]
+            if number == 1:
+                width = len(words)
+                if width < _MUST or tuple(words) != _COLUMNS[:width]:
+                    must, may = ",".join(_COLUMNS[:_MUST]), "[,".join(_COLUMNS[_MUST:])
+                    raise InvalidValue(f"the header must be {must}[,{may}]]]")
+            elif len(words) > 1 or any(words):
+                messages.append(_message(words, width))
+                places.append(place)
+        except (ValueError, csv.Error) as error:
+            raise InvalidValue(f"{place}: {error}") from None
+    if not messages:
+        raise InvalidValue(f"Workload {os.fspath(path)} holds no messages")
+    return Workload(os.fspath(path), tuple(messages), tuple(places))
+
+
+def _message(words: Sequence[str], width: int) -> WorkloadMessage:
+    if len(words) != width:
+        raise InvalidValue(f"there must be {width} fields, not {len(words)}")
+    values: dict[str, Any] = {}
+    for name, word in zip(_COLUMNS, words):
+        if name == "after":
+            values[name] = tuple(_number(name, each) for each in word.replace(";", " ").split())
+        elif word or name in _COLUMNS[:_MUST]:
+            values[name] = _number(name, word)
+    return WorkloadMessage(**values)
+
+
+def _number(name: str, word: str) -> int:
+    if not (word.isascii() and word.isdigit()):
+        raise InvalidValue(f"{name} must be a number, not {word!r}")
+    return int(word)
