@@ -79,7 +79,7 @@ def test_notes_name_the_best_clusters_and_the_best_network() -> None:
         ("BH/CC", 8): (2.5, None),
         ("BH/CC", 16): (2.49, 0.45),
     }
-    common = {"nodes": 256, "alpha": 0.5, "switch": "wormhole", "cost": "silicon"}
+    common = {"nodes": 256, "alpha": 0.5, "switching": "wormhole", "cost": "silicon"}
     rows = [
         common
         | {"network": network, "size": size, "printed": 1 / size}

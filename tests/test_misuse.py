@@ -65,6 +65,7 @@ from multicube.sim import (
     simulate,
     simulate_runs,
     sweep,
+    write_c_library,
     write_timeline,
 )
 from multicube.sim.engines.amaranth import AmaranthEngine
@@ -141,6 +142,7 @@ ASKED: dict[Callable[..., Any], dict[str, Any]] = {
     draw: {"network": NETWORK, "path": "a.svg"},
     sweep: {"network": NETWORK, "loads": [0.2], "refine": False, "processes": 1, "cycles": 20},
     compare: {"networks": [NETWORK], "loads": [0.2], "refine": False, "processes": 1, "cycles": 20},
+    write_c_library: {"network": NETWORK, "folder": "c"},
     write_verilog: {"fabric": Fabric({"i": In(1)}), "path": "a.v"},
     LivePage: {"network": NETWORK},
     simulate: {"network": NETWORK, **SHORT},

@@ -173,7 +173,7 @@ test_refused = refusals(
     ("hypercube n=2 switch=packet decision=2", "...Decision must be 1 with switch=packet..."),
     ("torus k=5 n=1 switch=packet", "...one channel with switch=packet, not 2..."),
     (f"bh-bh dimension=3 cluster=2 {MODEL}", "...Selection must not be first-free..."),
-    ("bh-bh dimension=3 cluster=2 interval=2:1", "...Interval must be 1 unless switching..."),
+    ("bh-bh dimension=3 cluster=2 interval=2:1", "...Interval must be 1 unless switch..."),
     ("bh-bh dimension=3 cluster=2 interval=2:1:1 switch=packet", "...at most 2, not 3"),
     ("bh-bh dimension=3 cluster=2 interval=a switch=packet", "...LEVEL1:LEVEL2..."),
     (

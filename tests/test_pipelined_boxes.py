@@ -261,7 +261,7 @@ def test_pipelined_network_has_no_combinational_loop(
         ({"depth": 65}, "Depth with pipeline=1 must be from 2 to 64, not 65"),
         ({"dilation": 2}, "Dilation must be 1 with pipeline=1, not 2"),
         ({"broadcast": 1}, "Broadcast must be 0 with pipeline=1, not 1"),
-        ({"refill": "yes"}, "Refill must be no with pipeline=1, not yes"),
+        ({"refill": "yes"}, "Refill must be no or auto with pipeline=1, not yes"),
     ],
 )
 def test_pipeline_is_refused(words: dict[str, Any], message: str) -> None:

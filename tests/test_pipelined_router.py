@@ -323,7 +323,7 @@ def test_queue_and_stage_are_lossless(tmp_path: Path, depth: int, credits: bool)
         ({"latency": 2}, "Latency must be 1 with pipeline=1, not 2"),
         (
             {"switching": "store-and-forward"},
-            "Switching must be wormhole or cut-through with pipeline=1, not store-and-forward",
+            "Switch must be wormhole or cut-through with pipeline=1, not store-and-forward",
         ),
         ({"recovery": "discard"}, "Recovery must be none with pipeline=1, not discard"),
         (

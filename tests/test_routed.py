@@ -353,7 +353,7 @@ test_network_rejects = refusals(
     ),
     (
         {"graph": Line(2, 1), "switching": "circuit"},
-        "Switching must be one of wormhole, cut-through, store-and-forward, packet, not 'circuit'",
+        "Switch must be one of wormhole, cut-through, store-and-forward, packet, not 'circuit'",
     ),
     ({"graph": Line(2, 1), "allow_deadlock": 2}, "Allow deadlock must be from 0 to 1, not 2"),
 )

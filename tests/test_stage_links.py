@@ -97,7 +97,7 @@ test_refusals = refusals(
     ("switch=wormhole channels=2 pipeline=1", "Pipeline must be 0 with channels=2, not 1"),
     ("switch=wormhole arbiter=fixed policy=drop", "Policy must be hold with arbiter=fixed..."),
     ("switch=input-queued dilation=2 latency=2", "Dilation must be 1 with latency=2, not 2"),
-    ("switch=wormhole channels=2 refill=yes", "Refill must be no with channels=2, not yes"),
+    ("switch=wormhole channels=2 refill=yes", "Refill must be no or auto with channels=2, not yes"),
     ("switch=cut-through queues=crosspoint decision=2", "Queues must be input with decision..."),
     ("switch=wormhole channels=9", "Channels must be from 1 to 8, not 9"),
     ("switch=wormhole switching=wormhole", "Parameter switch is given twice"),

@@ -47,7 +47,7 @@ class SwitchParameters(Parameters):
         return self.lengths[1]
 
     def _require(self, reason: str, **values: Any) -> None:
-        """Raise ValueError unless fields have these values, or one of several; the first is named.
+        """Raise ValueError unless fields have these values, or one of several.
 
         `reason` is the end of the message up to the value: "with pipeline=1".
         """
@@ -55,4 +55,5 @@ class SwitchParameters(Parameters):
             allowed = allowed if isinstance(allowed, tuple) else (allowed,)
             if (value := getattr(self, name)) not in allowed:
                 title = name.capitalize().replace("_", " ")
-                raise InvalidValue(f"{title} must be {allowed[0]} {reason}, not {value}")
+                which = " or ".join(map(str, allowed))
+                raise InvalidValue(f"{title} must be {which} {reason}, not {value}")

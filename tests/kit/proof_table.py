@@ -130,10 +130,10 @@ NOT_PROVED: dict[str, str] = {
     # Parts of proved components, and those whose work is arithmetic.
     "Combine": "that messages combine as they should; compared with a model in simulation",
     "PayloadPart": "which values are moved with messages; compared with a model in simulation",
-    "RoutedSwitch": "has no hardware of its own: the base of WormRouter, PacketRouter and "
-    "PipelinedRouter",
-    "Switch": "the parts of WormRouter, WormholeSwitch and CutThroughSwitch, put together",
-    "PacketSwitch": "has no hardware of its own: the base of the buffered switches",
+    "RoutedSwitch": "has no hardware of its own: the base of all switches with a shape",
+    "Switch": "proved as WormRouter, InputQueuedSwitch, WormholeSwitch and CutThroughSwitch",
+    "OutputQueued": "proved as OutputQueuedSwitch and PacketRouter",
+    "Pipelined": "proved as PipelinedSwitch, PipelinedFlitSwitch and PipelinedRouter",
     "FabricComponent": "has no hardware of its own: the cells of a fabric, wired",
     # What is left of proved ones.
     "RandomBits": "that bits are random: measured",

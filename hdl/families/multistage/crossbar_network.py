@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """A crossbar: one box that joins all terminals."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from ...fabric.parameters import fixed, integer, word
@@ -19,14 +19,15 @@ class CrossbarParameters(MultistageParameters):
 
     ports: int | Literal["auto"] = integer(8, "terminals", least=2, most=64)
     radix: int | str = fixed(8, "inputs and outputs of the box: the ports")
+    dilation: int = fixed(1, "there are no links between stages", plain=1)
+    extra_stage: int = fixed(0, "there is one stage", plain=0)
+    faults: str = fixed("", "there is no other path", plain="")
+    _: KW_ONLY
     switch: str = word(
         "input-queued",
         "how the box switches",
         {name: kind.description for name, kind in SWITCHES.items()},
     )
-    dilation: int = fixed(1, "there are no links between stages", plain=1)
-    extra_stage: int = fixed(0, "there is one stage", plain=0)
-    faults: str = fixed("", "there is no other path", plain="")
 
     def __post_init__(self) -> None:
         self._resolve(radix=self.ports)

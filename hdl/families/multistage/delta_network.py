@@ -34,7 +34,7 @@ def _stages(description: str) -> Any:
     return integer("auto", description, least=1, most=_MOST_STAGES, choices=("auto",))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _RectangularParameters(StageParameters):
     """The parameters that delta networks and SW-banyans share.
 
