@@ -181,6 +181,18 @@ def test_a_message_to_its_own_terminal_counts_once() -> None:
     assert third.ready == third.sent == second.arrived + 1
 
 
+def test_what_comes_in_the_same_cycle_counts_twice() -> None:
+    messages = (
+        WorkloadMessage(0, 1, 0),
+        WorkloadMessage(1, 0, 1, delay=2),
+        WorkloadMessage(2, 0, 3, after=(0, 1)),
+    )
+    run = run_workload(build(RING), Workload("both", messages))
+    arriving, leaving, third = run.messages
+    assert arriving.arrived == leaving.left
+    assert third.sent == leaving.left + 1
+
+
 def test_pipelined_routers_take_what_they_take() -> None:
     """Their first packet on a path is slower than the next: this is waiting, not distance."""
     network = build("torus k=4 n=1 length=4 pipeline=1")

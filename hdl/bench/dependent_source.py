@@ -38,8 +38,8 @@ class DependentSource(wiring.Component):
         Rows of the list.
     arrivals : int
         Rows for messages that arrive here.
-    count_bits, delay_bits : int
-        Widths of the number of messages that one depends on, and of a delay.
+    count_bits : int
+        Width of the number of messages that one depends on.
     orders : tuple[int, ...]
         The list. A row has the code of the destination in the low bits, the length if packets are
         `sized`, and the row that the message has at its destination.
@@ -53,7 +53,7 @@ class DependentSource(wiring.Component):
         Address code of this terminal. Constant.
     needs : In(depth * count_bits)
         By row of the list: how many messages it depends on. Constant; 1 in an unused row.
-    delays : In(depth * delay_bits)
+    delays : In(depth * 32)
         By row of the list: its delay. Constant.
     heard_valid : In(1)
     heard : In(packet)
@@ -76,7 +76,6 @@ class DependentSource(wiring.Component):
         depth: int,
         arrivals: int,
         count_bits: int,
-        delay_bits: int,
         lengths: tuple[int, int] = (1, 1),
         geometric: int = 0,
         orders: tuple[int, ...] = (),
@@ -88,13 +87,12 @@ class DependentSource(wiring.Component):
         self.depth = check_integer("Depth", depth, 1)
         self.arrivals = check_integer("Arrivals", arrivals, 1)
         self.count_bits = check_integer("Bits of a count", count_bits, 1)
-        self.delay_bits = check_integer("Bits of a delay", delay_bits, 1)
         self._init = {"orders": orders, "awaited": awaited, "followed": followed}
         super().__init__(
             {
                 **source_members(packet, tags),
                 "needs": In(depth * count_bits),
-                "delays": In(depth * delay_bits),
+                "delays": In(depth * COUNT_BITS),
                 "heard_valid": In(1),
                 "heard": In(packet),
             }
@@ -134,7 +132,7 @@ class DependentSource(wiring.Component):
                 with m.If(ready[number]):
                     m.d.comb += pick.eq(number)
         m.d.comb += [
-            sender.i.valid.eq(held | ready.any()),
+            sender.i.valid.eq(held | Cat(ready).any()),
             order.birth.eq(Mux(held, since, self.now)),
         ]
         m.d.sync += [
@@ -170,19 +168,22 @@ class DependentSource(wiring.Component):
 
     def _wait(
         self, m: Module, awaited: Value, followed: Value, gone: Value, departure: Value
-    ) -> Signal:
+    ) -> list[Signal]:
         """Count for each row what has come, and then its delay; return which rows are ready."""
-        ready, done = Signal(self.depth), Signal(self.depth)
-        with m.If(departure):
-            m.d.sync += done.bit_select(gone, 1).eq(1)
+        rows = []
         for number in range(self.depth):
             needs = self.needs.word_select(number, self.count_bits)
-            delay = self.delays.word_select(number, self.delay_bits)
+            delay = self.delays.word_select(number, COUNT_BITS)
             count = Signal(self.count_bits, name=f"count_{number}")
-            waited = Signal(self.delay_bits, name=f"waited_{number}")
+            waited = Signal(COUNT_BITS, name=f"waited_{number}")
+            done = Signal(name=f"done_{number}")
+            ready = Signal(name=f"ready_{number}")
             free = (count == needs) & self.open
             m.d.sync += count.eq(count + awaited[number] + followed[number])
             with m.If(free & (waited != delay)):
                 m.d.sync += waited.eq(waited + 1)
-            m.d.comb += ready[number].eq(free & (waited == delay) & ~done[number])
-        return ready
+            with m.If(departure & (gone == number)):
+                m.d.sync += done.eq(1)
+            m.d.comb += ready.eq(free & (waited == delay) & ~done)
+            rows.append(ready)
+        return rows

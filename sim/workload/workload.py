@@ -11,6 +11,7 @@ from typing import Any
 
 from ...hdl.bench import SourcePlan
 from ...hdl.bench.dependent_source import DependentSource
+from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.fabric.checks import check_field, check_integer, check_kind, check_several, shown
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import PacketNetwork
@@ -198,8 +199,6 @@ class Workload:
             "depth": max(map(len, sent)),
             "arrivals": max(map(len, received)),
             "count_bits": max(1, *(len(each.after).bit_length() for each in self.messages)),
-            # Two widths only, so that another workload of this size needs no other hardware.
-            "delay_bits": 16 if self.longest_delay < 2**16 else 32,
         }
         size = {name: max(number, room.get(name, 0)) for name, number in needed.items()}
         straps, contents = [], []
@@ -209,7 +208,7 @@ class Workload:
             straps.append(
                 {
                     "needs": _packed(needs, size["count_bits"]),
-                    "delays": _packed(delays, size["delay_bits"]),
+                    "delays": _packed(delays, COUNT_BITS),
                 }
             )
             dependent: dict[int, int] = {}
