@@ -67,13 +67,14 @@ class MeshOfTrees(RoutedGraph):
     def position(self, node: int) -> tuple[float, float]:
         """Trees of rows above their leaves, those of columns on the left of theirs."""
         if node < self.n**2:
-            return 2.0 * (node % self.n), -2.0 * (node // self.n)
+            return 3.0 * (node % self.n), -3.0 * (node // self.n)
         tree, place = divmod(node - self.n**2, self.n - 1)
         level = (place + 1).bit_length() - 1
-        along = (2 * (place + 1 - (1 << level)) + 1) * self.n / (1 << level) - 1
-        aside = 0.8 * (1 - level / (self.n.bit_length() - 1))
-        place_of = 2.0 * (tree % self.n)
-        return (along, aside - place_of) if tree < self.n else (place_of - aside, -along)
+        share = self.n / (1 << level)
+        along = 3 * ((place + 1 - (1 << level) + 0.5) * share - 0.5)
+        aside = round(0.8 * (1 - level / (self.n.bit_length() - 1)), 6)
+        leaves = 3.0 * (tree % self.n)
+        return (along, aside - leaves) if tree < self.n else (leaves - aside, -along)
 
     def direction(self, link: Link) -> str:
         return "up" if link.peer > link.node and link.peer >= self.n**2 else "down"
