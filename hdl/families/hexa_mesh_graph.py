@@ -80,15 +80,6 @@ class FoldedHexaTorus(Hexagon):
         ring = [*line[::2], *reversed(line[1::2])]
         return pairwise([*ring, ring[0]])
 
-    def way(self, link: Link) -> list[tuple[float, float]]:
-        """A link that passes over a node bends around it."""
-        ends = sorted((link.node, link.peer))
-        (x, y), (to_x, to_y) = map(self.position, ends)
-        across, up = to_x - x, to_y - y
-        if across**2 + up**2 < 2:
-            return []
-        return [(round((x + to_x - up / 4) / 2, 6), round((y + to_y + across / 4) / 2, 6))]
-
 
 FAMILIES = (
     GraphFamily(

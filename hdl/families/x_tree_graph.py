@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from ..fabric.parameters import integer, word
 from ..graphs.adjacency import adjacent_links
 from ..graphs.graph import Graph, Link
-from ..graphs.grid import wrap_around
 from ..networks.family import GraphFamily, Group
 
 __all__ = ["FAMILIES", "XTree"]
@@ -67,14 +66,6 @@ class XTree(Graph):
         width = 1 << self.levels - 1
         across = (node - first + 0.5) / (first + 1)
         return across * width, -(first + 1).bit_length() * max(1.0, width / 8)
-
-    def way(self, link: Link) -> list[tuple[float, float]]:
-        """The links that close a ring lead below the level."""
-        first, last = sorted((link.node, link.peer))
-        if self._first(first) != self._first(last) or last - first == 1:
-            return []
-        corners = wrap_around(self.position(first), self.position(last), (0.3, -0.3))
-        return corners if link.node == last else corners[::-1]
 
     def direction(self, link: Link) -> str:
         levels = [self._first(node) for node in (link.node, link.peer)]
