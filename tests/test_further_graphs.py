@@ -1,0 +1,335 @@
+"""Slim Fly, PolarFly, Megafly, dragonflies of few groups, hexagons, twisted tori, X-trees, meshes
+of trees, generalised chordal rings, linear arrays: against networkx and published figures."""
+
+import itertools
+from collections import Counter
+from math import isqrt, log2
+
+import networkx as nx
+import pytest
+from multicube.hdl import build
+from multicube.hdl.families.dragonfly_graph import Dragonfly
+from multicube.hdl.families.generalized_chordal_ring_graph import GeneralizedChordalRing
+from multicube.hdl.families.hexa_mesh_graph import FoldedHexaTorus, HexaMesh
+from multicube.hdl.families.linear_array_graph import LinearArray
+from multicube.hdl.families.megafly_graph import Megafly
+from multicube.hdl.families.mesh_of_trees_graph import MeshOfTrees
+from multicube.hdl.families.polarfly_graph import PolarFly
+from multicube.hdl.families.slim_fly_graph import SlimFly
+from multicube.hdl.families.twisted_torus_graph import TwistedTorus
+from multicube.hdl.families.x_tree_graph import XTree
+from multicube.hdl.graphs.conversion import to_networkx
+from multicube.hdl.graphs.graph import Graph, check_graph
+from multicube.hdl.graphs.routing.layered import Layered
+from multicube.hdl.graphs.routing.relation import RoutedGraph
+from multicube.hdl.graphs.routing.survey import survey
+from multicube.sim.measure.bisection import bisection
+
+ROUTED: list[RoutedGraph] = [
+    *(Megafly(*sizes) for sizes in ((1,), (2,), (1, 2), (2, 3, 1), (3, 1, 2))),
+    *map(MeshOfTrees, (2, 4)),
+    *map(LinearArray, (2, 5, 8)),
+]
+OTHERS: list[Graph] = [
+    *(SlimFly(*sizes) for sizes in ((3,), (5, 50))),
+    *(PolarFly(*sizes) for sizes in ((2,), (3,), (5, 31))),
+    *map(HexaMesh, (1, 2, 3)),
+    *map(FoldedHexaTorus, (1, 2, 3)),
+    *(TwistedTorus(*sizes) for sizes in ((8, 4), (4, 2), (5, 3, 1), (2, 2), (6, 4, 0))),
+    *(XTree(levels, ring) for levels in (2, 3, 5) for ring in ("full", "open")),
+    *(GeneralizedChordalRing(*how) for how in ((16,), (16, "5/0"), (12, "4,6/-3/0"), (3, "0"))),
+]
+
+
+def simple(graph: Graph) -> nx.Graph:
+    """Nodes and links, in both directions, without parallel ones."""
+    ways = nx.DiGraph(to_networkx(graph))
+    assert set(ways.edges) == {(b, a) for a, b in ways.edges}
+    found = nx.Graph()
+    found.add_nodes_from(range(graph.nodes))
+    found.add_edges_from((link.node, link.peer) for link in graph.links())
+    return found
+
+
+def width(graph: Graph) -> float | None:
+    """The bisection width, if it is found exactly."""
+    return bisection(graph).width.exact
+
+
+@pytest.mark.parametrize("graph", [*ROUTED, *OTHERS], ids=str)
+def test_links_and_places(graph: Graph) -> None:
+    check_graph(graph)
+    links = {(link.node, link.port, link.peer, link.peer_port) for link in graph.links()}
+    assert links == {(peer, back, node, port) for node, port, peer, back in links}
+    if not isinstance(graph, TwistedTorus):  # which a drawing places itself
+        assert len({graph.position(node) for node in range(graph.nodes)}) == graph.nodes
+    assert isinstance(graph, PolarFly) or all(map(graph.direction, graph.links()))
+
+
+@pytest.mark.parametrize("graph", ROUTED, ids=str)
+def test_own_routing(graph: RoutedGraph) -> None:
+    """Free of deadlock, as the descriptions say; shortest paths; all links are used."""
+    found = survey(graph)
+    assert graph.deadlock_free
+    assert found.cycle is None
+    lengths = dict(nx.all_pairs_shortest_path_length(simple(graph)))
+    for (source, here), (destination, there) in itertools.product(enumerate(graph.homes), repeat=2):
+        assert graph.lengths[source][destination] == lengths[here][there]
+    turns = [(node, turn.output) for node in found.turns for turn in found.turns[node]]
+    used = {(node, output[0]) for node, output in turns if output is not None}
+    assert used == set(graph.by_output)
+
+
+@pytest.mark.parametrize("graph", OTHERS, ids=str)
+def test_default_routing(graph: Graph) -> None:
+    """Shortest paths, free of deadlock in their layers."""
+    relation = Layered(graph)
+    assert survey(relation).cycle is None
+    lengths = dict(nx.all_pairs_shortest_path_length(simple(graph)))
+    for (source, here), (destination, there) in itertools.product(enumerate(graph.homes), repeat=2):
+        if (source + destination) % 5 == 0:
+            assert len(relation.path(source, destination)) - 1 == lengths[here][there]
+
+
+@pytest.mark.parametrize("q", [3, 5, 7, 11, 13, 17])
+def test_slim_fly(q: int) -> None:
+    """Besta and Hoefler, II-B: 2 q^2 routers of (3 q - d) / 2 links, and diameter 2."""
+    plain = simple(SlimFly(q))
+    d = {1: 1, 3: -1}[q % 4]
+    assert len(plain) == 2 * q * q
+    assert dict(plain.degree()) == dict.fromkeys(plain, (3 * q - d) // 2)
+    assert nx.diameter(plain) == 2
+
+
+def test_slim_fly_of_fifty_routers() -> None:
+    """The Hoffman-Singleton graph, with as many routers as the bound of Moore; two layers, as the
+    paper says."""
+    assert nx.is_isomorphic(simple(SlimFly(5)), nx.hoffman_singleton_graph())
+    assert Layered(SlimFly(5, 50)).layers == 2
+
+
+@pytest.mark.parametrize("q", [2, 3, 5, 7, 11])
+def test_polarfly(q: int) -> None:
+    """Lakhotia et al., IV: q + 1 quadrics of q links, q^2 of q + 1; no cycle of four links, and so
+    at most one path of two links between any two; diameter 2."""
+    plain = simple(PolarFly(q))
+    assert Counter(dict(plain.degree()).values()) == {q: q + 1, q + 1: q * q}
+    assert nx.diameter(plain) == 2
+    for a, b in itertools.combinations(plain, 2):
+        assert len(set(plain[a]) & set(plain[b])) <= 1
+
+
+def test_routers_of_diameter_two_against_the_bound_of_moore() -> None:
+    """1 + k^2 routers of k links. PolarFly: more than 96 % of it with 32 links (Lakhotia et al.);
+    Slim Fly: 12 % less than it (Besta and Hoefler)."""
+    bound = {
+        graph: graph.nodes / (1 + k * k) for graph, k in ((PolarFly(31), 32), (SlimFly(43), 65))
+    }
+    assert list(bound.values()) == [pytest.approx(0.969, abs=5e-4), pytest.approx(0.875, abs=5e-4)]
+
+
+@pytest.mark.parametrize("graph", [PolarFly(5), SlimFly(5, 60)], ids=str)
+def test_endpoints_are_spread(graph: PolarFly | SlimFly) -> None:
+    shares = Counter(graph.homes)
+    assert len(graph.homes) == int(graph.endpoints)
+    assert len(shares) == graph.nodes
+    assert max(shares.values()) - min(shares.values()) <= 1
+
+
+@pytest.mark.parametrize("graph", [one for one in ROUTED if isinstance(one, Megafly)], ids=str)
+def test_megafly(graph: Megafly) -> None:
+    """Complete bipartite groups, and one link between any two of them."""
+    a, plain = int(graph.a), simple(graph)
+    pairs = Counter()
+    for node, peer in plain.edges:
+        groups = node // (2 * a), peer // (2 * a)
+        if groups[0] != groups[1]:
+            pairs[tuple(sorted(groups))] += 1
+            assert min(node % (2 * a), peer % (2 * a)) >= a
+    assert pairs == dict.fromkeys(itertools.combinations(range(graph.groups), 2), 1)
+    for group in range(graph.groups):
+        inside = plain.subgraph(range(2 * a * group, 2 * a * (group + 1)))
+        assert nx.is_isomorphic(inside, nx.complete_bipartite_graph(a, a))
+    assert max(map(max, graph.lengths)) == 3
+
+
+def test_megafly_has_four_times_the_terminals_of_a_dragonfly() -> None:
+    """Shpiner et al., of routers with 36 ports; a balanced dragonfly has 4 h - 1 <= 36."""
+    megafly, dragonfly = Megafly(18), Dragonfly(9)
+    assert len(megafly.homes) == 36**4 // 16 + 36**2 // 4
+    assert len(megafly.homes) / len(dragonfly.homes) == pytest.approx(4, rel=0.01)
+
+
+@pytest.mark.parametrize(("h", "a", "groups"), [(2, 4, 5), (2, 4, 3), (1, 4, 2), (3, 2, 4)])
+def test_dragonfly_with_several_links_between_groups(h: int, a: int, groups: int) -> None:
+    """As many between any two, and under uniform traffic all are loaded alike."""
+    graph = Dragonfly(h, a, 1, groups=groups)
+    check_graph(graph)
+    pairs = Counter(
+        (link.node // a, link.peer // a)
+        for link in graph.links()
+        if link.node // a != link.peer // a
+    )
+    assert pairs == dict.fromkeys(itertools.permutations(range(groups), 2), a * h // (groups - 1))
+    assert survey(graph).cycle is None
+    assert max(map(max, graph.lengths)) <= 3
+    shortest = dict(nx.all_pairs_shortest_path_length(simple(graph)))
+    assert all(graph.lengths[x][y] == 1 for x in shortest for y in shortest if shortest[x][y] == 1)
+    loads = Counter(
+        channel
+        for x in range(graph.nodes)
+        for y in range(graph.nodes)
+        for channel in graph.path(x, y)
+    )
+    assert (
+        len({loads[(link.node, link.port, 0)] for link in graph.links() if link.port >= a - 1}) == 1
+    )
+
+
+@pytest.mark.parametrize("radius", [1, 2, 3, 4])
+def test_hexa_mesh(radius: int) -> None:
+    """A ball of the triangular lattice, by distances in that of networkx; diameter 2 r."""
+    size = 4 * radius + 4
+    lattice = nx.triangular_lattice_graph(size, 2 * size)
+    ball = nx.ego_graph(lattice, (size // 2, size // 2), radius)
+    mesh = simple(HexaMesh(radius))
+    assert nx.is_isomorphic(mesh, ball)
+    assert len(mesh) == 1 + 3 * radius * (radius + 1)
+    assert nx.diameter(mesh) == 2 * radius
+
+
+def test_hexa_mesh_against_a_square_mesh() -> None:
+    """Iff et al.: 42 % less diameter and 130 % more bisection width, in the limit of large N."""
+    radius = 60
+    nodes = HexaMesh(radius).nodes
+    assert 1 - 2 * radius / (2 * isqrt(nodes) - 2) == pytest.approx(0.42, abs=0.01)
+    assert 4 * radius / nodes**0.5 - 1 == pytest.approx(1.3, abs=0.02)
+    assert [width(HexaMesh(r)) for r in (1, 2)] == [5, 9]
+
+
+@pytest.mark.parametrize("radius", [1, 2, 3, 4])
+def test_folded_hexa_torus(radius: int) -> None:
+    """Every node has six links, and each line is one ring in which no link passes over more than
+    one node."""
+    torus, mesh = FoldedHexaTorus(radius), HexaMesh(radius)
+    assert Counter(link.node for link in torus.links()) == dict.fromkeys(range(torus.nodes), 6)
+    apart = dict(nx.all_pairs_shortest_path_length(simple(mesh)))
+    assert {apart[link.node][link.peer] for link in torus.links()} == {1, 2}
+    for direction in range(3):
+        ways = nx.MultiDiGraph(
+            (link.node, link.peer) for link in torus.links() if link.port == 2 * direction
+        )
+        lines = nx.MultiDiGraph(
+            (link.node, link.peer) for link in mesh.links() if link.port == 2 * direction
+        )
+        rings = {frozenset(ring) for ring in nx.weakly_connected_components(ways)}
+        assert rings == {frozenset(line) for line in nx.weakly_connected_components(lines)}
+        assert set(dict(ways.out_degree()).values()) == set(dict(ways.in_degree()).values()) == {1}
+    assert nx.diameter(simple(torus)) == radius + 1
+    if radius < 3:
+        assert width(torus) == 2 * width(mesh) == 8 * radius + 2
+
+
+@pytest.mark.parametrize("sizes", [(8, 4, 4), (5, 3, 1), (6, 4, 0), (7, 5, 3)], ids=str)
+def test_twisted_torus(sizes: tuple[int, int, int]) -> None:
+    """The integer points of the plane modulo (columns, 0) and (-twist, rows)."""
+    columns, rows, twist = sizes
+    expected = nx.Graph()
+    for x, y, (right, up) in itertools.product(range(columns), range(rows), ((1, 0), (0, 1))):
+        turns, row = divmod(y + up, rows)
+        expected.add_edge((x, y), ((x + right + turns * twist) % columns, row))
+    assert nx.is_isomorphic(simple(TwistedTorus(*sizes)), expected)
+    if not twist:
+        cycles = nx.cycle_graph(columns), nx.cycle_graph(rows)
+        assert nx.is_isomorphic(expected, nx.cartesian_product(*cycles))
+
+
+@pytest.mark.parametrize("a", [2, 3, 4, 6])
+def test_rectangular_twisted_torus(a: int) -> None:
+    """Cámara et al.: diameter a, against 3 a / 2 of a torus; and twice its bisection width."""
+    twisted, torus = TwistedTorus(2 * a, a), TwistedTorus(2 * a, a, 0)
+    diameters = [nx.diameter(simple(graph)) for graph in (twisted, torus)]
+    assert diameters == [a, a + a // 2]
+    if 2 < a < 5:
+        widths = [width(graph) for graph in (twisted, torus)]
+        assert widths == [4 * a, 2 * a]
+
+
+@pytest.mark.parametrize(
+    ("levels", "ring"), [*itertools.product((2, 3, 4, 6, 8), ("full", "open"))]
+)
+def test_x_tree(levels: int, ring: str) -> None:
+    """networkx' binary tree, and a cycle or path through each level by distance from the root."""
+    expected = nx.balanced_tree(2, levels - 1)
+    away = nx.single_source_shortest_path_length(expected, 0)
+    for level in range(1, levels):
+        row = [node for node in expected if away[node] == level]
+        nx.add_path(expected, row)
+        if ring == "full":
+            expected.add_edge(row[0], row[-1])
+    plain = simple(XTree(levels, ring))
+    assert nx.utils.graphs_equal(plain, expected)
+    if levels > 3 and ring == "full":
+        assert nx.diameter(plain) == 2 * levels - 4
+        if levels < 6:
+            assert width(XTree(levels)) == 2 * levels - 2
+    assert max(dict(plain.degree()).values()) <= 5
+
+
+@pytest.mark.parametrize("n", [2, 4, 8])
+def test_mesh_of_trees(n: int) -> None:
+    """Binary trees of networkx, glued at their leaves."""
+    expected = nx.Graph()
+    for tree, (one, other) in itertools.product(
+        range(2 * n), nx.balanced_tree(2, int(log2(n))).edges
+    ):
+        names = [
+            ("inner", tree, node)
+            if node < n - 1
+            else ((tree, node - n + 1) if tree < n else (node - n + 1, tree - n))
+            for node in (one, other)
+        ]
+        expected.add_edge(*names)
+    plain = simple(MeshOfTrees(n))
+    assert len(plain) == 3 * n * n - 2 * n
+    assert nx.is_isomorphic(plain, expected)
+    assert nx.diameter(plain) == 4 * log2(n)
+    if n < 8:
+        assert width(MeshOfTrees(n)) == n
+
+
+def test_generalized_chordal_rings() -> None:
+    """Circulant graphs; and chordal rings of Arden and Lee, in LCF notation."""
+    for nodes, chords in ((16, [4, 6]), (13, [2, 5]), (12, [6])):
+        ring = GeneralizedChordalRing(nodes, ",".join(map(str, chords)))
+        assert nx.utils.graphs_equal(simple(ring), nx.circulant_graph(nodes, [1, *chords]))
+    heawood = GeneralizedChordalRing(14, "5/0")
+    assert nx.is_isomorphic(simple(heawood), nx.heawood_graph())
+    assert not nx.symmetric_difference(simple(heawood), nx.LCF_graph(14, [5, -5], 7)).edges
+
+
+@pytest.mark.parametrize("nodes", [2, 5, 9])
+def test_linear_array(nodes: int) -> None:
+    assert nx.utils.graphs_equal(simple(LinearArray(nodes)), nx.path_graph(nodes))
+    assert LinearArray(nodes).diameter == nx.diameter(nx.path_graph(nodes))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("slim-fly q=9", "Q must be an odd prime, not 9"),
+        ("polarfly q=4", "Q must be a prime, not 4"),
+        ("dragonfly groups=4", "Groups must be one more than a divisor of a h=8, not 4"),
+        ("twisted-torus twist=8", "Twist must be less than columns=8, not 8"),
+        ("mesh-of-trees n=6", "Leaves n must be a power of two, not 6"),
+        ("generalized-chordal-ring chords=4//3", "Chords must be numbers such as"),
+        (
+            "generalized-chordal-ring chords=4/5/6",
+            "Chords must have a period that divides nodes=16",
+        ),
+        ("generalized-chordal-ring chords=15", "Chords must lead beyond the neighbours"),
+    ],
+)
+def test_rejects(words: str, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}"):
+        build(words)
