@@ -236,7 +236,7 @@ def test_every_family_runs_workloads_or_is_refused(family: Family) -> None:
     workload = Workload("circles", messages)
     loses = network.has_memory or (network.drops and not network.resubmits)
     if loses or network.sources != network.sinks:
-        with pytest.raises(MulticubeError, match="^(There|Network) must "):
+        with pytest.raises(MulticubeError, match=r"^(There|Network) must "):
             run_workload(network, workload)
         return
     run = run_workload(network, workload)
