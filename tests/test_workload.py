@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from command_line import exit_status
-from multicube.hdl import build
+from multicube.hdl import FAMILIES, MulticubeError, build
+from multicube.hdl.networks.family import Family
 from multicube.sim import (
     Workload,
     WorkloadMessage,
@@ -200,6 +201,47 @@ def test_pipelined_routers_take_what_they_take() -> None:
     assert run.shares["serialisation"] == 2
     assert run.shares["wait"] >= 0
     assert sum(run.shares.values()) == run.cycles
+
+
+def test_messages_that_are_stuck_are_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """On one channel around a ring, whose four messages hold what the next one needs."""
+    path = tmp_path / "w.csv"
+    path.write_text(rows(*(f"{node},{node},{(node + 2) % 4},32,," for node in range(4))))
+    words = ["ring", "k=4", "n=1", "channels=1", "allow_deadlock=1", "length=32", "--workload"]
+    assert exit_status("sim", *words, str(path)) == 1
+    assert capsys.readouterr().err == (
+        "multicube: The messages do not balance: 4 of 4 sent, 0 delivered, "
+        "not message 0 from 0 to 2\n"
+    )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.name)
+def test_every_family_runs_workloads_or_is_refused(family: Family) -> None:
+    network = family.build(**family.example)
+    ports = min(network.sources, network.sinks)
+    messages = tuple(
+        WorkloadMessage(
+            step * ports + node,
+            node,
+            (node + step + 1) % ports,
+            after=((step - 1) * ports + (node - step) % ports,) if step else (),
+            delay=step,
+        )
+        for step in range(3)
+        for node in range(ports)
+    )
+    workload = Workload("circles", messages)
+    loses = network.has_memory or (network.drops and not network.resubmits)
+    if loses or network.sources != network.sinks:
+        with pytest.raises(MulticubeError, match=r"^(There|Network) must "):
+            run_workload(network, workload)
+        return
+    run = run_workload(network, workload)
+    assert sum(run.shares.values()) == run.cycles == 1 + max(m.arrived for m in run.messages)
+    assert all(times.ready <= times.sent <= times.left < times.arrived for times in run.messages)
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """Runs workloads on networks."""
 
+from collections.abc import Mapping
+
 from ...hdl.bench import SourcePlan
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.workload_bench import WorkloadBench
@@ -103,8 +105,9 @@ def _send(
                 moved = engine.cycle
             elif counts[1] == len(workload.messages) or engine.cycle - moved > most:
                 break
-        _audit(network, workload, bench, engine, *counts)
-        return _times(network, workload, bench, engine)
+        recorded = _recorded(network, workload, bench, engine)
+        _audit(network, workload, bench, engine, recorded["arrived"], *counts)
+    return _times(workload, recorded)
 
 
 def _audit(
@@ -112,12 +115,18 @@ def _audit(
     workload: Workload,
     bench: WorkloadBench,
     engine: Engine,
+    arrived: Mapping[int, int],
     sent: int,
     delivered: int,
 ) -> None:
     """Raise SimulationError if not every message arrived once, whole, and where it should."""
-    total = len(workload.messages)
-    wrong = [] if total == sent == delivered else [f"{sent} of {total} sent, {delivered} delivered"]
+    wrong = []
+    missing = [each for each in workload.ordered if each.id not in arrived]
+    if missing or not len(workload.messages) == sent == delivered:
+        wrong.append(f"{sent} of {len(workload.messages)} sent, {delivered} delivered")
+    if missing:
+        first = missing[0]
+        wrong.append(f"not message {first.id} from {first.source} to {first.destination}")
     for what, checked in (
         ("misrouted", True),
         ("duplicated", bench.follows_flows),
@@ -131,19 +140,24 @@ def _audit(
         raise SimulationError(f"The messages do not balance: {', '.join(wrong)}", None)
 
 
-def _times(
+def _recorded(
     network: PacketNetwork, workload: Workload, bench: WorkloadBench, engine: Engine
-) -> list[MessageTimes]:
-    """The times that the sources recorded, and when each message was ready by them."""
-    recorded: dict[str, dict[int, int]] = {}
+) -> dict[str, dict[int, int]]:
+    """The times that the sources recorded, by what they are of and by the ids of the messages."""
     sent, received = workload.sent_by(network.ports), workload.received_by(network.ports)
-    for name, groups in (("sent", sent), ("left", sent), ("arrived", received)):
-        recorded[name] = {}
-        for cell, group in zip(bench.sources, groups):
-            for message, row in zip(group, engine.memory(cell, name)):
-                if not row >> COUNT_BITS:
-                    raise SimulationError(f"Message {message.id} has not {name}", None)
-                recorded[name][message.id] = row - (1 << COUNT_BITS)
+    return {
+        name: {
+            message.id: row - (1 << COUNT_BITS)
+            for cell, group in zip(bench.sources, groups)
+            for message, row in zip(group, engine.memory(cell, name))
+            if row >> COUNT_BITS
+        }
+        for name, groups in (("sent", sent), ("left", sent), ("arrived", received))
+    }
+
+
+def _times(workload: Workload, recorded: Mapping[str, Mapping[int, int]]) -> list[MessageTimes]:
+    """The recorded times of each message, and when it was ready by them."""
     times: dict[int, MessageTimes] = {}
     for message in workload.ordered:
         known = [times[other].known_at(message.source) + 1 for other in message.after]
