@@ -106,7 +106,7 @@ def neighbours(seed: int, nodes: int, count: int) -> Workload:
 def test_every_engine_sends_as_the_model_of_events(engine: str) -> None:
     """Without contention in the network, to the cycle: a flit takes two cycles per hop here."""
     network = build(RING)
-    workload = neighbours(7, 4, 24)
+    workload = neighbours(7, 4, 16)
     run = run_workload(network, workload, engine=engine)
     assert measured(run) == expected(workload, lambda source, to: 2)
     assert sum(run.shares.values()) == run.cycles == 1 + max(m.arrived for m in run.messages)
@@ -203,6 +203,7 @@ def test_pipelined_routers_take_what_they_take() -> None:
     assert sum(run.shares.values()) == run.cycles
 
 
+@pytest.mark.long
 def test_messages_that_are_stuck_are_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
