@@ -32,6 +32,7 @@ FLITS, WORDS, ROUTED = Packet(2, 8, flits=True), Packet(2, 8), Packet(4, 8)
 LONG = Packet(2, 8, length=4)
 TAGS = multistage_plan("omega", 4).tags("destination")
 STAMPED = Packet(TAGS.code.width, Stamp(TAGS.code.width))
+NUMBERED = Packet(TAGS.code.width, Stamp(TAGS.code.width, message=8))
 LINK = MemoryLink(tag=2, identity=2, address=4, width=32)
 MAP = WordMap((1, 2), 16, 2)
 REQUESTS, REPLIES = Packet(2, request_payload(LINK)), Packet(2, reply_payload(LINK))
@@ -235,6 +236,13 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "Sender": {"packet": STAMPED, "tags": TAGS},
     "BernoulliSource": {"packet": STAMPED, "tags": TAGS, "depth": 2},
     "ReplaySource": {"packet": STAMPED, "tags": TAGS, "depth": 2, "trace": (2, 3)},
+    "DependentSource": {
+        "packet": NUMBERED,
+        "tags": TAGS,
+        "depth": 2,
+        "arrivals": 2,
+        "count_bits": 4,
+    },
     "TwinSource": {"packet": WORDS, "word": WORDS},
     "TwinSink": {"packet": WORDS, "word": WORDS},
 }
