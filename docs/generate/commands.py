@@ -29,7 +29,8 @@ def commands_page() -> str:
         "to standard output; messages then go to standard error. A file that is replaced keeps its "
         "owner and mode, a link stays a link, and devices and FIFOs are written in place.",
     ]
-    for context in _contexts(multicube, click.Context(multicube, info_name="multicube")):
+    above = click.Context(multicube, info_name="multicube", **multicube.context_settings)
+    for context in _contexts(multicube, above):
         parts += [f"## {context.command_path}", f"```text\n{context.get_help().strip()}\n```"]
     return "\n\n".join(parts) + "\n"
 
