@@ -30,7 +30,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Elaborated hardware stays for long and has no cycles to speak of: with Python's usual thresholds
 # the search for garbage takes a third of the tests' time, and frees next to nothing.
-gc.set_threshold(5_000, 20, 100)
+gc.set_threshold(50_000, 50, 100)
 
 
 def pytest_collection_finish() -> None:

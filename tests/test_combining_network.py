@@ -435,6 +435,7 @@ def test_requests_traverse_rp3_s_network_in_eight_cycles() -> None:
         ports.engine.step(1)
 
 
+@pytest.mark.long
 def test_an_operation_of_one_s_own() -> None:
     network = small(4, operations=(*OPERATIONS, XOR), merge="unlimited")
     result = drive(network, Traffic(operations=(XOR,), words=1))

@@ -315,6 +315,7 @@ def test_equation_1() -> None:
         check_measured(row)
 
 
+@pytest.mark.long
 def test_equation_3() -> None:
     table = rows("siegel-eq3", quick=True)
     assert {(row["radix"], row["stages"]) for row in table} == {(2, 1), (2, 6), (4, 1), (4, 3)}

@@ -12,6 +12,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from command_line import exit_status
+from generate.commands import commands_page
 from generate.curves import draw_curve, read_curve
 from generate.figures import drawn_items, pictures
 from generate.links import anchors, dead_links, dead_references
@@ -216,3 +218,10 @@ def test_site_is_built(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "site" / "networks" / "torus.html").read_text()
     assert "virtual channels per link" in page.lower()
+
+
+def test_the_page_of_commands_changes_none_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """A command keeps the help option that it makes for the first one who asks."""
+    assert "-h, --help" in commands_page()
+    assert exit_status("export", "-h") == 0
+    assert capsys.readouterr().out.startswith("Usage: multicube export")
