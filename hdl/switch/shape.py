@@ -1,7 +1,7 @@
 """The shape of a router: its inputs and outputs, and the turns between them."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Literal, NamedTuple
@@ -123,10 +123,7 @@ class RouterShape:
     @classmethod
     def box(cls, inputs: int, outputs: int, lanes_in: int = 1, lanes: int = 1) -> "RouterShape":
         """The shape of a box: turns from all inputs to all outputs, each of which is a bundle."""
-        sides = [InputChannel((i, lane)) for i in range(inputs) for lane in range(lanes_in)]
-        everything = tuple(range(len(sides)))
-        leaving = tuple(OutputChannel((j, 0), everything) for j in range(outputs))
-        return cls(tuple(sides), leaving, lanes=lanes)
+        return replace(cls.of_stage(inputs, outputs, channels=(lanes_in, 1)), lanes=lanes)
 
     @classmethod
     def of_stage(

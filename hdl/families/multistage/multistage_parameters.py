@@ -16,15 +16,14 @@ from ...networks.switch_parameters import SwitchParameters
 from ...primitives.request_queue import MOST_AHEAD
 from ...switch.rules import check_room
 from ...terminals.parity import PARITIES, Granularity
-from .switching import MEMORIES, QUEUES, REFILLS, SWITCHES, SwitchingMode
+from .switching import LINKS, MEMORIES, QUEUES, REFILLS, SWITCHES, SwitchingMode
 
 __all__ = ["MOST_PORTS", "MultistageParameters", "StageParameters"]
 
 MOST_PORTS = 2**16
 
 _REDUNDANCY = ("dilation", "replication", "resubmit", "broadcast", "extra_stage")
-_LINKS = ("channels", "latency", "decision", "arbiter")
-_OPTIONS = (*_REDUNDANCY, "refill", "queues", "pipeline", "memories", *_LINKS)
+_OPTIONS = (*_REDUNDANCY, "refill", "queues", "pipeline", "memories", *LINKS)
 """Parameters that not all kinds of switch have."""
 
 
@@ -136,7 +135,7 @@ class StageParameters(SwitchParameters):
 
         What a header may enter is decided by the sender, who sees the queue behind the link.
         """
-        changed = next(name for name in _LINKS if self[name] != self.plain()[name])
+        changed = next(name for name in LINKS if self[name] != self.plain()[name])
         self._require(
             f"with {changed}={self[changed]}",
             dilation=1,
@@ -153,7 +152,7 @@ class StageParameters(SwitchParameters):
     def has_links(self) -> bool:
         """Whether boxes have virtual channels, an arbiter or a decision time, or links several
         cycles."""
-        return any(self[name] != self.plain()[name] for name in _LINKS)
+        return any(self[name] != self.plain()[name] for name in LINKS)
 
     @property
     def lanes(self) -> int:

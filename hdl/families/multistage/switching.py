@@ -34,13 +34,16 @@ from ...terminals.retry import RetryInterface, RetryReceiver
 if TYPE_CHECKING:
     from .multistage_parameters import StageParameters
 
-__all__ = ["DEEPEST", "MEMORIES", "QUEUES", "REFILLS", "SWITCHES", "Ends", "SwitchingMode"]
+__all__ = ["DEEPEST", "LINKS", "MEMORIES", "QUEUES", "REFILLS", "SWITCHES", "Ends", "SwitchingMode"]
 
 REFILLS = ("auto", "yes", "no")
 """Whether a slot of a queue that is freed in a cycle can be filled in the same cycle."""
 
 QUEUES = ("input", "crosspoint")
 """Where a cut-through switch has its queues."""
+
+LINKS = ("channels", "latency", "decision", "arbiter")
+"""Parameters of boxes that are made as routers are (`SwitchingMode.linked_box`)."""
 
 MEMORIES = {"auto": None, "shared": False, "separate": True}
 """Whether the inputs of an output-queued box have separate memories."""
@@ -65,7 +68,7 @@ class SwitchingMode:
     policies : tuple[str, ...]
         The policies that it can have; the first is the default.
     options : frozenset[str]
-        The parameters of `OPTIONS`, which not all switches have, that it accepts.
+        The parameters that not all switches have and that it accepts.
     resubmit : int
         Default of the parameter, for the policies that drop.
     parity : bool
@@ -122,15 +125,40 @@ class SwitchingMode:
     ) -> Sequence[CellType]:
         """The type of the boxes of each stage, for packets as the boxes see them."""
         places = _places(given, plan)
-        types = {place: self.box(given, packet, place) for place in places}
+        box = self.linked_box if given.has_links else self.box
+        types = {place: box(given, packet, place) for place in places}
         return [types[place] for place in places]
 
     def box(self, given: "StageParameters", packet: Packet, place: "Place") -> CellType:
         """The type of a box, which is the same for all places that are equal."""
         raise NotImplementedError
 
+    def linked_box(self, given: "StageParameters", packet: Packet, place: "Place") -> CellType:
+        """A box with virtual channels, an arbiter or a decision time, or links of several cycles.
+
+        Over such a link the sender must know that a whole packet has room, if that is required.
+        """
+        entry, exit_ = self.entry(given, place), Exit()
+        if entry.room > 1 and given.latency > 1:
+            entry, exit_ = replace(entry, room=1), Exit(switching="cut-through", longest=entry.room)
+        return CellType(
+            Switch,
+            packet=packet,
+            shape=RouterShape.of_stage(
+                place.radix,
+                place.outputs,
+                channels=(place.dilation_in, place.dilation_out),
+                credits=given.latency > 1 and not place.first,
+                last=place.last,
+            ),
+            route=DigitRoute(place.outputs, given.routing, place.dilation_out),
+            entry=entry,
+            grant=Grant(given.arbiter, given.decision),
+            exit=exit_,
+        )
+
     def entry(self, given: "StageParameters", place: "Place") -> InputQueue:
-        """The queues of a box whose links have what is peculiar to routers (`linked_box`)."""
+        """The queues of a `linked_box`."""
         return InputQueue(int(given.depth), _refills(given, 1))
 
     def ends(
@@ -254,8 +282,6 @@ class Unbuffered(SwitchingMode):
         return Theory("unbuffered", size)
 
 
-_LINKS = frozenset({"channels", "latency", "decision", "arbiter"})
-
 _QUEUED = frozenset({"dilation", "replication", "broadcast", "refill", "extra_stage"})
 
 
@@ -266,43 +292,14 @@ def _refills(given: "StageParameters", full: int) -> bool:
     return given.depth == full if given.refill == "auto" else given.refill == "yes"
 
 
-def _linked_box(
-    mode: SwitchingMode, given: "StageParameters", packet: Packet, place: Place
-) -> CellType:
-    """A box with virtual channels, an arbiter or a decision time, or with links of several cycles.
-
-    Over such a link the sender must know that a whole packet has room, if that is required.
-    """
-    entry, exit_ = mode.entry(given, place), Exit()
-    if entry.room > 1 and given.latency > 1:
-        entry, exit_ = replace(entry, room=1), Exit(switching="cut-through", longest=entry.room)
-    return CellType(
-        Switch,
-        packet=packet,
-        shape=RouterShape.of_stage(
-            place.radix,
-            place.outputs,
-            channels=(place.dilation_in, place.dilation_out),
-            credits=given.latency > 1 and not place.first,
-            last=place.last,
-        ),
-        route=DigitRoute(place.outputs, given.routing, place.dilation_out),
-        entry=entry,
-        grant=Grant(given.arbiter, given.decision),
-        exit=exit_,
-    )
-
-
 class InputQueued(SwitchingMode):
     name = "input-queued"
     description = "a queue of packets at each input"
     rectangular = True
-    options = _QUEUED | {"pipeline"} | _LINKS
+    options = _QUEUED | {"pipeline"} | {*LINKS}
 
     def box(self, given: "StageParameters", packet: Packet, place: Place) -> CellType:
         common = _common(given, packet, place)
-        if given.has_links:
-            return _linked_box(self, given, packet, place)
         if given.pipeline:
             return _pipelined(PipelinedSwitch, given, packet, place)
         return CellType(InputQueuedSwitch, **common, **given.queue, **place.lanes)
@@ -354,12 +351,10 @@ class Wormhole(_Flits):
     name = "wormhole"
     description = "a queue of flits at each input; a blocked packet waits wherever its flits are"
     policies = ("hold", "drop")
-    options = frozenset({"replication", "resubmit", "refill", "broadcast", "pipeline"}) | _LINKS
+    options = frozenset({"replication", "resubmit", "refill", "broadcast", "pipeline"}) | {*LINKS}
     resubmit = 16
 
     def box(self, given: "StageParameters", packet: Packet, place: Place) -> CellType:
-        if given.has_links:
-            return _linked_box(self, given, packet, place)
         if given.pipeline:
             return _pipelined(PipelinedFlitSwitch, given, packet, place)
         if given.policy == "drop":
@@ -381,7 +376,7 @@ class Wormhole(_Flits):
 class CutThrough(_Flits):
     name = "cut-through"
     description = "like wormhole, but a blocked packet is buffered whole where its header waits"
-    options = frozenset({"replication", "queues", "broadcast", "pipeline"}) | _LINKS
+    options = frozenset({"replication", "queues", "broadcast", "pipeline"}) | {*LINKS}
     stores = False
 
     def own_depth(self, longest: int) -> int:
@@ -390,8 +385,6 @@ class CutThrough(_Flits):
     def box(self, given: "StageParameters", packet: Packet, place: Place) -> CellType:
         if given.pipeline:
             return _pipelined(PipelinedFlitSwitch, given, packet, place, room=given.lengths[1])
-        if given.has_links:
-            return _linked_box(self, given, packet, place)
         size = {"depth": given.depth, "length": given.longest}
         # A source holds its packets whole, so the boxes of the first stage need not wait for them.
         storing = {"store": True} if self.stores and not place.first else {}
