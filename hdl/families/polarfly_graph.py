@@ -6,9 +6,9 @@ from functools import cached_property
 from itertools import product
 
 from ..fabric.parameters import integer
-from ..graphs.adjacency import adjacent_links
+from ..graphs.adjacency import adjacent_links, endpoint_count, spread
 from ..graphs.circle import circle_position
-from ..graphs.graph import MOST_NODES, Graph, Link
+from ..graphs.graph import Graph, Link
 from ..graphs.prime_field import check_prime
 from ..networks.family import GraphFamily, Group
 
@@ -34,13 +34,7 @@ class PolarFly(Graph):
     """
 
     q: int = integer(5, "a prime: there are q^2 + q + 1 routers", least=2, most=61)
-    endpoints: int | str = integer(
-        "auto",
-        "terminals; auto: half as many as links at each",
-        least=2,
-        most=MOST_NODES,
-        choices=("auto",),
-    )
+    endpoints: int | str = endpoint_count()
 
     def __post_init__(self) -> None:
         check_prime("Q", self.q)
@@ -53,7 +47,7 @@ class PolarFly(Graph):
 
     @property
     def homes(self) -> Sequence[int]:
-        return [one * self.nodes // int(self.endpoints) for one in range(int(self.endpoints))]
+        return spread(int(self.endpoints), self.nodes)
 
     @cached_property
     def points(self) -> list[tuple[int, int, int]]:
@@ -62,15 +56,19 @@ class PolarFly(Graph):
         plane = [(1, y, z) for y, z in product(numbers, repeat=2)]
         return [(0, 0, 1), *((0, 1, z) for z in numbers), *plane]
 
-    def links(self) -> Iterator[Link]:
-        """Ports lead to the neighbours in the order of their numbers."""
+    @cached_property
+    def neighbours(self) -> list[list[int]]:
+        """For each router, those that it is linked with."""
 
         def linked(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
             return a != b and sum(x * y for x, y in zip(a, b)) % self.q == 0
 
         points = self.points
-        peers = [[i for i, other in enumerate(points) if linked(one, other)] for one in points]
-        return adjacent_links(peers)
+        return [[i for i, other in enumerate(points) if linked(one, other)] for one in points]
+
+    def links(self) -> Iterator[Link]:
+        """Ports lead to the neighbours in the order of their numbers."""
+        return adjacent_links(self.neighbours)
 
     def name(self, node: int) -> str:
         return ".".join(map(str, self.points[node]))

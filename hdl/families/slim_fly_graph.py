@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..fabric.parameters import integer
-from ..graphs.adjacency import adjacent_links
-from ..graphs.graph import MOST_NODES, Graph, Link
+from ..graphs.adjacency import adjacent_links, endpoint_count, spread
+from ..graphs.graph import Graph, Link
 from ..graphs.prime_field import check_prime, powers
 from ..networks.family import GraphFamily, Group
 
@@ -33,13 +33,7 @@ class SlimFly(Graph):
     """
 
     q: int = integer(3, "an odd prime: there are 2 q^2 routers", least=3, most=43)
-    endpoints: int | str = integer(
-        "auto",
-        "terminals; auto: half as many as links at each",
-        least=2,
-        most=MOST_NODES,
-        choices=("auto",),
-    )
+    endpoints: int | str = endpoint_count()
 
     def __post_init__(self) -> None:
         check_prime("Q", self.q, odd=True)
@@ -53,7 +47,7 @@ class SlimFly(Graph):
 
     @property
     def homes(self) -> Sequence[int]:
-        return [one * self.nodes // int(self.endpoints) for one in range(int(self.endpoints))]
+        return spread(int(self.endpoints), self.nodes)
 
     @cached_property
     def neighbours(self) -> list[list[int]]:

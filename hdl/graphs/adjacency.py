@@ -1,10 +1,28 @@
-"""Links from lists of neighbours."""
+"""Graphs of routers that are told by their neighbours, with terminals spread over all of them."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from .graph import Link
+from ..fabric.parameters import integer
+from .graph import MOST_NODES, Link
 
-__all__ = ["adjacent_links"]
+__all__ = ["adjacent_links", "endpoint_count", "spread"]
+
+
+def endpoint_count() -> Any:
+    """The field for a number of terminals that are spread over routers."""
+    return integer(
+        "auto",
+        "terminals; auto: half as many as links at each",
+        least=2,
+        most=MOST_NODES,
+        choices=("auto",),
+    )
+
+
+def spread(terminals: int, nodes: int) -> list[int]:
+    """The node of each terminal: as many at each node, but for one."""
+    return [terminal * nodes // terminals for terminal in range(terminals)]
 
 
 def adjacent_links(neighbours: Sequence[Sequence[int]]) -> Iterator[Link]:
