@@ -1,5 +1,5 @@
-"""Slim Fly, PolarFly, Megafly, dragonflies of few groups, hexagons, twisted tori, X-trees, meshes
-of trees, generalised chordal rings, linear arrays: against networkx and published figures."""
+"""Spanning-bus hypercubes, Slim Fly, PolarFly, Megafly, dragonflies of few groups, hexagons, tori,
+X-trees, meshes of trees, chordal rings, linear arrays: against networkx and published figures."""
 
 import itertools
 from collections import Counter
@@ -16,6 +16,7 @@ from multicube.hdl.families.megafly_graph import Megafly
 from multicube.hdl.families.mesh_of_trees_graph import MeshOfTrees
 from multicube.hdl.families.polarfly_graph import PolarFly
 from multicube.hdl.families.slim_fly_graph import SlimFly
+from multicube.hdl.families.spanning_bus_hypercube_graph import SpanningBusHypercube
 from multicube.hdl.families.twisted_torus_graph import TwistedTorus
 from multicube.hdl.families.x_tree_graph import XTree
 from multicube.hdl.graphs.conversion import to_networkx
@@ -89,6 +90,38 @@ def test_default_routing(graph: Graph) -> None:
     for (source, here), (destination, there) in itertools.product(enumerate(graph.homes), repeat=2):
         if (source + destination) % 5 == 0:
             assert len(relation.path(source, destination)) - 1 == lengths[here][there]
+
+
+@pytest.mark.parametrize("cluster", ["bus", "crossbar"])
+@pytest.mark.parametrize(("k", "n"), [(2, 1), (3, 2), (4, 2), (2, 3)])
+def test_spanning_bus_hypercube(k: int, n: int, cluster: str) -> None:
+    """Nodes of a line meet at its bus or crossbar, and nowhere else; a packet crosses a line for
+    each digit that differs; with the line's nodes left out it is the graph of Hamming distances."""
+    graph = SpanningBusHypercube(k, n, cluster)
+    check_graph(graph)
+    hops = {"bus": 3, "crossbar": 2}[cluster]
+    addresses = list(itertools.product(range(k), repeat=n))  # the highest digit first
+    for (source, here), (destination, there) in itertools.product(enumerate(addresses), repeat=2):
+        path = graph.path(source, destination)
+        differing = sum(a != b for a, b in zip(here, there))
+        assert len(path) - 1 == hops * differing == graph.lengths[source][destination]
+        turns = [addresses[channel.node] for channel in path if channel.node < k**n]
+        assert turns == [
+            there[:digit] + here[digit:]
+            for digit in range(n + 1)
+            if digit == 0 or here[digit - 1] != there[digit - 1]
+        ]
+    assert survey(graph).cycle is None
+    assert len({graph.position(node) for node in range(graph.nodes)}) == graph.nodes
+    ways = nx.DiGraph((link.node, link.peer) for link in graph.links())
+    joints = sorted(ways.subgraph(range(k**n, graph.nodes)).edges)
+    assert len(joints) == (n * k ** (n - 1) if cluster == "bus" else 0)
+    for first, last in joints or [(joint, joint) for joint in range(k**n, graph.nodes)]:
+        entering, leaving = set(ways.predecessors(first)), set(ways.successors(last))
+        assert entering == leaving
+        members = [addresses[node] for node in sorted(entering)]
+        assert len(members) == k
+        assert sum(len(set(digits)) > 1 for digits in zip(*members)) == 1
 
 
 @pytest.mark.parametrize("q", [3, 5, 7, 11, 13, 17])

@@ -1,16 +1,15 @@
 # amaranth: UnusedElaboratable=no
 """Hierarchical networks: any networks joined, and those of Dandamudi and Eager."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from ...fabric.errors import InvalidValue
 from ...fabric.parameters import fixed, integer, pairs, text
+from ...graphs.plans.multistage_graph import MultistageGraph
 from ...graphs.routing.relation import Relation
 from ...networks.any_routing import AnyRoutingNetwork, AnyRoutingParameters
 from ...networks.family import Family, Group
-from ...networks.routed import RoutedNetwork
-from ...networks.router_parameters import RouterParameters
 from .hierarchical_graph import Hierarchical
 
 __all__ = [
@@ -78,7 +77,9 @@ class HierarchicalNetwork(_JoinedNetwork):
 
     Its arguments are those of `HierarchicalParameters`; see `AnyRoutingNetwork`. A level is the
     name of a network that is described as nodes and links, with parameters of its description, its
-    `routing` and its `channels`: "hypercube:n=3" or "torus:k=8,n=1".
+    `routing` and its `channels`: "hypercube:n=3" or "torus:k=8,n=1". It may also be a bus, a
+    crossbar or a multistage network, whose boxes are then routers like the others: "bus:ports=4",
+    "crossbar:ports=4", "omega:ports=8".
     """
 
     parameters_type = HierarchicalParameters
@@ -115,14 +116,16 @@ def _level(title: str, words: str) -> Relation:
     name, _, rest = words.partition(":")
     try:
         family, given = find(name), pairs(rest.split(",") if rest else ())
-        if not issubclass(family.component, RoutedNetwork):
-            raise InvalidValue(f"Network must be described as nodes and links, not {name!r}")
-        of_routers = {each.name for each in fields(RouterParameters)}
-        if misplaced := of_routers & {word.lower() for word in given}:
+        record = family.component.parameters_type
+        asked = {record.aliases.get(word.lower(), word.lower()) for word in given}
+        if misplaced := record.of_switch & asked:
             raise InvalidValue(f"Parameter {min(misplaced)} must be that of the whole network")
-        relation = family.build(**given).relation
-        assert relation is not None
-        return relation
+        network = family.build(**given)
+        if network.relation is not None:
+            return network.relation
+        if network.wiring_plan is not None and not network.has_memory:
+            return MultistageGraph(network.wiring_plan)
+        raise InvalidValue(f"Network must be described as nodes and links, not {name!r}")
     except InvalidValue as error:
         raise InvalidValue(f"{title} must be written as {_FORM}, not {words!r}: {error}") from None
 
