@@ -1,5 +1,5 @@
-"""Spanning-bus hypercubes, Slim Fly, PolarFly, Megafly, dragonflies of few groups, hexagons, tori,
-X-trees, meshes of trees, chordal rings, linear arrays: against networkx and published figures."""
+"""Data manipulators, spanning-bus hypercubes, Slim Fly, PolarFly, Megafly, dragonflies, hexagons,
+tori, X-trees, meshes of trees, chordal rings, linear arrays: against networkx and figures."""
 
 import itertools
 from collections import Counter
@@ -8,6 +8,7 @@ from math import isqrt, log2
 import networkx as nx
 import pytest
 from multicube.hdl import build
+from multicube.hdl.families.augmented_data_manipulator_graph import AugmentedDataManipulator
 from multicube.hdl.families.dragonfly_graph import Dragonfly
 from multicube.hdl.families.generalized_chordal_ring_graph import GeneralizedChordalRing
 from multicube.hdl.families.hexa_mesh_graph import FoldedHexaTorus, HexaMesh
@@ -90,6 +91,30 @@ def test_default_routing(graph: Graph) -> None:
     for (source, here), (destination, there) in itertools.product(enumerate(graph.homes), repeat=2):
         if (source + destination) % 5 == 0:
             assert len(relation.path(source, destination)) - 1 == lengths[here][there]
+
+
+@pytest.mark.parametrize("order", ["falling", "rising"])
+@pytest.mark.parametrize("bits", [1, 2, 3, 4])
+def test_augmented_data_manipulator(bits: int, order: str) -> None:
+    """There is a path for each sum of signed digits that is the distance modulo N: all are
+    counted."""
+    graph = AugmentedDataManipulator(1 << bits, order)
+    check_graph(graph)
+    assert survey(graph).cycle is None
+    sums = Counter(
+        sum(digit << i for i, digit in enumerate(digits)) % graph.ports
+        for digits in itertools.product((-1, 0, 1), repeat=bits)
+    )
+    for source, destination in itertools.product(range(graph.ports), repeat=2):
+        reached = Counter({graph.homes[source]: 1})
+        for _ in range(bits):
+            onward: Counter[int] = Counter()
+            for node, paths in reached.items():
+                for channel in graph.route(node, None, destination):
+                    onward[graph.link_of(channel).peer] += paths
+            reached = onward
+        ways = sums[(destination - source) % graph.ports]
+        assert reached == {graph.exit_homes[destination]: ways}
 
 
 @pytest.mark.parametrize("cluster", ["bus", "crossbar"])
