@@ -137,7 +137,7 @@ def test_measured_counters_are_those_of_sim(
     found = tab.do(
         """async (setting) => {
             Object.assign(multicube.setting, setting, { load: 0.15, seed: 12345678901 % 2 ** 32 });
-            const [result] = await multicube.measureLoads([0.15], { warmup: 200, cycles: 900 });
+            const [result] = await multicube.laboratory.measure([0.15], { warmup: 200, cycles: 900 });
             return { ...result, histogram: [...result.histogram] };
         }""",
         setting,
@@ -164,7 +164,7 @@ def test_page_and_command_agree_in_saturation(
     found = omega.do(
         """async (load) => {
             Object.assign(multicube.setting, { seed: 5 });
-            const [result] = await multicube.measureLoads([load], { warmup: 500, cycles: 1000 });
+            const [result] = await multicube.laboratory.measure([load], { warmup: 500, cycles: 1000 });
             return { ...result, histogram: [...result.histogram] };
         }""",
         load,
@@ -542,7 +542,7 @@ def test_new_tables_lead_around_the_dead_link(chromium: Any, tmp_path: Path) -> 
         found.append(
             tab.do(
                 """async (step) => {
-                    await multicube.showLesson(step);
+                    await multicube.lessons.show(step);
                     multicube.pause();
                     await multicube.ask("advance", { cycles: 1500 });
                     await multicube.change({ load: 0 });
@@ -662,7 +662,7 @@ def test_a_phone_shows_tag_drawing_and_heading(
         tab.page.locator("#strip .tag span").all_text_contents()
         == tab.page.locator("#inspector .tag span").all_text_contents()
     )
-    tab.do("() => multicube.measureLoads([0.1, 0.2], { warmup: 50, cycles: 100 })")
+    tab.do("() => multicube.laboratory.measure([0.1, 0.2], { warmup: 50, cycles: 100 })")
     tab.do("() => { document.getElementById('measured').open = true; }")
     assert "--load 0.2" in tab.text("#command")
     rows = tab.do(
@@ -833,7 +833,7 @@ def test_combining_on_and_off_side_by_side(
         """async () => {
             const [left] = pages;
             await left.queue;
-            await left.showLesson(1);
+            await left.lessons.show(1);
             left.setSpeed(9);
         }"""
     )
