@@ -160,7 +160,10 @@ def test_story_of_a_run(page: Any, call: Callable[..., Any]) -> None:
     _choose(page, "omega", ports=8)
     frame = _done(page)
     found = frame.evaluate(
-        """async () => (await multicube.laboratory.measure([0.3], { warmup: 200, cycles: 500 }))[0]"""
+        """async () => {
+            const { laboratory } = multicube;
+            return (await laboratory.measure([0.3], { warmup: 200, cycles: 500 }))[0];
+        }"""
     )
     words = "--load 0.3 --seed 1 --warmup 200 --cycles 500 --json"
     result = json.loads(call("sim", "omega", "ports=8", *words.split()).out)

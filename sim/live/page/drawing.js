@@ -3,10 +3,15 @@
 
 const ACTIVITY = 8, BLOCKED = 5;
 
+/** Milliseconds in which a box is set, where they are set one after the other. */
+const SETTING = 600;
+
 class Drawing extends View {
   constructor(canvas, about, queues) {
     super(canvas, about, queues);
     this.marked = []; // channels that another page marks, such as a cycle of dependencies
+    this.boxes = new Map(); // what a lesson sets boxes to: by node, pairs of input and output
+    this.boxesSince = -Infinity;
   }
 
   theme() {
@@ -42,6 +47,7 @@ class Drawing extends View {
     if (!moment) return;
     const levels = phase < 1 && moment.previous ? moment.previous.levels : moment.levels;
     this.paintQueues(levels);
+    this.paintBoxes();
     this.paintNames();
     this.paintBacklog(levels);
     this.paintPackets(moment, phase, style, followed, amid);
@@ -147,6 +153,43 @@ class Drawing extends View {
       }
   }
 
+  /** How many boxes have been set by now. */
+  get boxesSet() {
+    const set = this.still ? Infinity : (performance.now() - this.boxesSince) / SETTING;
+    return Math.min(this.boxes.size, Math.floor(set));
+  }
+
+  /** What boxes are set to; packets of a box that want the same output are in conflict. */
+  paintBoxes() {
+    const { context: c, colours } = this, set = this.boxesSet;
+    this.settled = new Set([...this.boxes.keys()].slice(0, set));
+    for (const index of this.settled) {
+      const [x, y, w, h] = this.box(this.nodes[index]), pairs = this.boxes.get(index);
+      const count = 1 + Math.max(1, ...pairs.flat()), at = (port) => y + h * (port + 0.5) / count;
+      const exits = pairs.map(([, exit]) => exit), conflict = new Set(exits).size < exits.length;
+      c.fillStyle = colours.box;
+      c.fillRect(x + 2, y + 2, w - 4, h - 4);
+      c.beginPath();
+      for (const [entry, exit] of pairs) {
+        c.moveTo(x + 2, at(entry));
+        c.lineTo(x + w * 0.2, at(entry));
+        c.lineTo(x + w * 0.8, at(exit));
+        c.lineTo(x + w - 2, at(exit));
+      }
+      c.strokeStyle = conflict ? colours.dead : colours.ink;
+      c.lineWidth = conflict ? 3 : 2;
+      c.stroke();
+    }
+    if (set && set < this.boxes.size) { // the one that has been set last
+      const [x, y, w, h] = this.box(this.nodes[[...this.settled].at(-1)]);
+      c.beginPath();
+      c.roundRect(x - 3, y - 3, w + 6, h + 6, 7);
+      c.strokeStyle = colours.follow;
+      c.lineWidth = 3;
+      c.stroke();
+    }
+  }
+
   paintNames() {
     const { context: c, colours } = this;
     if (this.size < 14) return;
@@ -154,7 +197,7 @@ class Drawing extends View {
     c.textBaseline = "middle";
     c.fillStyle = colours.ink;
     for (const node of this.nodes) {
-      if (!node.label || node.slots) continue;
+      if (!node.label || node.slots || this.settled.has(node.index)) continue;
       const [x, y, w, h] = this.box(node);
       const letter = Math.min(13, h * 0.55, (w - 4) / Math.max(1, node.label.length) * 1.7);
       if (letter < 6) continue;

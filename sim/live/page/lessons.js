@@ -12,6 +12,7 @@ class Lessons {
     byId("lesson").value = lesson ? name : "";
     byId("lesson-card").hidden = !lesson;
     this.current = lesson ? { ...lesson, at: 0 } : null;
+    if (!lesson) { this.page.setting.tables = null; this.setBoxes({}); await this.page.restart(); }
     if (lesson) { await this.mendAll(); this.showNext(lesson.next ?? []); await this.show(0); }
   }
 
@@ -21,6 +22,13 @@ class Lessons {
     byId("lesson-next-ones").replaceChildren(...names.length ? ["See also: "] : [], ...names.flatMap((name, n) => [n ? ", " : "",
       element("a", { href: `${name}.html`, title: `multicube view --lesson ${name}`,
         onclick: (event) => { if (name in ABOUT.lessons) { event.preventDefault(); this.open(name); } } }, ABOUT.titles[name])]));
+  }
+
+  /** Show how boxes are set, if a step says so: one after the other, or all at once. */
+  setBoxes({ boxes = [], slowly = false }) {
+    const { drawing } = this.page, index = new Map(drawing.nodes.map(({ name }, n) => [name, n]));
+    drawing.boxes = new Map(boxes.map(([name, pairs]) => [index.get(name), pairs]));
+    drawing.boxesSince = slowly ? performance.now() : -Infinity;
   }
 
   async mendAll() { if (this.page.drawing.dead.size) await this.page.mend(); }
@@ -42,12 +50,13 @@ class Lessons {
   async act(step) {
     const { page } = this;
     page.pause();
+    page.setting.tables = step.tables ?? null;
+    this.setBoxes(step);
     if (step.restart) {
       Object.assign(page.setting, step.setting);
       page.showSetting();
       await page.restart();
     } else if (step.setting) await page.change(step.setting);
-    if (step.tables) await page.ask("write", step.tables);
     if (step.mend) await this.mendAll();
     for (const name of step.break ?? []) {
       const node = page.drawing.nodes.findIndex((each) => each.name === name);

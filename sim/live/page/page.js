@@ -17,7 +17,7 @@ class Page {
     this.statistics = new Statistics(ABOUT);
     this.setting = {
       load: ABOUT.load, seed: ABOUT.seed, pattern: ABOUT.patterns[0].name,
-      share: 0.1, target: 0, inputs: {},
+      share: 0.1, target: 0, inputs: {}, tables: null,
     };
     this.running = false;
     this.speed = 1;
@@ -141,6 +141,7 @@ class Page {
       }
     }
     const shown = this.still ? 1 : Math.min(this.phase, 1);
+    this.drawing.still = this.still;
     this.drawing.paint(this.moment, shown, (flit) => this.colourOf(flit), this.followed, this.running && !slow);
     if (this.dirty && shown === 1 && time - (this.shownAt ?? 0) > 100) { this.shownAt = time; this.show(); }
     if (this.running && time - (this.spokenAt ?? 0) > 5000) { this.spokenAt = time; this.say(this.statistics.spoken(this.moment.cycle)); }
