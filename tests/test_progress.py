@@ -26,7 +26,10 @@ def test_phase_is_for_terminals(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "said"),
     [
         ("sim cube ports=2 --cycles 20 --warmup 0", "building the bench of 2 terminals ..."),
-        ("sweep cube ports=2 --loads 0.1,0.2 --cycles 20 --warmup 0 --processes 1", "cube, preparing the engine:   0%"),
+        (
+            "sweep cube ports=2 --loads 0.1,0.2 --cycles 20 --warmup 0 --processes 1",
+            "cube, preparing the engine:   0%",
+        ),
         ("deadlock torus k=2 n=2", "destinations"),
         ("permute cube ports=4 3,2,1,0 --passes", "looking for passes"),
     ],

@@ -21,6 +21,10 @@ class Sketch {
     on("sketch-delete", () => this.remove());
     on("sketch-use", () => this.done(this.file()));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
+    this.canvas.addEventListener("focusin", ({ target }) => {
+      const what = this.at(target);
+      if (what && what !== this.selected) this.pick(what);
+    });
     this.canvas.addEventListener("pointerdown", (event) => this.press(event));
     this.show();
   }

@@ -74,8 +74,13 @@ class Studio {
 
   fail(error) {
     byId("error").textContent = error ? error.message : "";
-    if (error) this.tell("");
+    if (!error) return;
+    this.tell("");
+    byId("error").scrollIntoView({ block: "nearest" });
   }
+
+  /** On a small screen what is asked for is below the form. */
+  turnTo(id) { if (matchMedia("(max-width: 760px)").matches) byId(id).scrollIntoView(); }
 
   address(task, name) { return `tasks/${task.key}/files/${name}`; }
 
@@ -90,6 +95,7 @@ class Studio {
     const current = (task) => task !== null && this.shown === shown;
     const ask = (kind) => work.run(kind, request, { what: "network" });
     this.tell(`Showing ${this.nameOf(request)}.`);
+    this.turnTo("picture");
     try {
       const drawing = await ask("drawing");
       if (!current(drawing)) return this.stopped(shown);
@@ -160,7 +166,9 @@ class Studio {
     this.fail(null);
     const { request } = this, options = {};
     for (const input of byId("sweep-options").querySelectorAll("input")) if (input.value.trim()) options[input.name] = input.value.trim();
-    try { await this.curves.sweep(this.nameOf(request), { ...request, options }); } catch (error) { this.fail(error); }
+    const sweep = this.curves.sweep(this.nameOf(request), { ...request, options });
+    this.turnTo("swept");
+    try { await sweep; } catch (error) { this.fail(error); }
   }
 }
 
