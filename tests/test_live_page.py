@@ -183,6 +183,55 @@ def test_page_and_command_agree_in_saturation(
 
 
 @needs_chromium
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "words",
+    [
+        "torus k=3 n=2 length=4",
+        "combining ports=8",
+        "dcsh k=3 n=2 length=2",
+        "connection-machine n=3",
+        "deflection k=3",
+        "hierarchical",
+        "cube ports=8 switch=unbuffered policy=drop",
+        "cube ports=8 switch=circuit length=4",
+    ],
+)
+def test_other_networks_agree_in_saturation(
+    chromium: Any, tmp_path: Path, call: Callable[..., Any], words: str
+) -> None:
+    """As above, at high loads: what the page measures is what its command line gives."""
+    LivePage(build(words), load=0.2, seed=5).save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    loads = [0.75, 0.9, 1]
+    found = tab.do(
+        """async (loads) => {
+            const found = [];
+            for (const load of loads) {
+                const [result] = await multicube.laboratory.measure([load],
+                    { warmup: 300, cycles: 600 });
+                const command = document.getElementById("command").textContent;
+                found.push({ ...result, command, histogram: [...result.histogram] });
+            }
+            return found;
+        }""",
+        loads,
+    )
+    tab.close()
+    for load, measured in zip(loads, found):
+        program, *line = measured["command"].split()
+        assert (program, line[0]) == ("multicube", "sim")
+        assert f"--load {load} " in measured["command"]
+        result = json.loads(call(*line, "--engine", "compiled", "--json").out)
+        counts = result["latency"]["histogram"]
+        assert measured["histogram"][: len(counts)] == counts
+        assert measured["latency"] == result["latency"]["mean"]
+        assert measured["throughput"] == result["throughput"]
+        assert measured["untimed"] == result["untimed"]
+        assert measured["saturated"] == bool(result["saturated"])
+
+
+@needs_chromium
 def test_seeds_are_those_of_numpy(omega: Tab) -> None:
     cases = [(0, 0), (1, 5), (7, 1023), (2**32 - 1, 65535)]
     found = omega.do("(cases) => cases.map(([seed, key]) => seedWords(seed, key))", cases)
