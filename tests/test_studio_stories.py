@@ -287,7 +287,7 @@ def test_story_of_bad_input_that_is_corrected(page: Any, call: Callable[..., Any
 
 @needs_chromium
 @pytest.mark.long
-def test_story_of_a_graph_file(page: Any, tmp_path: Path) -> None:
+def test_story_of_a_graph_file(page: Any, call: Callable[..., Any], tmp_path: Path) -> None:
     """A file that is chosen is drawn and runs; a bad one gets the line of the command; and one that
     is drawn by hand goes the same way."""
     path = tmp_path / "square.json"
@@ -308,8 +308,14 @@ def test_story_of_a_graph_file(page: Any, tmp_path: Path) -> None:
     for _ in range(3):
         page.click("#sketch-node")
     page.click("#sketch-use")  # no node is linked
+    drawn = tmp_path / "drawn.json"
+    drawn.write_text(page.evaluate("() => studio.sketch.file().text()"))
+    line = call("draw", "graph", f"file={drawn}", "-o", "x.svg").err.strip()
+    wanted = line.replace(str(drawn), "drawn.json")
     page.wait_for_function(
-        "document.getElementById('error').textContent.includes('Node 0')", timeout=30_000
+        "(wanted) => document.getElementById('error').textContent === wanted",
+        arg=wanted,
+        timeout=30_000,
     )
     nodes = page.locator("#sketch-canvas [data-what=nodes]")
     for one, other in ((0, 1), (1, 2), (2, 0)):
