@@ -203,9 +203,9 @@ def test_ten_clients_at_once_lose_nothing(served: Served) -> None:
     found: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
 
     def client(k: int) -> None:
-        options = {"loads": "0.1,0.2", "cycles": "200", "seed": str(k)}
-        sweep = served.start("sweep", "ring", k=k, options=options)
-        check = served.ended(served.start("deadlock", "ring", k=k))
+        options = {"loads": "0.2", "cycles": "200", "seed": str(k)}
+        sweep = served.start("sweep", "ring", k=k, n=1, options=options)
+        check = served.ended(served.start("deadlock", "ring", k=k, n=1))
         found[k] = check, served.ended(sweep)
 
     threads = [threading.Thread(target=client, args=(k,)) for k in range(3, 13)]
@@ -215,9 +215,9 @@ def test_ten_clients_at_once_lose_nothing(served: Served) -> None:
         thread.join()
     assert sorted(found) == [*range(3, 13)]
     for k, (check, sweep) in found.items():
-        assert check["command"] == f"multicube deadlock ring k={k} --json"
+        assert check["command"] == f"multicube deadlock ring k={k} n=1 --json"
         assert json.loads(check["output"])["parameters"]["k"] == k
-        assert f"ring k={k} --loads=0.1,0.2 --cycles=200 --seed={k} " in sweep["command"]
+        assert f"ring k={k} n=1 --loads=0.2 --cycles=200 --seed={k} " in sweep["command"]
         assert sweep["state"] == "done"
         text = served.ask(f"/tasks/{sweep['key']}/files/sweep.json")[1]
         result = json.loads(text)

@@ -42,7 +42,7 @@ class Studio {
       const limits = [choices.join(", "), least === null ? "" : most === null ? `${least} or more` : `${least} to ${most}`].filter(Boolean).join("; ");
       return element("label", { class: "field" }, element("span", {}, name),
         element("input", { name, placeholder: usual === null ? "" : String(usual), autocomplete: "off", spellcheck: "false" }),
-        element("small", {}, [limits, description].filter(Boolean).join(": ")));
+        element("small", {}, [limits, description].filter(Boolean).join(" · ")));
     }));
   }
 
@@ -76,11 +76,11 @@ class Studio {
     byId("error").textContent = error ? error.message : "";
     if (!error) return;
     this.tell("");
-    byId("error").scrollIntoView({ block: "nearest" });
+    this.turnTo("form", "end");
   }
 
   /** On a small screen what is asked for is below the form. */
-  turnTo(id) { if (matchMedia("(max-width: 760px)").matches) byId(id).scrollIntoView(); }
+  turnTo(id, block = "start") { if (matchMedia("(max-width: 760px)").matches) byId(id).scrollIntoView({ block }); }
 
   address(task, name) { return `tasks/${task.key}/files/${name}`; }
 
@@ -95,7 +95,7 @@ class Studio {
     const current = (task) => task !== null && this.shown === shown;
     const ask = (kind) => work.run(kind, request, { what: "network" });
     this.tell(`Showing ${this.nameOf(request)}.`);
-    this.turnTo("picture");
+    this.turnTo("main");
     try {
       const drawing = await ask("drawing");
       if (!current(drawing)) return this.stopped(shown);
