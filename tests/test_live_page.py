@@ -471,6 +471,23 @@ def test_packets_move_up_in_the_queues_of_a_page(tabs: dict[str, Tab]) -> None:
 
 
 @needs_chromium
+def test_terminals_have_their_labels_however_large_they_are_drawn(omega: Tab) -> None:
+    shown = omega.do(
+        """() => [1, 2, 4].map((size) => {
+            const { drawing } = multicube, found = [], context = drawing.back.getContext("2d");
+            drawing.fit();
+            if (size > 1) drawing.zoom(size, 0, 0);
+            context.fillText = (text) => found.push(text);
+            drawing.paintBack();
+            delete context.fillText;
+            drawing.fit();
+            return drawing.terminals.every(({ label }) => found.includes(label));
+        })"""
+    )
+    assert shown == [True, True, True]
+
+
+@needs_chromium
 def test_the_status_tells_what_is_counted(omega: Tab) -> None:
     omega.do("() => multicube.advance(300)")
     omega.do("() => multicube.step()")

@@ -117,19 +117,17 @@ class Drawing extends View {
     c.textBaseline = "middle";
     // Where labels would be too small, only some are written: every second, fourth, ...
     const gap = this.terminalGap(), every = gap >= 8 ? 1 : 2 ** Math.ceil(Math.log2(11 / Math.max(gap, 0.1)));
-    if (gap * every < 60) {
-      c.font = `${Math.max(9, Math.min(12, gap * every * 0.8))}px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace`;
-      for (const each of this.terminals) {
-        if (!each.label || each.number % every) continue;
-        const [x, y] = this.at([each.x, each.y]);
-        if (each.side === "below" || each.side === "above") {
-          c.textAlign = "center";
-          c.fillText(each.label, x, y + (each.side === "below" ? 8 : -8));
-          continue;
-        }
-        c.textAlign = each.side === "left" ? "right" : "left";
-        c.fillText(each.label, x + (each.side === "left" ? -6 : 6), y);
+    c.font = `${Math.max(9, Math.min(12, gap * every * 0.8))}px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace`;
+    for (const each of this.terminals) {
+      if (!each.label || each.number % every) continue;
+      const [x, y] = this.at([each.x, each.y]);
+      if (each.side === "below" || each.side === "above") {
+        c.textAlign = "center";
+        c.fillText(each.label, x, y + (each.side === "below" ? 8 : -8));
+        continue;
       }
+      c.textAlign = each.side === "left" ? "right" : "left";
+      c.fillText(each.label, x + (each.side === "left" ? -6 : 6), y);
     }
     c.textAlign = "center";
     if (this.size > 12) {
