@@ -141,10 +141,19 @@ class Page {
       }
     }
     const shown = this.still ? 1 : Math.min(this.phase, 1);
-    this.drawing.still = this.still;
-    this.drawing.paint(this.moment, shown, (flit) => this.colourOf(flit), this.followed, this.running && !slow);
+    this.paint(shown, this.running && !slow);
     if (this.dirty && shown === 1 && time - (this.shownAt ?? 0) > 100) { this.shownAt = time; this.show(); }
     if (this.running && time - (this.spokenAt ?? 0) > 5000) { this.spokenAt = time; this.say(this.statistics.spoken(this.moment.cycle)); }
+  }
+
+  /** Paint, unless all is as it was: many pages may be open. */
+  paint(shown, amid) {
+    const { drawing, moment, followed } = this;
+    drawing.still = this.still;
+    const now = [moment, shown, amid, followed, drawing.selected, drawing.marked, drawing.boxes, drawing.boxesSet];
+    if (!drawing.stale && now.every((part, n) => part === this.painted?.[n])) return;
+    this.painted = now;
+    drawing.paint(moment, shown, (flit) => this.colourOf(flit), followed, amid);
   }
 
   get still() { return matchMedia("(prefers-reduced-motion: reduce)").matches; }

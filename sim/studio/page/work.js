@@ -1,7 +1,8 @@
 "use strict";
 // Work: what the server does for this page, how far it is, and how it is stopped.
 
-const ASK_AGAIN = 250; // milliseconds
+/** Milliseconds after which is asked again. */
+const ASK_AGAIN = { waiting: 1000, running: 250 };
 
 /** How far a task is, in numbers where there are any. */
 function farness({ state, ahead, progress, seconds, words }) {
@@ -29,7 +30,7 @@ class Work {
       while (task.state === "waiting" || task.state === "running") {
         this.show(row, { ...task, words });
         seen(task);
-        await new Promise((done) => setTimeout(done, ASK_AGAIN));
+        await new Promise((done) => setTimeout(done, ASK_AGAIN[task.state]));
         task = await asked(`tasks/${task.key}`);
       }
       seen(task);
