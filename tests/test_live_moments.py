@@ -29,6 +29,15 @@ NETWORKS = [
     long("connection-machine n=3"),
     long("benes ports=8"),
     long("crossbar ports=4"),
+    long("dcsh k=3 n=2 length=2"),
+    long("deflection k=3"),
+    long("hierarchical"),
+    long("connection-machine n=4"),
+    long("combining ports=8"),
+    long("processor-memory ports=4"),
+    long("cube ports=8 switch=circuit length=3"),
+    long("benes ports=8 spread=fixed"),
+    long("psnn n=3"),
 ]
 
 _RECORD = """async (steps) => {
@@ -111,9 +120,10 @@ class Cycle:
                 self.valid.append(number)
                 payload = engine.get(Pin(output.cell, (*output.path, "payload")))
                 layout = bench.layouts[bench.layout_of[number]]
-                self.packets[number] = {
-                    name: payload >> at & (1 << width) - 1 for name, at, width in layout
-                }
+                fields = {name: payload >> at & (1 << width) - 1 for name, at, width in layout}
+                # A packet inside a larger record has its plain names too.
+                plain = {name.partition(".")[2]: value for name, value in fields.items()}
+                self.packets[number] = plain | fields
             if valid and ready:
                 self.crosses.append(number)
 
@@ -122,6 +132,8 @@ class Cycle:
         packet = self.packets[channel]
         if "payload.birth" in packet:
             return (packet["payload.source"] << 32) + packet["payload.birth"]
+        if "payload.sender" in packet:
+            return f"message {packet['payload.identity']} of {packet['payload.sender']}"
         if "address" in packet:
             return f"request {packet['identity']} for {packet['address']}"
         return f"reply {packet['identity']}"
@@ -251,7 +263,10 @@ def _check_followed(
     if not tags or not tags["rotates"] or done is not None or ends[first].source.what == "node":
         return
     path = [*way, *ahead]
-    if at["what"] == "link":
+    if page.network.parameters.get("switch") == "circuit":  # all of a path in one cycle
+        assert at["what"] == "link"
+        passed_boxes = page.bench.hops[at["channel"]]
+    elif at["what"] == "link":
         passed_boxes = path.index(at["channel"]) if way else 0
     else:
         passed_boxes = len(way) - (not (followed["port"] or "").startswith("o"))
@@ -261,8 +276,10 @@ def _check_followed(
 
 
 def _is_end(page: LivePage, line: Line) -> bool:
+    """Whether packets are others behind it: a message becomes a request there, or a reply."""
+    ends = ("memory_module", "memory_end", "processor_end")
     nodes = page.network.diagram.nodes
-    return line.target.what == "terminal" or nodes[line.target.index].kind == "memory_module"
+    return line.target.what == "terminal" or nodes[line.target.index].kind in ends
 
 
 def _check_colours(

@@ -2,11 +2,9 @@
 
 import base64
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
-from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,10 +17,8 @@ from multicube.hdl.bench import bench_for
 from multicube.hdl.catalogue.catalogue import FAMILIES
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.graphs.graph import Link, ListedGraph
-from multicube.hdl.graphs.partitions import Partition
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.live import LivePage, lesson_names, lesson_network
-from multicube.sim.live.lessons import lessons_for
+from multicube.sim.live import LivePage, lesson_network
 from multicube.sim.workload.faults import cut, gated
 from multicube.sim.workload.pattern import _random_state
 
@@ -137,7 +133,8 @@ def test_measured_counters_are_those_of_sim(
     found = tab.do(
         """async (setting) => {
             Object.assign(multicube.setting, setting, { load: 0.15, seed: 12345678901 % 2 ** 32 });
-            const [result] = await multicube.measureLoads([0.15], { warmup: 200, cycles: 900 });
+            const { laboratory } = multicube;
+            const [result] = await laboratory.measure([0.15], { warmup: 200, cycles: 900 });
             return { ...result, histogram: [...result.histogram] };
         }""",
         setting,
@@ -164,7 +161,8 @@ def test_page_and_command_agree_in_saturation(
     found = omega.do(
         """async (load) => {
             Object.assign(multicube.setting, { seed: 5 });
-            const [result] = await multicube.measureLoads([load], { warmup: 500, cycles: 1000 });
+            const { laboratory } = multicube;
+            const [result] = await laboratory.measure([load], { warmup: 500, cycles: 1000 });
             return { ...result, histogram: [...result.histogram] };
         }""",
         load,
@@ -182,6 +180,58 @@ def test_page_and_command_agree_in_saturation(
     told = call("sim", *NETWORKS[0].split(), *words.split()).out
     line = f"{found['untimed']} packets born in the window did not arrive: latencies leave them out"
     assert (line in told) == (load > 0.8)
+
+
+@needs_chromium
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "words",
+    [
+        "torus k=3 n=2 length=4",
+        "combining ports=8",
+        "dcsh k=3 n=2 length=2",
+        "connection-machine n=3",
+        "deflection k=3",
+        "hierarchical",
+        "cube ports=8 switch=unbuffered policy=drop",
+        "cube ports=8 switch=circuit length=4",
+    ],
+)
+def test_other_networks_agree_in_saturation(
+    chromium: Any, tmp_path: Path, call: Callable[..., Any], words: str
+) -> None:
+    """As above, at high loads: what the page measures is what its command line gives."""
+    LivePage(build(words), load=0.2, seed=5).save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    loads = [0.75, 0.9, 1]
+    found = tab.do(
+        """async (loads) => {
+            const found = [];
+            for (const load of loads) {
+                const [result] = await multicube.laboratory.measure([load],
+                    { warmup: 300, cycles: 600 });
+                const command = document.getElementById("command").textContent;
+                found.push({ ...result, command, histogram: [...result.histogram] });
+            }
+            return found;
+        }""",
+        loads,
+    )
+    tab.close()
+    for load, measured in zip(loads, found):
+        program, *line = measured["command"].split()
+        assert (program, line[0]) == ("multicube", "sim")
+        assert f"--load {load} " in measured["command"]
+        result = json.loads(call(*line, "--engine", "compiled", "--json").out)
+        counts = result["latency"]["histogram"]
+        *bins, last = measured["histogram"]  # all longer ones are in the last bin
+        padded = counts + [0] * len(bins)
+        assert bins == padded[: len(bins)]
+        assert last == sum(padded[len(bins) :])
+        assert measured["latency"] == result["latency"]["mean"]
+        assert measured["throughput"] == result["throughput"]
+        assert measured["untimed"] == result["untimed"]
+        assert measured["saturated"] == bool(result["saturated"])
 
 
 @needs_chromium
@@ -329,6 +379,12 @@ def test_a_broken_link_passes_nothing_until_it_is_mended(omega: Tab) -> None:
     omega.do("() => multicube.advance(300)")
     assert omega.do(crossed, index) > before
     assert _counters(omega)["misrouted"] == 0
+    omega.do("() => multicube.laboratory.measure([0.1], { warmup: 20, cycles: 50 })")
+    assert not omega.do("() => document.getElementById('command').hidden")
+    omega.do("(index) => multicube.breakLine(index)", index)
+    omega.do("() => multicube.laboratory.measure([0.1], { warmup: 20, cycles: 50 })")
+    assert omega.do("() => document.getElementById('command').hidden")
+    assert "no command line has these numbers" in omega.text("#command-says")
 
 
 @needs_chromium
@@ -415,6 +471,23 @@ def test_packets_move_up_in_the_queues_of_a_page(tabs: dict[str, Tab]) -> None:
 
 
 @needs_chromium
+def test_terminals_have_their_labels_however_large_they_are_drawn(omega: Tab) -> None:
+    shown = omega.do(
+        """() => [1, 2, 4].map((size) => {
+            const { drawing } = multicube, found = [], context = drawing.back.getContext("2d");
+            drawing.fit();
+            if (size > 1) drawing.zoom(size, 0, 0);
+            context.fillText = (text) => found.push(text);
+            drawing.paintBack();
+            delete context.fillText;
+            drawing.fit();
+            return drawing.terminals.every(({ label }) => found.includes(label));
+        })"""
+    )
+    assert shown == [True, True, True]
+
+
+@needs_chromium
 def test_the_status_tells_what_is_counted(omega: Tab) -> None:
     omega.do("() => multicube.advance(300)")
     omega.do("() => multicube.step()")
@@ -455,17 +528,6 @@ def test_every_family_has_a_page(chromium: Any, tmp_path: Path, name: str) -> No
     tab.close()
 
 
-@pytest.mark.parametrize("name", lesson_names())
-def test_lessons_are_for_networks_that_exist(name: str) -> None:
-    network = lesson_network(name)
-    about = LivePage(network, lesson=name).lessons[name]
-    names = {node.name for node in network.diagram.nodes}
-    names |= {line.link for line in network.diagram.lines}
-    for step in about["steps"]:
-        assert step["text"]
-        assert {*step.get("break", ()), step.get("select", next(iter(names)))} <= names
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -483,78 +545,6 @@ def test_view_refuses(
     assert done.status == 2
     assert message in done.err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_view_help_lists_the_lessons(call: Callable[..., Any]) -> None:
-    shown = call("view", "--help").out
-    for name in lesson_names():
-        assert f"  {name} " in shown
-
-
-def test_commands_of_lessons_are_commands(
-    tmp_path: Path, call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a lesson prints is run as it stands; `view` chooses a name, and prints it."""
-    monkeypatch.setattr(LivePage, "html", "<html>")
-    text = files("multicube.sim.live").joinpath("lessons.json").read_text(encoding="utf-8")
-    commands = set(re.findall(r"`multicube (view [^`]*)`", text))
-    assert commands
-    for command in commands:
-        done = call(*command.split())
-        assert done.status == 0
-        assert Path(done.out.split(":")[0]).read_text() == "<html>"
-    assert call("view", "--lesson", "partition").out.startswith("partition.html: cube, ")
-
-
-def test_lessons_lead_to_lessons() -> None:
-    for name in lesson_names():
-        about = lessons_for(lesson_network(name))[name]
-        assert about["next"]
-        assert {*about["next"]} <= {*lesson_names()} - {name}
-
-
-def test_the_sets_of_the_partition_lesson() -> None:
-    """The halves share no link; the sets of its last step do, and the library refuses them."""
-    network = lesson_network("partition")
-    steps = lessons_for(network)["partition"]["steps"]
-    refused = [*map(int, steps[-1]["setting"]["pattern"].split(","))]
-
-    def links(sources: Sequence[int], targets: Callable[[int], Iterable[int]]) -> set[Pin]:
-        return {pin for x in sources for to in targets(x) for pin in network.path(x, to)}
-
-    low, high = range(4), range(4, 8)
-    assert not links(low, lambda _: low) & links(high, lambda _: high)
-    ring, other = [0, 1, 2, 4], [3, 5, 6, 7]
-    assert {refused[x] for x in ring} == {*ring}
-    assert links(ring, lambda x: [refused[x]]) & links(other, lambda x: [refused[x]])
-    with pytest.raises(ValueError, match="agree in some bits"):
-        Partition.of_members(8, [ring, other])
-
-
-@needs_chromium
-@pytest.mark.long
-def test_new_tables_lead_around_the_dead_link(chromium: Any, tmp_path: Path) -> None:
-    page = LivePage(lesson_network("around-a-dead-link"), lesson="around-a-dead-link")
-    page.save(tmp_path / "page.html")
-    tab = Tab(chromium, tmp_path / "page.html")
-    found = []
-    for step in range(3):
-        found.append(
-            tab.do(
-                """async (step) => {
-                    await multicube.showLesson(step);
-                    multicube.pause();
-                    await multicube.ask("advance", { cycles: 1500 });
-                    await multicube.change({ load: 0 });
-                    await multicube.advance(1000);
-                    return [multicube.drawing.dead.size > 0, multicube.statistics.inside];
-                }""",
-                step,
-            )
-        )
-    tab.close()
-    assert [dead for dead, _ in found] == [False, True, True]
-    assert found[0][1] == found[2][1] == 0 < found[1][1]
 
 
 def test_a_closed_gate_is_a_dead_link(pages: dict[str, LivePage]) -> None:
@@ -662,7 +652,7 @@ def test_a_phone_shows_tag_drawing_and_heading(
         tab.page.locator("#strip .tag span").all_text_contents()
         == tab.page.locator("#inspector .tag span").all_text_contents()
     )
-    tab.do("() => multicube.measureLoads([0.1, 0.2], { warmup: 50, cycles: 100 })")
+    tab.do("() => multicube.laboratory.measure([0.1, 0.2], { warmup: 50, cycles: 100 })")
     tab.do("() => { document.getElementById('measured').open = true; }")
     assert "--load 0.2" in tab.text("#command")
     rows = tab.do(
@@ -817,39 +807,3 @@ def _replies(page: LivePage, engine: CompiledEngine, cycle: int) -> list[str]:
                 value = _field(page, engine, number, "value")
                 found.append((number, f"cycle {cycle}: processor {processor} got {value}"))
     return [text for _, text in sorted(found)]
-
-
-@needs_chromium
-@pytest.mark.long
-def test_combining_on_and_off_side_by_side(
-    chromium: Any, tmp_path: Path, call: Callable[..., Any]
-) -> None:
-    path = tmp_path / "pair.html"
-    assert call("view", "--lesson", "combining-on-and-off", "-o", str(path)).status == 0
-    outer = chromium.new_page(viewport={"width": 1280, "height": 860})
-    outer.goto(path.as_uri())
-    outer.wait_for_function("document.documentElement.dataset.ready === 'true'")
-    outer.evaluate(
-        """async () => {
-            const [left] = pages;
-            await left.queue;
-            await left.showLesson(1);
-            left.setSpeed(9);
-        }"""
-    )
-    outer.wait_for_function("pages.every((page) => page.moment.cycle > 2500)")
-    outer.evaluate("() => pages[1].pause()")  # to either of them
-    outer.wait_for_function("pages.every(({ running }) => !running)")
-    outer.wait_for_function("pages[0].moment.cycle === pages[1].moment.cycle")
-    outer.wait_for_timeout(300)
-    on, off = outer.evaluate(
-        """() => pages.map(({ moment: { counters, cycle }, setting }) =>
-            ({ ...counters, ...setting, cycle }))"""
-    )
-    outer.close()
-    assert on["cycle"] == off["cycle"] > 2500
-    assert (on["pattern"], on["share"]) == (off["pattern"], off["share"]) == ("hotspot", 0.25)
-    assert on["generated"] - off["generated"] == 0
-    assert on["delivered"] > 1.1 * off["delivered"]
-    # One module serves a request per cycle: at most 1 / (1 + 15 h) for each, with h as drawn.
-    assert off["delivered"] / off["cycle"] / 16 <= 1 / (1 + 15 * 0.24)

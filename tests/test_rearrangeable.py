@@ -28,7 +28,12 @@ from multicube.hdl.graphs.graph import check_graph
 from multicube.hdl.graphs.permutations import Permutation
 from multicube.hdl.graphs.routing.survey import survey
 from multicube.hdl.graphs.schedules.colouring import edge_colouring
-from multicube.hdl.graphs.schedules.looping import BoxSettings, benes_settings, clos_settings
+from multicube.hdl.graphs.schedules.looping import (
+    BoxSettings,
+    benes_loops,
+    benes_settings,
+    clos_settings,
+)
 from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.command.permute import permute
 from multicube.sim.measure.graph_measures import graph_measures
@@ -325,3 +330,50 @@ def test_permute() -> None:
     assert re.search(r"│ 1 +│ 0 1 x +│ 2 0 1 +│ exchange │\n", text)
     with pytest.raises(ValueError, match=r"^Middle boxes must be at least 4 "):
         called("clos m=3 identity")
+
+
+@pytest.mark.parametrize("ports", [2, 4, 16])
+def test_loops_of_boxes(ports: int) -> None:
+    """Each box is set once; the boxes of a loop are joined by packets, and the loop is closed."""
+    graph, draw = Benes(ports), random.Random(ports)
+    for _ in range(20):
+        destinations = draw.sample(range(ports), ports)
+        loops = benes_loops(destinations)
+        boxes = [graph.columns[stage][box] for loop in loops for stage, box in loop]
+        assert sorted(boxes) == [*range(graph.nodes)]
+        settings = graph.settings(destinations)
+        passages = [graph.passages(x, to, settings) for x, to in enumerate(destinations)]
+        through = [{passage.node for passage in own} for own in passages]
+        stages = [{stage for stage, _ in loop} for loop in loops]
+        assert stages == sorted(stages, key=min)
+        for loop in loops:
+            nodes = [graph.columns[stage][box] for stage, box in loop]
+            for one, other in zip(nodes, [*nodes[1:], nodes[0]]):
+                assert any({one, other} <= own for own in through)
+
+
+@every
+def test_passages_are_those_of_boxes_that_are_set(graph: RearrangeableGraph) -> None:
+    """Each packet comes to its destination; no two take the same input or output of a box."""
+    if isinstance(graph, Clos) and graph.middles < graph.n:
+        return
+    destinations = random.Random(1).sample(range(graph.ports), graph.ports)
+    settings = graph.settings(destinations)
+    taken: Counter[tuple[int, str, int]] = Counter()
+    for x, to in enumerate(destinations):
+        own = graph.passages(x, to, settings)
+        assert (own[0].node, own[0].input) == (graph.homes[x], -1 - graph.entries[x].port)
+        assert (own[-1].node, own[-1].output) == (graph.exit_homes[to], -1 - graph.exits[to].port)
+        for node, entry, exit_ in own:
+            taken.update([(node, "in", entry), (node, "out", exit_)])
+        pairs = itertools.pairwise(own)
+        links = [(before.node, before.output, after.node, after.input) for before, after in pairs]
+        assert {*links} <= {link[:4] for link in graph.links()}
+    assert set(taken.values()) == {1}
+
+
+def test_passages_refuse_boxes_that_are_not_set() -> None:
+    with pytest.raises(ValueError, match="Box 0 of stage 1 must be set: it leads several ways"):
+        Benes(8).passages(0, 0, [[(0, 1)] * 4])
+    with pytest.raises(ValueError, match="Box 0 of stage 0 must show its input 1"):
+        Benes(8).passages(1, 0, [[(0, 0)] * 4])

@@ -1,59 +1,31 @@
-"""The workbench in a browser: who may use it, and whole stories in Chromium."""
+"""The server of the workbench: who may use it, and what it does for them."""
 
+import asyncio
 import json
+import os
 import re
-import signal
-import subprocess
-import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from browser import browser, needs_chromium
+from served_studio import Served, served_studio
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from multicube.sim.studio.server import words_of
+from multicube.sim.studio.terminal import Terminal
 
 CATALOGUE = {"networks": [{"name": "torus", "parameters": [{"name": "k"}, {"name": "n"}]}]}
 
 
-class Served(NamedTuple):
-    """A workbench that runs."""
-
-    address: str
-    port: int
-    token: str
-
-    def ask(
-        self, path: str, method: str = "GET", body: object = None, **headers: str
-    ) -> tuple[int, str]:
-        """Status and text of a request; headers are given with _ for -."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
-        own = {"Cookie": f"multicube-studio-{self.port}={self.token}"}
-        own |= {name.replace("_", "-"): value for name, value in headers.items()}
-        connection.request(method, path, None if body is None else json.dumps(body), own)
-        answer = connection.getresponse()
-        text = answer.read().decode()
-        connection.close()
-        return answer.status, text
-
-
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    command = [sys.executable, "-m", "multicube", "studio", "--no-open"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=([\w-]{20,})", address)
-        assert found
-        yield Served(address, int(found[1]), found[2])
-        process.send_signal(signal.SIGINT)
-        process.wait(20)
+    with served_studio() as found:
+        yield found
 
 
 def test_strangers_get_403(served: Served) -> None:
@@ -99,132 +71,6 @@ def test_words_are_those_of_the_command() -> None:
     assert words_of(asked, CATALOGUE) == ["torus", "k=4"]
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as opened:
-        yield opened
-
-
-@pytest.fixture
-def page(chromium: Any, served: Served) -> Iterator[Any]:
-    """The page of the workbench; whatever it complains of is an error."""
-    opened = chromium.new_page(viewport={"width": 1280, "height": 860}, accept_downloads=True)
-    errors: list[str] = []
-    opened.on("console", lambda told: errors.append(told.text) if told.type == "error" else None)
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    opened.goto(served.address)
-    opened.wait_for_function("document.documentElement.dataset.ready === 'true'")
-    yield opened
-    opened.close()
-    assert errors == []
-
-
-def _choose(page: Any, network: str, **parameters: object) -> None:
-    page.select_option("#network", network)
-    for name, value in parameters.items():
-        page.fill(f"#parameters input[name={name}]", str(value))
-    page.click("#show")
-
-
-def _done(page: Any) -> Any:
-    """Wait for all that a network is shown with; return the frame in which it runs."""
-    page.wait_for_function("studio.shown?.complete", timeout=90_000)
-    return page.frames[1]
-
-
-@needs_chromium
-@pytest.mark.long
-def test_story_of_a_deadlock(page: Any, call: Callable[..., Any]) -> None:
-    """The verdict is that of the command, and the cycle is marked in the drawing."""
-    words = ["torus", "k=5", "n=2", "channels=1", "allow_deadlock=1"]
-    _choose(page, "torus", k=5, n=2, channels=1, allow_deadlock=1)
-    frame = _done(page)
-    cycle = json.loads(call("deadlock", *words, "--json").out)["cycle"]
-    assert page.text_content("#verdict").startswith(f"It can deadlock: {len(cycle) - 1} channels")
-    marked = frame.evaluate(
-        "() => multicube.drawing.marked.map((n) => ABOUT.bench.channels.name[n])"
-    )
-    assert marked == cycle
-    page.fill("#parameters input[name=channels]", "2")
-    page.fill("#parameters input[name=allow_deadlock]", "")
-    page.click("#show")
-    frame = _done(page)
-    assert page.text_content("#verdict").startswith("Free of deadlock")
-    assert frame.evaluate("() => multicube.drawing.marked") == []
-
-
-@needs_chromium
-@pytest.mark.long
-def test_story_of_a_run(page: Any, call: Callable[..., Any]) -> None:
-    """The network that runs there has the numbers of the command."""
-    _choose(page, "omega", ports=8)
-    frame = _done(page)
-    found = frame.evaluate(
-        """async () => (await multicube.measureLoads([0.3], { warmup: 200, cycles: 500 }))[0]"""
-    )
-    words = "--load 0.3 --seed 1 --warmup 200 --cycles 500 --json"
-    result = json.loads(call("sim", "omega", "ports=8", *words.split()).out)
-    assert found["latency"] == result["latency"]["mean"]
-    assert found["throughput"] == result["throughput"]
-
-
-@needs_chromium
-@pytest.mark.long
-def test_story_of_taking_away(page: Any, call: Callable[..., Any], tmp_path: Path) -> None:
-    """What is taken away is what the command writes, which stands beside it."""
-    _choose(page, "ring", k=4)
-    _done(page)
-    for text, suffix in (("Verilog", ".v"), ("SVG", ".svg"), ("page", ".html")):
-        link = page.locator("#files a", has_text=re.compile(f"^{text}$"))
-        with page.expect_download() as waiting:
-            link.click()
-        command = link.get_attribute("title").split()
-        path = tmp_path / f"own{suffix}"
-        assert command[0] == "multicube"
-        assert call(*command[1:-1], str(path)).status == 0
-        assert Path(waiting.value.path()).read_text() == path.read_text()
-    assert page.text_content("#command") == "multicube view ring k=4 -o network.html"
-
-
-@needs_chromium
-@pytest.mark.long
-def test_story_of_bad_input_and_of_many_tabs(
-    chromium: Any, page: Any, served: Served, call: Callable[..., Any]
-) -> None:
-    """An error is the line of the command; ten tabs at once each get their own network."""
-    _choose(page, "torus", k=1)
-    page.wait_for_selector("#error:not(:empty)", timeout=30_000)
-    line = call("draw", "torus", "k=1", "-o", "x.svg").err.strip()
-    assert page.text_content("#error") == line
-    body = {"kind": "deadlock", "network": "ring", "parameters": {}}
-    keys = []
-    for k in range(3, 13):
-        status, text = served.ask("/tasks", "POST", body | {"parameters": {"k": str(k)}})
-        assert status == 202
-        keys.append(json.loads(text)["key"])
-    for k, key in zip(range(3, 13), keys):
-        record = _ended(served, key)
-        assert record["command"] == f"multicube deadlock ring k={k} --json"
-        assert json.loads(record["output"])["parameters"]["k"] == k
-    assert len(set(keys)) == 10
-
-
-@needs_chromium
-@pytest.mark.long
-def test_story_of_a_graph_file(page: Any, tmp_path: Path) -> None:
-    """A file that is chosen is drawn and runs; a bad one gets the line of the command."""
-    path = tmp_path / "square.json"
-    path.write_text(json.dumps({"nodes": 4, "links": [[0, 1], [1, 2], [2, 3], [3, 0]]}))
-    page.set_input_files("#file", str(path))
-    frame = _done(page)
-    assert frame.evaluate("() => multicube.drawing.nodes.length") == 4
-    assert "square.json" in page.text_content("#command")
-    path.write_text("{")
-    page.set_input_files("#file", str(path))
-    page.wait_for_selector("#error:not(:empty)", timeout=30_000)
-    assert page.text_content("#error").startswith("multicube: ")
-
-
 def test_files_have_plain_names(served: Served) -> None:
     for name in ("..%2Fx", "", "a%20b", "%2Fetc%2Fpasswd", ".x"):
         status, text = served.ask(f"/files?name={name}", "POST", {})
@@ -233,40 +79,149 @@ def test_files_have_plain_names(served: Served) -> None:
     assert served.ask("/files?name=a.json", "POST", {}, Content_Length=str(1 << 21))[0] == 400
 
 
-@needs_chromium
-@pytest.mark.long
-def test_story_of_a_phone_and_a_keyboard(chromium: Any, served: Served) -> None:
-    view = {"width": 390, "height": 844}
-    page = chromium.new_page(viewport=view, has_touch=True)
-    page.goto(served.address)
-    page.wait_for_function("document.documentElement.dataset.ready === 'true'")
-    page.focus("#network")
-    page.keyboard.type("ring")
-    for _ in ("the file", "the summary", "the first parameter"):
-        page.keyboard.press("Tab")
-    page.keyboard.type("4")
-    page.keyboard.press("Enter")
-    _done(page)
-    assert page.text_content("#command") == "multicube view ring k=4 -o network.html"
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    page.close()
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "Options must be an object"),
+        ({"output": "/tmp/x"}, "Command sweep has no option 'output'"),
+        ({"loads": "0.1\n"}, "Option loads must be one line of text"),
+    ],
+)
+def test_options_of_a_sweep_are_few(served: Served, options: object, message: str) -> None:
+    body = {"kind": "sweep", "network": "ring", "parameters": {}, "options": options}
+    status, text = served.ask("/tasks", "POST", body)
+    assert (status, json.loads(text)["error"]) == (400, message)
+
+
+def test_the_other_commands_take_no_options(served: Served) -> None:
+    body = {"kind": "drawing", "network": "ring", "parameters": {}, "options": {"loads": "0.1"}}
+    status, text = served.ask("/tasks", "POST", body)
+    assert (status, json.loads(text)["error"]) == (400, "Command draw has no option 'loads'")
+
+
+def test_a_terminal_hears_how_far_a_command_is() -> None:
+    """What it shows is what stands on the line where it writes now."""
+
+    async def heard(*said: str) -> list[Any]:
+        found = []
+        with Terminal() as terminal:
+            for part in ("", *said):
+                os.write(terminal.its, part.encode())
+                await asyncio.sleep(0.02)
+                found.append(terminal.progress)
+        return [*found, terminal.lines[-1]]
+
+    bar = "\romega, preparing:   0%|          | 0/10 [00:00<?, ? loads/s]"
+    more = "\romega:  50%|█████     | 5/10 [00:03<00:03,  1.66 loads/s]"
+    *seen, last = asyncio.run(heard("building ...", bar, more, "\r      \r", "multicube: no\n"))
+    assert seen == [
+        None,
+        {"done": None, "total": None, "text": "building ..."},
+        {"done": 0, "total": 10, "text": "omega, preparing"},
+        {"done": 5, "total": 10, "text": "omega"},
+        {"done": None, "total": None, "text": ""},
+        {"done": None, "total": None, "text": "multicube: no"},
+    ]
+    assert last == "multicube: no"
 
 
 @pytest.mark.long
-def test_a_task_can_be_stopped(served: Served) -> None:
-    body = {"kind": "sweep", "network": "cube", "parameters": {"ports": "256"}}
-    key = json.loads(served.ask("/tasks", "POST", body)[1])["key"]
-    while json.loads(served.ask(f"/tasks/{key}")[1])["state"] == "waiting":
-        time.sleep(0.1)
-    assert json.loads(served.ask(f"/tasks/{key}", "DELETE")[1])["state"] == "cancelled"
-    assert _ended(served, key)["files"] == []
-    assert served.ask(f"/tasks/{key}/files/sweep.svg")[0] == 403
+def test_a_sweep_grows_point_by_point(served: Served, call: Callable[..., Any]) -> None:
+    """Its points are those of the command, one after the other, and it says how many are done."""
+    options = {"loads": "0.1:0.8:0.1", "cycles": "3000", "seed": "3"}
+    key = served.start("sweep", "omega", ports=16, options=options)
+    records = list(served.records(key))
+    words = [f"--{name}={value}" for name, value in options.items()]
+    result = json.loads(call("sweep", "omega", "ports=16", *words, "--json").out)
+    points = records[-1]["points"]
+    wanted = [
+        {
+            "load": point["offered_load"],
+            "throughput": point["throughput"],
+            "latency": point["latency"]["mean"],
+            "saturated": point["saturated"],
+            "predicted": {
+                "latency": point["predicted"]["latency_mean"],
+                "throughput": point["predicted"]["throughput"],
+            },
+        }
+        for point in result["points"]
+    ]
+    assert points[0]["load"] == 0.01
+    assert points[0]["latency"] == result["zero_load_latency"]
+    assert points[1:] == wanted
+    assert any(point["predicted"]["latency"] for point in points)
+    counts = [len(record["points"]) for record in records]
+    assert counts == sorted(counts)
+    assert len({*counts} - {0, len(points)}) > 1
+    told = [record["progress"] for record in records if record["progress"]]
+    done = [(each["done"], each["total"]) for each in told if each["total"]]
+    assert done == sorted(done)
+    assert done[0][0] == 0
+    assert any("preparing the engine" in each["text"] for each in told)
+    assert all(point in points for record in records for point in record["points"])
+    assert records[-1]["files"] == ["sweep.json", "sweep.svg"]
 
 
-def _ended(served: Served, key: str) -> dict[str, Any]:
-    """The record of a task when it has ended."""
-    while True:
-        record = json.loads(served.ask(f"/tasks/{key}")[1])
-        if record["state"] not in ("waiting", "running"):
-            return record
-        time.sleep(0.2)
+@pytest.mark.long
+def test_a_task_can_be_stopped_at_any_time(served: Served) -> None:
+    """While it waits, as it begins, while it compiles, and while it runs: no process is left."""
+    moments: list[Callable[[dict[str, Any]], bool]] = [
+        lambda _: True,
+        lambda record: record["state"] == "running",
+        lambda record: bool(record["progress"] and record["progress"]["total"]),
+        lambda record: len(record["points"]) > 0,
+    ]
+    for moment in moments:
+        keys = [served.start("sweep", "omega", ports=64) for _ in range(2)]
+        assert served.record(keys[1])["ahead"] == 1
+        assert next(record for record in served.records(keys[0]) if moment(record))
+        for key in reversed(keys):  # the one that waits, first
+            assert json.loads(served.ask(f"/tasks/{key}", "DELETE")[1])["state"] == "cancelled"
+        for key in keys:
+            assert served.record(key)["files"] == []
+            assert served.ask(f"/tasks/{key}/files/sweep.svg")[0] == 403
+            while _at_work(key):
+                time.sleep(0.05)
+    assert served.ended(served.start("deadlock", "ring"))["state"] == "done"
+
+
+def _at_work(key: str) -> bool:
+    """Whether a process runs in the folder of a task."""
+    for each in Path("/proc").glob("[0-9]*/cwd"):
+        try:
+            if key in os.readlink(each):
+                return True
+        except OSError:  # it has ended, or is none of ours
+            continue
+    return False
+
+
+@pytest.mark.long
+def test_ten_clients_at_once_lose_nothing(served: Served) -> None:
+    """Each gets its own network and its own sweep, and what is short waits for no sweep."""
+    found: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+
+    def client(k: int) -> None:
+        options = {"loads": "0.2", "cycles": "200", "seed": str(k)}
+        sweep = served.start("sweep", "ring", k=k, n=1, options=options)
+        check = served.ended(served.start("deadlock", "ring", k=k, n=1))
+        found[k] = check, served.ended(sweep)
+
+    threads = [threading.Thread(target=client, args=(k,)) for k in range(3, 13)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [*range(3, 13)]
+    for k, (check, sweep) in found.items():
+        assert check["command"] == f"multicube deadlock ring k={k} n=1 --json"
+        assert json.loads(check["output"])["parameters"]["k"] == k
+        assert f"ring k={k} n=1 --loads=0.2 --cycles=200 --seed={k} " in sweep["command"]
+        assert sweep["state"] == "done"
+        text = served.ask(f"/tasks/{sweep['key']}/files/sweep.json")[1]
+        result = json.loads(text)
+        assert result["parameters"]["k"] == k
+        assert {point["seed"] for point in result["points"]} == {k}
+        latencies = [point["latency"]["mean"] for point in result["points"]]
+        assert [point["latency"] for point in sweep["points"]][1:] == latencies

@@ -203,6 +203,7 @@ def sweep(
 ) -> None:
     """Simulate a network at many loads, and draw latency and throughput."""
     from ..report.save import save_sweep
+    from ..run.progress import phase
     from ..run.sweeps import LoadsLost
     from ..run.sweeps import sweep as run_sweep
     from .printed_tables import print_sweep
@@ -224,8 +225,9 @@ def sweep(
         curve, failure = error.sweep, error
         if not curve.points:
             raise
-    for path in output:
-        save_sweep(curve, path, unit=unit, look=look)
+    with phase("writing the results"):
+        for path in output:
+            save_sweep(curve, path, unit=unit, look=look)
     if as_json:
         click.echo(json.dumps(curve.to_json()))
     else:

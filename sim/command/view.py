@@ -66,13 +66,16 @@ def view(
 
     With --lesson, NETWORK may be left out.
     """
+    from ..run.progress import phase
+
     page, name = _page(network, parameters, lesson, beside, traffic, load, seed)
     if output is None:
         output = f"{name}.html"
     check_output(output)
     if as_json and is_standard_output(output):
         raise InvalidValue(f"Output {output} and --json would both go to standard output")
-    page.save(output)
+    with phase("compiling the network to WebAssembly"):
+        page.save(output)
     size = len(page.html.encode())
     if as_json:
         record = {"output": os.fspath(output), "bytes": size, "lessons": list(page.lessons)}

@@ -69,13 +69,44 @@ def lessons_for(network: "Network") -> dict[str, dict[str, Any]]:
 
 
 def _step(network: "Network", step: dict[str, Any]) -> dict[str, Any]:
-    """A step with the routing tables that lead around the links that it breaks, if it asks so."""
+    """A step with what the library computes for it: the routing tables that lead around the links
+    that it breaks, or by which the packets of its pattern go as it sets the boxes."""
+    if "set" in step:
+        return step | _boxes_set(network, step["set"], step["setting"]["pattern"])
     if not step.get("reroute"):
         return step
     dead = [
         pin for line in network.diagram.lines if line.link in step["break"] for pin in line.drivers
     ]
     return step | {"tables": network.tables_around(dead)}
+
+
+def _boxes_set(network: "Network", how: str, permutation: str) -> dict[str, Any]:
+    """Tables of a network whose boxes are set for a permutation, and what each box connects, in the
+    order in which they are set: by the looping algorithm, or straight in the stages of a choice."""
+    from ...hdl.families.clos.clos_network import RearrangeableNetwork
+    from ...hdl.graphs.schedules.looping import benes_loops
+    from ..workload.traffic import pattern
+
+    assert isinstance(network, RearrangeableNetwork)
+    graph = network.relation
+    destinations = pattern(permutation, network.ports).destinations(network.code)
+    assert destinations is not None
+    settings = network.rearranged(destinations)
+    order = [graph.columns[stage][box] for loop in benes_loops(destinations) for stage, box in loop]
+    if how == "straight":
+        choices = settings[: len(settings) // 2]
+        settings = [[tuple(range(len(box))) for box in column] for column in choices]
+        order = [node for column in graph.columns for node in column]
+    pairs: dict[int, list[list[int]]] = {node: [] for node in order}
+    for source, destination in enumerate(destinations):
+        assert destination is not None
+        for node, entry, exit_ in graph.passages(source, destination, settings):
+            pairs[node].append([entry, exit_])
+    return {
+        "tables": network.tables_set(destinations, settings),
+        "boxes": [[f"node {graph.name(node)}", sorted(own)] for node, own in pairs.items()],
+    }
 
 
 def patterns_of(lessons: dict[str, dict[str, Any]]) -> list[str]:

@@ -43,9 +43,16 @@ _PAGE_SCRIPTS = (
     "moment.js",
     "worms.js",
     "follow.js",
+    "scene.js",
+    "view.js",
     "drawing.js",
     "panels.js",
     "inspector.js",
+    "remote.js",
+    "laboratory.js",
+    "lessons.js",
+    "theme.js",
+    "controls.js",
     "page.js",
 )
 

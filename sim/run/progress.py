@@ -41,14 +41,21 @@ class Progress(Observer):
 
 
 class Tally(Observer):
-    """Adds a byte to a file for each run that ends, so that another process can count them."""
+    """Adds a byte to a file for each run that ends, so that another process can count them; and one
+    when an engine is ready."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = path
 
+    def begin(self, engine: object) -> None:
+        self._add(b"+")
+
     def run_ended(self) -> None:
+        self._add(b".")
+
+    def _add(self, byte: bytes) -> None:
         with open(self._path, "ab") as file:
-            file.write(b".")
+            file.write(byte)
 
 
 class RunCount:
@@ -67,8 +74,13 @@ class RunCount:
     """
 
     def __init__(self, what: str, shown: bool) -> None:
+        self._what = what
         self._bar = tqdm(
-            desc=what, unit=" loads", disable=None if shown else True, leave=False, total=0
+            desc=f"{what}, preparing the engine",
+            unit=" loads",
+            disable=None if shown else True,
+            leave=False,
+            total=0,
         )
         self.tally: str | None = None
         self._certain, self._end, self._alone = 0, Event(), Lock()
@@ -101,10 +113,14 @@ class RunCount:
 
     def _watch(self, tally: str) -> None:
         while not self._end.wait(_LOOK_SECONDS):
-            self._show(os.path.getsize(tally))
+            seen = Path(tally).read_bytes()
+            self._show(seen.count(b"."), bool(seen))
 
-    def _show(self, runs: int) -> None:
+    def _show(self, runs: int, ready: bool = True) -> None:
         with self._alone:
+            if ready:
+                self._bar.set_description(self._what, refresh=False)
             runs = min(runs, self._bar.total)
             if runs > self._bar.n:
                 self._bar.update(runs - self._bar.n)
+                self._bar.refresh()

@@ -7,11 +7,11 @@ import secrets
 import socket
 import tempfile
 import webbrowser
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import uvicorn
 from starlette.applications import Starlette
@@ -27,11 +27,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...hdl.fabric.errors import InvalidValue
-from .tasks import Task, Tasks
+from .tasks import POINTS, Lane, Task, Tasks
 
 __all__ = ["application", "serve"]
 
 LOOPBACK = "127.0.0.1"
+
+_SCRIPTS = ("elements.js", "work.js", "curves.js", "sketch.js", "studio.js")
+"""What the page runs, in this order."""
 
 LARGEST = 1 << 16
 """Most bytes of a request."""
@@ -39,14 +42,38 @@ LARGEST = 1 << 16
 LARGEST_FILE = 1 << 20
 """Most bytes of a file that a page sends."""
 
-KINDS: dict[str, Callable[[list[str]], list[str]]] = {
-    "drawing": lambda words: ["draw", *words, "-o", "network.svg"],
-    "deadlock": lambda words: ["deadlock", *words, "--json"],
-    "page": lambda words: ["view", *words, "-o", "network.html"],
-    "verilog": lambda words: ["export", *words, "-o", "network.v"],
-    "sweep": lambda words: ["sweep", *words, "-o", "sweep.svg"],
+
+class Kind(NamedTuple):
+    """What can be done with a network.
+
+    Attributes
+    ----------
+    command : str
+    options : tuple[str, ...]
+        What follows the words of the network.
+    lane : Lane
+    chosen : tuple[str, ...]
+        Further options that a page may give, by name.
+    """
+
+    command: str
+    options: tuple[str, ...]
+    lane: Lane = "short"
+    chosen: tuple[str, ...] = ()
+
+
+KINDS = {
+    "drawing": Kind("draw", ("-o", "network.svg")),
+    "deadlock": Kind("deadlock", ("--json",)),
+    "page": Kind("view", ("-o", "network.html")),
+    "verilog": Kind("export", ("-o", "network.v")),
+    "sweep": Kind(
+        "sweep",
+        ("--resume", POINTS, "-o", "sweep.svg", "-o", "sweep.json"),
+        "long",
+        ("loads", "traffic", "cycles", "seed"),
+    ),
 }
-"""What can be done with a network: the command for each, from the words of the network."""
 
 
 class Guard:
@@ -103,15 +130,21 @@ def words_of(asked: Mapping[str, Any], catalogue: Mapping[str, Any]) -> list[str
     known = {each["name"]: each for each in catalogue["networks"]}
     if not isinstance(name, str) or name not in known:
         raise InvalidValue(f"Network must be one of the catalogue, not {name!r}")
-    if not isinstance(parameters, dict):
-        raise InvalidValue("Parameters must be an object")
     allowed = {each["name"] for each in known[name]["parameters"]}
-    for key, value in parameters.items():
+    given = _given(f"Network {name}", "parameter", parameters, allowed)
+    return [name, *(f"{key}={value}" for key, value in given.items())]
+
+
+def _given(whose: str, what: str, given: object, allowed: Collection[str]) -> dict[str, str]:
+    """What a page has given of values that are allowed: each is one line of text."""
+    if not isinstance(given, dict):
+        raise InvalidValue(f"{what.capitalize()}s must be an object")
+    for key, value in given.items():
         if key not in allowed:
-            raise InvalidValue(f"Network {name} has no parameter {key!r}")
+            raise InvalidValue(f"{whose} has no {what} {key!r}")
         if not isinstance(value, str) or not value.isprintable() or len(value) > 1000:
-            raise InvalidValue(f"Parameter {key} must be one line of text")
-    return [name, *(f"{key}={value}" for key, value in parameters.items() if value)]
+            raise InvalidValue(f"{what.capitalize()} {key} must be one line of text")
+    return {key: value for key, value in given.items() if value}
 
 
 class Studio:
@@ -121,6 +154,7 @@ class Studio:
         self.tasks = tasks
         self.token = token
         self.cookie = cookie
+        self.kept: dict[str, Path] = {}
         self._catalogue: dict[str, Any] | None = None
         self._lock = asyncio.Lock()
 
@@ -129,14 +163,15 @@ class Studio:
         async with self._lock:
             if self._catalogue is None:
                 task = self.tasks.start(["list", "--json"])
-                while task.state in ("waiting", "running"):
+                while not task.is_over:
                     await asyncio.sleep(0.05)
                 self._catalogue = json.loads(task.output)
         return self._catalogue
 
     async def page(self, request: Request) -> Response:
-        parts = {name: _source(f"studio.{name}") for name in ("css", "js", "html")}
-        text = parts["html"].replace("/*css*/", parts["css"]).replace("/*js*/", parts["js"])
+        script = "\n".join(map(_source, _SCRIPTS))
+        text = _source("studio.html").replace("/*css*/", _source("studio.css"))
+        text = text.replace("/*js*/", script)
         response = HTMLResponse(text)
         response.set_cookie(self.cookie, self.token, httponly=True, samesite="strict")
         response.headers["Referrer-Policy"] = "no-referrer"
@@ -152,13 +187,26 @@ class Studio:
             asked = json.loads(await request.body())
             if not isinstance(asked, dict) or asked.get("kind") not in KINDS:
                 raise InvalidValue(f"Kind must be one of {', '.join(KINDS)}")
-            words = words_of(asked, await self.catalogue_of())
+            kind = KINDS[asked["kind"]]
+            name, *given = words_of(asked, await self.catalogue_of())
+            whose = f"Command {kind.command}"
+            options = _given(whose, "option", asked.get("options", {}), kind.chosen)
         except ValueError as error:
             return JSONResponse({"error": str(error)}, 400)
-        return JSONResponse(self.tasks.start(KINDS[asked["kind"]](words)).record(), 202)
+        # A kept file lies beside the command, so that the same line does the same elsewhere.
+        values = [word.partition("=") for word in given]
+        files = [self.kept[value] for _, _, value in values if value in self.kept]
+        given = [
+            f"{key}={self.kept[value].name if value in self.kept else value}"
+            for key, _, value in values
+        ]
+        chosen = [f"--{key}={value}" for key, value in options.items()]
+        words = [kind.command, name, *given, *chosen, *kind.options]
+        task = self.tasks.start(words, kind.lane, files)
+        return JSONResponse(self.tasks.record(task), 202)
 
     async def keep(self, request: Request) -> Response:
-        """Keep a file that a page sends, such as a graph; the answer says where it is."""
+        """Keep a file that a page sends, such as a graph, and answer what parameters call it."""
         name = request.query_params.get("name", "")
         try:
             if not re.fullmatch(r"\w[\w.-]{0,80}", name, re.ASCII):
@@ -171,8 +219,10 @@ class Studio:
             return JSONResponse({"error": str(error)}, 400)
         folder = self.tasks.folder / f"files-{secrets.token_hex(4)}"
         folder.mkdir()
-        (folder / name).write_bytes(await request.body())
-        return JSONResponse({"path": str(folder / name)}, 201)
+        path = folder / name
+        path.write_bytes(await request.body())
+        self.kept[called := f"{folder.name}/{name}"] = path
+        return JSONResponse({"file": called}, 201)
 
     def _task(self, request: Request) -> Task | None:
         return self.tasks.tasks.get(request.path_params["key"])
@@ -183,7 +233,7 @@ class Studio:
             return JSONResponse({"error": "There is no such task"}, 404)
         if request.method == "DELETE":
             self.tasks.cancel(task)
-        return JSONResponse(task.record())
+        return JSONResponse(self.tasks.record(task))
 
     async def file(self, request: Request) -> Response:
         task, name = self._task(request), request.path_params["name"]

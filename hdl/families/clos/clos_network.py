@@ -1,9 +1,12 @@
 # amaranth: UnusedElaboratable=no
 """Clos and Benes networks whose boxes route packets themselves, with buffers."""
 
+from collections.abc import Mapping, Sequence
+
 from ...graphs.permutations import Permutation
 from ...graphs.schedules.looping import BoxSettings
 from ...networks.family import Family, Group
+from ...networks.route_tables import table_memories
 from ...networks.routed import RoutedNetwork
 from .benes_graph import Benes
 from .clos_graph import Clos
@@ -26,6 +29,30 @@ class RearrangeableNetwork(RoutedNetwork):
     def rearranged(self, destinations: Permutation) -> BoxSettings:
         """As in `Network`."""
         return self.relation.settings(destinations)
+
+    def tables_set(
+        self, destinations: Permutation, settings: BoxSettings
+    ) -> Mapping[str, Mapping[str, Sequence[int]]]:
+        """Routing tables by which the packets of a permutation go as the boxes are set: memories by
+        cell and name.
+
+        Parameters
+        ----------
+        destinations : Permutation
+        settings : BoxSettings
+            As in `RearrangeableGraph.passages`; so are the errors.
+        """
+        graph, shapes = self.relation, tuple(self.shapes)
+        memories = table_memories(graph, shapes, self._weights).contents
+        tables = [{name: [*rows] for name, rows in own.items()} for own in memories]
+        for source, destination in enumerate(destinations):
+            if destination is None:
+                continue
+            for node, _, port in graph.passages(source, destination, settings)[:-1]:
+                exit_ = 1 << shapes[node].output((port, 0)) * self._weights
+                for rows in tables[node].values():
+                    rows[self.tags.tag(source, destination)] = exit_
+        return {f"table_{node}": own for node, own in enumerate(tables)}
 
 
 class ClosNetwork(RearrangeableNetwork):

@@ -2,12 +2,22 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from ...fabric.errors import InvalidValue
 from ...graphs.permutations import Permutation
 from ...graphs.routing.relation import RoutedGraph
 from ...graphs.schedules.looping import BoxSettings
 
-__all__ = ["RearrangeableGraph"]
+__all__ = ["Passage", "RearrangeableGraph"]
+
+
+class Passage(NamedTuple):
+    """How a packet passes a box: which input and output it takes, as `BoxSettings` number them."""
+
+    node: int
+    input: int
+    output: int
 
 
 class RearrangeableGraph(RoutedGraph):
@@ -40,6 +50,37 @@ class RearrangeableGraph(RoutedGraph):
         ValueError
             If it is not a permutation of the terminals, or the network does not pass every one.
         """
+
+    def passages(self, source: int, destination: int, settings: BoxSettings) -> list[Passage]:
+        """The boxes that a packet passes, if these are set.
+
+        Settings may be of the first stages only: in the others it takes the way to its destination.
+
+        Raises
+        ------
+        ValueError
+            If a box does not show this packet, or one that is not set leads several ways.
+        """
+        node, port = self.entries[source].node, -1 - self.entries[source].port
+        found = []
+        for stage in range(len(self.columns)):
+            if stage < len(settings):
+                box = settings[stage][self.place_of(node)[1]]
+                if port not in box:
+                    raise InvalidValue(f"Box {self.name(node)} must show its input {port}")
+                output = box.index(port)
+            elif stage + 1 < len(self.columns):
+                ways = [channel.port for channel in self.route(node, None, destination)]
+                if len(ways) != 1:
+                    raise InvalidValue(f"Box {self.name(node)} must be set: it leads several ways")
+                (output,) = ways
+            else:
+                output = -1 - self.exits[destination].port
+            found.append(Passage(node, port, output))
+            if stage + 1 < len(self.columns):
+                link = self.by_output[node, output]
+                node, port = link.peer, link.peer_port
+        return found
 
     def place_of(self, node: int) -> tuple[int, int]:
         """The stage of a box, and its number there."""

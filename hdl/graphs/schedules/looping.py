@@ -7,14 +7,14 @@ enough for boxes of n terminals, since an edge colouring with as many colours as
 exists (Koenig, 1916); with two colours it is the looping algorithm (Opferman and Tsao-Wu, 1971).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
 from ..permutations import Permutation, check_permutation
 from .colouring import edge_colouring
 
-__all__ = ["BoxSettings", "benes_settings", "clos_settings", "completed"]
+__all__ = ["BoxSettings", "benes_loops", "benes_settings", "clos_settings", "completed"]
 
 BoxSettings = list[list[tuple[int | None, ...]]]
 """For each stage and box, the input that each of its outputs shows; None for an idle output."""
@@ -90,25 +90,83 @@ def benes_settings(destinations: Permutation) -> BoxSettings:
     >>> benes_settings([3, 2, 1, 0])
     [[(0, 1), (0, 1)], [(1, 0), (1, 0)], [(1, 0), (1, 0)]]
     """
+    first: BoxSettings = []
+    last: BoxSettings = []
+    for bit, entering, leaving, inner in _halvings(destinations):
+        first.append(_column(entering, inner, bit))
+        if 2 << bit < len(destinations):
+            # Seen from the outputs, the packets come from the inner networks.
+            last.append(_column(leaving, inner, bit, back=True))
+    return [*first, *reversed(last)]
+
+
+def benes_loops(destinations: Permutation) -> list[list[tuple[int, int]]]:
+    """The boxes of a Benes network, loop by loop, in the order in which the looping algorithm sets
+    them: each by its stage, and its number there.
+
+    A packet of a box of the first stage takes one inner network. In the box of the last stage to
+    which it leads, the other packet must come from the other one. This packet comes from a box of
+    the first stage, whose other packet must take the first inner network again, and so on, until
+    the loop is closed. Boxes of the middle stage are loops of their own.
+
+    Parameters
+    ----------
+    destinations : Permutation
+        As in `benes_settings`; so are the errors.
+
+    Examples
+    --------
+    >>> benes_loops([3, 2, 1, 0])
+    [[(0, 0), (2, 1)], [(0, 1), (2, 0)], [(1, 0)], [(1, 1)]]
+    """
+    found = []
+    for bit, entering, leaving, _ in _halvings(destinations):
+        first, last = bit, 2 * (len(destinations).bit_length() - 2) - bit
+        inputs, outputs = ([_box(line, bit) for line in lines] for lines in (entering, leaving))
+        with_input, with_output = _partners(inputs), _partners(outputs)
+        left = dict.fromkeys(range(len(entering)))
+        while left:
+            packet = start = next(iter(left))
+            loop: dict[tuple[int, int], None] = {}  # in order; the ends of a middle box are one
+            while packet in left:
+                loop |= {(first, inputs[packet]): None, (last, outputs[packet]): None}
+                other = with_output[packet]
+                del left[packet], left[other]
+                packet = with_input[other]
+            assert packet == start
+            found.append([*loop])
+    return found
+
+
+def _partners(boxes: Sequence[int]) -> list[int]:
+    """For each packet, the other one of its box."""
+    both: dict[int, int] = {}
+    for packet, box in enumerate(boxes):
+        both[box] = both.get(box, 0) + packet
+    return [both[box] - packet for packet, box in enumerate(boxes)]
+
+
+def _halvings(
+    destinations: Permutation,
+) -> Iterator[tuple[int, list[int], list[int], list[int]]]:
+    """From the outer stages to the middle one: the bit in which lines of a box differ, the line on
+    which each packet enters the one stage, that on which it leaves the other, and the inner network
+    that it takes between them; in the middle stage, the output of its box.
+    """
     count = len(destinations)
     if count < 2 or count & (count - 1):
         raise InvalidValue(f"Terminals of a Benes network must be a power of two, not {count}")
     entering, leaving = list(range(count)), completed(destinations)
-    first: BoxSettings = []
-    last: BoxSettings = []
-    bits = count.bit_length() - 1
-    for bit in range(bits - 1):
+    middle = count.bit_length() - 2
+    for bit in range(middle):
         inputs, outputs = ([_box(line, bit) for line in lines] for lines in (entering, leaving))
         inner = edge_colouring(inputs, outputs, 2)
-        first.append(_column(entering, inner, bit))
-        # Seen from the outputs, the packets come from the inner networks.
-        last.append(_column(leaving, inner, bit, back=True))
+        yield bit, entering, leaving, inner
         entering, leaving = (
             [line & ~(1 << bit) | half << bit for line, half in zip(lines, inner)]
             for lines in (entering, leaving)
         )
-    middle = _column(entering, [line >> bits - 1 for line in leaving], bits - 1)
-    return [*first, middle, *reversed(last)]
+    yield middle, entering, leaving, [line >> middle for line in leaving]
 
 
 def _box(line: int, bit: int) -> int:

@@ -3,168 +3,15 @@
 
 const ACTIVITY = 8, BLOCKED = 5;
 
-class Drawing {
+/** Milliseconds in which a box is set, where they are set one after the other. */
+const SETTING = 600;
+
+class Drawing extends View {
   constructor(canvas, about, queues) {
-    this.canvas = canvas;
-    this.context = canvas.getContext("2d");
-    this.back = document.createElement("canvas");
-    this.about = about;
-    this.queues = queues;
-    const { nodes, lines, terminals } = about.diagram;
-    this.nodes = nodes.map((node, index) => {
-      const [x, y, width, height] = node.at;
-      return { ...node, label: node.label || (about.design ? node.name : ""), index, x, y: -y, width, height, queues: [] };
-    });
-    this.terminals = terminals.map((terminal, index) => {
-      const [x, y] = terminal.at;
-      return { ...terminal, index, x, y: -y };
-    });
-    const opposite = new Set(lines.map((line) => `${line.source} ${line.target}`));
-    const least = this.nodes.reduce((size, node) => Math.min(size, node.width, node.height), Infinity);
-    this.lines = lines.map((line, index) =>
-      this.prepared(line, index, opposite.has(`${line.target} ${line.source}`) ? 0.09 * least : 0));
-    this.lineOf = new Int32Array(about.bench.channels.name.length);
-    for (const line of this.lines) for (const channel of line.channels) this.lineOf[channel] = line.index;
-    const owner = new Map(this.nodes.flatMap((node) => node.cells.map((cell) => [cell, node])));
-    this.nodeOfQueue = queues.map(([, , , cell]) => owner.get(cell)?.index);
-    const into = new Map(about.bench.channels.receiver.map((pin, channel) => [pin, channel]));
-    this.into = queues.map(([, , { port }, cell]) => into.get(`${cell}.${port}`));
-    const source = new Map(about.bench.sources.map((cell, terminal) => [cell, terminal]));
-    this.backlog = new Map();
-    queues.forEach(([, , queue, cell], number) => {
-      const node = owner.get(cell);
-      if (node) node.queues.push({ ...queue, number, cell });
-      else if (source.has(cell)) this.backlog.set(source.get(cell), { ...queue, number });
-    });
-    for (const node of this.nodes) this.placeQueues(node);
-    this.dead = new Set();
-    this.deadNodes = new Set();
-    this.view = null;
-    this.selected = null;
+    super(canvas, about, queues);
     this.marked = []; // channels that another page marks, such as a cycle of dependencies
-  }
-
-  /** A line as it is drawn: beside the one in the other direction, if there is one. */
-  prepared(line, index, aside) {
-    const plain = line.points.map(([x, y]) => [x, -y]);
-    const normal = (n) => {
-      const [[ax, ay], [bx, by]] = [plain[n], plain[n + 1]], far = Math.hypot(bx - ax, by - ay) || 1;
-      return [-(by - ay) / far, (bx - ax) / far];
-    };
-    const points = plain.map(([x, y], n) => {
-      const before = n > 0 && n !== line.cut ? normal(n - 1) : null;
-      const after = n + 1 < plain.length && n + 1 !== line.cut ? normal(n) : null;
-      const [ux, uy] = before ?? after ?? [0, 0], [vx, vy] = after ?? before ?? [0, 0];
-      const share = aside / Math.max(0.3, 1 + ux * vx + uy * vy); // where both shifted segments meet
-      return [x + (ux + vx) * share, y + (uy + vy) * share];
-    });
-    if (aside) { // the ends of a shifted line still lie in its nodes, which cover them
-      const longer = (end, [ux, uy], sign) => { points[end] = [points[end][0] + sign * uy * aside * 2, points[end][1] - sign * ux * aside * 2]; };
-      if (line.source[0] === "node") longer(0, normal(0), -1);
-      if (line.target[0] === "node") longer(points.length - 1, normal(points.length - 2), 1);
-    }
-    const lengths = [0];
-    for (let n = 1; n < points.length; n++) {
-      const gap = line.cut && n === line.cut;
-      const [[ax, ay], [bx, by]] = [points[n - 1], points[n]];
-      lengths.push(lengths[n - 1] + (gap ? 0 : Math.hypot(bx - ax, by - ay)));
-    }
-    return { ...line, index, points, lengths, length: lengths.at(-1) || 1e-6 };
-  }
-
-  /** Slots of queues at their ports, where the node shows its ports; otherwise one bar. */
-  placeQueues(node) {
-    const sized = node.queues.filter((queue) => queue.depth <= 16);
-    const placed = Object.keys(node.ports).length > 0 && sized.every((queue) => queue.port);
-    node.capacity = node.queues.reduce((sum, queue) => sum + queue.depth, 0);
-    node.slots = placed && sized.length === node.queues.length && sized.length > 0 ? [] : null;
-    if (!node.slots) return;
-    for (const queue of node.queues) {
-      const port = node.ports[`${queue.cell}.${queue.port}`];
-      if (!port) { node.slots = null; return; }
-      const out = port[0] > node.x ? 1 : -1;
-      const side = Math.min(node.height / (2 * Math.max(1, node.queues.length / 2)) * 0.5, node.width / (queue.depth + 2));
-      node.slots.push({ queue, x: port[0] - out * side * 0.9, y: -port[1], step: -out * side, side: side * 0.8 });
-    }
-  }
-
-  // View
-
-  resize() {
-    const box = this.canvas.getBoundingClientRect();
-    this.ratio = Math.min(window.devicePixelRatio || 1, 2);
-    this.wide = box.width;
-    this.high = box.height;
-    for (const canvas of [this.canvas, this.back]) {
-      canvas.width = Math.max(1, Math.round(box.width * this.ratio));
-      canvas.height = Math.max(1, Math.round(box.height * this.ratio));
-    }
-    if (!this.view || !this.moved) this.fit();
-    this.stale = true;
-  }
-
-  bounds() {
-    const xs = [], ys = [];
-    for (const node of this.nodes) {
-      xs.push(node.x - node.width / 2, node.x + node.width / 2);
-      ys.push(node.y - node.height / 2, node.y + node.height / 2);
-    }
-    for (const each of [...this.terminals]) { xs.push(each.x); ys.push(each.y); }
-    for (const line of this.lines) for (const [x, y] of line.points) { xs.push(x); ys.push(y); }
-    for (const [, x, y] of this.about.diagram.captions) { xs.push(x); ys.push(-y); }
-    const least = (all) => all.reduce((a, b) => Math.min(a, b), Infinity);
-    const most = (all) => all.reduce((a, b) => Math.max(a, b), -Infinity);
-    return [least(xs), least(ys), most(xs), most(ys)];
-  }
-
-  fit() {
-    const [left, top, right, bottom] = this.bounds();
-    const labels = this.terminals.some((each) => each.label && (each.side === "left" || each.side === "right"));
-    const side = labels ? Math.min(90, this.wide * 0.1) : 26, above = 22;
-    const scale = Math.min((this.wide - 2 * side) / Math.max(right - left, 1e-3),
-      (this.high - 2 * above) / Math.max(bottom - top, 1e-3));
-    // A drawing may be stretched somewhat to use the whole window.
-    const stretch = (room, size) => Math.min(room / Math.max(size, 1e-3), scale * this.stretch());
-    const sx = stretch(this.wide - 2 * side, right - left), sy = stretch(this.high - 2 * above, bottom - top);
-    this.view = {
-      sx, sy,
-      x: this.wide / 2 - (left + right) / 2 * sx,
-      y: this.high / 2 - (top + bottom) / 2 * sy,
-    };
-    this.whole = this.view.sx;
-    this.moved = false;
-    this.stale = true;
-    this.canvas.classList.remove("moved");
-  }
-
-  /** How much one axis may be longer than the other: columns may be, grids may not. */
-  stretch() {
-    return this.nodes.some((node) => Object.keys(node.ports).length) ? 3.5 : 1.25;
-  }
-
-  zoom(factor, x, y) {
-    const { view } = this;
-    if (view.sx * factor <= this.whole) return this.fit(); // the whole is the smallest
-    view.x = x - (x - view.x) * factor;
-    view.y = y - (y - view.y) * factor;
-    view.sx *= factor;
-    view.sy *= factor;
-    this.moved = this.stale = true;
-    this.canvas.classList.add("moved");
-  }
-
-  pan(dx, dy) {
-    this.view.x += dx;
-    this.view.y += dy;
-    this.moved = this.stale = true;
-  }
-
-  at([x, y]) {
-    return [x * this.view.sx + this.view.x, y * this.view.sy + this.view.y];
-  }
-
-  get size() {
-    return Math.min(this.view.sx, this.view.sy);
+    this.boxes = new Map(); // what a lesson sets boxes to: by node, pairs of input and output
+    this.boxesSince = -Infinity;
   }
 
   theme() {
@@ -183,40 +30,6 @@ class Drawing {
     this.stale = true;
   }
 
-  /** The channel that leads to a queue, if one does. */
-  channelInto(queue) { return this.into[queue]; }
-
-  /** The memory module that a request comes to: each box takes the output that the next digit says. */
-  moduleOf(flit) {
-    const { tags, bench: { channels } } = this.about;
-    if (!tags?.rotates || tags.routing !== "destination") return null;
-    let { line } = flit;
-    for (const digit of tagDigits(this.about, flit.field("tag")).slice(0, tags.widths.length - channels.hop[flit.channel])) {
-      const next = this.linesOf(this.nodes[line.target[1]]).find((each) => each.source[0] === "node" && each.source[1] === line.target[1]
-        && each.channels.some((channel) => channels.layout[channel] === channels.layout[flit.channel] && channels.port[channel].split(".")[1] === String(digit)));
-      if (!next) return null;
-      line = next;
-    }
-    const number = line.target[0] === "node" ? /\d+$/.exec(this.nodes[line.target[1]].name) : null;
-    return number && Number(number[0]);
-  }
-
-  /** Whether what crosses a link goes no further: to a terminal, or a request to a memory. */
-  endsAt({ channel, line: { target: [what, index] } }) {
-    if (what === "terminal") return true;
-    const asks = (each) => Boolean(layoutsOf(this.about)[this.about.bench.channels.layout[each]].address);
-    return asks(channel) && !this.linesOf(this.nodes[index]).some(({ source, channels }) =>
-      source[0] === "node" && source[1] === index && channels.some(asks));
-  }
-
-  /** How many boxes a packet has passed before it comes to a node. */
-  hopOf(index) {
-    const line = this.linesOf(this.nodes[index]).find(({ target: [what, n], channels }) => what === "node" && n === index && channels.length);
-    return line ? this.about.bench.channels.hop[line.channels[0]] : -1;
-  }
-
-  // Painting
-
   /**
    * Paint a moment. A phase below 1 is on the way there from the moment one cycle before; `amid` is in
    * the middle of the next cycle, as a run is seen that is too fast for the eye.
@@ -234,6 +47,7 @@ class Drawing {
     if (!moment) return;
     const levels = phase < 1 && moment.previous ? moment.previous.levels : moment.levels;
     this.paintQueues(levels);
+    this.paintBoxes();
     this.paintNames();
     this.paintBacklog(levels);
     this.paintPackets(moment, phase, style, followed, amid);
@@ -303,19 +117,17 @@ class Drawing {
     c.textBaseline = "middle";
     // Where labels would be too small, only some are written: every second, fourth, ...
     const gap = this.terminalGap(), every = gap >= 8 ? 1 : 2 ** Math.ceil(Math.log2(11 / Math.max(gap, 0.1)));
-    if (gap * every < 60) {
-      c.font = `${Math.max(9, Math.min(12, gap * every * 0.8))}px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace`;
-      for (const each of this.terminals) {
-        if (!each.label || each.number % every) continue;
-        const [x, y] = this.at([each.x, each.y]);
-        if (each.side === "below" || each.side === "above") {
-          c.textAlign = "center";
-          c.fillText(each.label, x, y + (each.side === "below" ? 8 : -8));
-          continue;
-        }
-        c.textAlign = each.side === "left" ? "right" : "left";
-        c.fillText(each.label, x + (each.side === "left" ? -6 : 6), y);
+    c.font = `${Math.max(9, Math.min(12, gap * every * 0.8))}px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace`;
+    for (const each of this.terminals) {
+      if (!each.label || each.number % every) continue;
+      const [x, y] = this.at([each.x, each.y]);
+      if (each.side === "below" || each.side === "above") {
+        c.textAlign = "center";
+        c.fillText(each.label, x, y + (each.side === "below" ? 8 : -8));
+        continue;
       }
+      c.textAlign = each.side === "left" ? "right" : "left";
+      c.fillText(each.label, x + (each.side === "left" ? -6 : 6), y);
     }
     c.textAlign = "center";
     if (this.size > 12) {
@@ -339,6 +151,43 @@ class Drawing {
       }
   }
 
+  /** How many boxes have been set by now. */
+  get boxesSet() {
+    const set = this.still ? Infinity : (performance.now() - this.boxesSince) / SETTING;
+    return Math.min(this.boxes.size, Math.floor(set));
+  }
+
+  /** What boxes are set to; packets of a box that want the same output are in conflict. */
+  paintBoxes() {
+    const { context: c, colours } = this, set = this.boxesSet;
+    this.settled = new Set([...this.boxes.keys()].slice(0, set));
+    for (const index of this.settled) {
+      const [x, y, w, h] = this.box(this.nodes[index]), pairs = this.boxes.get(index);
+      const count = 1 + Math.max(1, ...pairs.flat()), at = (port) => y + h * (port + 0.5) / count;
+      const exits = pairs.map(([, exit]) => exit), conflict = new Set(exits).size < exits.length;
+      c.fillStyle = colours.box;
+      c.fillRect(x + 2, y + 2, w - 4, h - 4);
+      c.beginPath();
+      for (const [entry, exit] of pairs) {
+        c.moveTo(x + 2, at(entry));
+        c.lineTo(x + w * 0.2, at(entry));
+        c.lineTo(x + w * 0.8, at(exit));
+        c.lineTo(x + w - 2, at(exit));
+      }
+      c.strokeStyle = conflict ? colours.dead : colours.ink;
+      c.lineWidth = conflict ? 3 : 2;
+      c.stroke();
+    }
+    if (set && set < this.boxes.size) { // the one that has been set last
+      const [x, y, w, h] = this.box(this.nodes[[...this.settled].at(-1)]);
+      c.beginPath();
+      c.roundRect(x - 3, y - 3, w + 6, h + 6, 7);
+      c.strokeStyle = colours.follow;
+      c.lineWidth = 3;
+      c.stroke();
+    }
+  }
+
   paintNames() {
     const { context: c, colours } = this;
     if (this.size < 14) return;
@@ -346,51 +195,13 @@ class Drawing {
     c.textBaseline = "middle";
     c.fillStyle = colours.ink;
     for (const node of this.nodes) {
-      if (!node.label || node.slots) continue;
+      if (!node.label || node.slots || this.settled.has(node.index)) continue;
       const [x, y, w, h] = this.box(node);
       const letter = Math.min(13, h * 0.55, (w - 4) / Math.max(1, node.label.length) * 1.7);
       if (letter < 6) continue;
       c.font = `${letter}px system-ui, sans-serif`;
       c.fillText(node.label, x + w / 2, y + h / 2);
     }
-  }
-
-  /** The least distance of labels beside each other, in pixels. */
-  terminalGap() {
-    this.gap ??= leastGap(this.terminals);
-    return this.gap * this.view.sy;
-  }
-
-  box(node) {
-    const [x, y] = this.at([node.x - node.width / 2, node.y - node.height / 2]);
-    return [x, y, node.width * this.view.sx, node.height * this.view.sy];
-  }
-
-  isDead(line) {
-    return line.channels.length > 0 && line.channels.every((channel) => this.dead.has(channel));
-  }
-
-  isDeadNode(node) { return this.deadNodes.has(node.index); }
-
-  /** Links have been broken or mended: a node is dead if all its links are. */
-  setDead(channels, dead) {
-    for (const channel of channels) this.dead[dead ? "add" : "delete"](channel);
-    this.deadNodes.clear();
-    for (const node of this.dead.size ? this.nodes : []) {
-      const own = this.linesOf(node).filter((line) => line.channels.length);
-      if (own.length > 0 && own.every((line) => this.isDead(line))) this.deadNodes.add(node.index);
-    }
-    this.stale = true;
-  }
-
-  linesOf(node) {
-    if (!this.linesAt) {
-      this.linesAt = this.nodes.map(() => []);
-      for (const line of this.lines)
-        for (const [what, index] of [line.source, line.target])
-          if (what === "node" && !this.linesAt[index].includes(line)) this.linesAt[index].push(line);
-    }
-    return this.linesAt[node.index];
   }
 
   cross(c, line) {
@@ -459,52 +270,6 @@ class Drawing {
       else c.fillRect(terminal.side === "left" ? x - 6 - long : x + 6, y + gap * 0.32, long, thick);
     }
     c.globalAlpha = 1;
-  }
-
-  point(line, share) {
-    const goal = share * line.length;
-    let n = 1;
-    while (n < line.lengths.length - 1 && line.lengths[n] < goal) n++;
-    const [a, b] = [line.points[n - 1], line.points[n] ?? line.points[n - 1]];
-    const span = line.lengths[n] - line.lengths[n - 1] || 1;
-    const part = Math.max(0, Math.min(1, (goal - line.lengths[n - 1]) / span));
-    return [a[0] + (b[0] - a[0]) * part, a[1] + (b[1] - a[1]) * part];
-  }
-
-  /** The flits of a moment, and where they are: what has moved takes its link, and then its box. */
-  places(moment, phase, amid) {
-    const start = (flit) => this.point(flit.line, 0);
-    if (phase >= 1 || !moment.previous)
-      return moment.flits.map((flit) => [flit, this.point(flit.line, amid && flit.crosses ? 0.5 : 0)]);
-    const between = ([ax, ay], [bx, by], part) => [ax + (bx - ax) * part, ay + (by - ay) * part];
-    return [
-      ...moment.resting.map((flit) => [flit, start(flit)]),
-      ...moment.moves.map(({ flit, next }) => [flit, phase < 0.75 || !next ? this.point(flit.line, Math.min(1, phase / 0.75))
-        : between(flit.line.points.at(-1), start(next), (phase - 0.75) / 0.25)]),
-    ];
-  }
-
-  /** Where the item of a queue is: in its slot, or at the end of the channel that leads there. */
-  slotAt(number, slot) {
-    const node = this.nodes[this.nodeOfQueue[number]];
-    const found = this.size > 9 && node.slots?.find(({ queue }) => queue.number === number);
-    if (found) return [found.x + found.step * slot, found.y];
-    const channel = this.into[number];
-    if (channel === undefined) return [node.x, node.y];
-    const line = this.lines[this.lineOf[channel]], lane = line.channels.indexOf(channel) / line.channels.length;
-    const far = Math.min(node.width, node.height) * (0.3 + 0.3 * slot + 0.1 * lane); // before the node's edge
-    return this.point(line, Math.max(0.1, 1 - far / line.length));
-  }
-
-  /** Where a place is that a record names: a link, a slot, a node or a terminal. */
-  placeOf(at) {
-    switch (at?.what) {
-      case "link": return this.point(this.lines[this.lineOf[at.channel]], 0);
-      case "slot": return this.slotAt(at.queue, at.slot);
-      case "node": return [this.nodes[at.index].x, this.nodes[at.index].y];
-      case "terminal": return [this.terminals[at.index].x, this.terminals[at.index].y];
-      default: return null;
-    }
   }
 
   paintPackets(moment, phase, style, followed, amid) {
@@ -596,77 +361,6 @@ class Drawing {
     } else this.trace(c, this.lines[index]);
     c.stroke();
   }
-
-  // Finding
-
-  /** What is at a place of the canvas: a packet, a node or a line. */
-  hit(x, y) {
-    let best = null, least = 13;
-    for (const dot of this.dots ?? []) {
-      const far = Math.hypot(dot.place[0] - x, dot.place[1] - y);
-      if (far < least) { least = far; best = { what: "packet", dot }; }
-    }
-    if (best && least < 9) return best;
-    for (const node of this.nodes) {
-      const [left, top, w, h] = this.box(node);
-      if (x >= left - 2 && x <= left + w + 2 && y >= top - 2 && y <= top + h + 2) return { what: "node", index: node.index };
-    }
-    if (best) return best;
-    least = 7;
-    for (const line of this.lines) {
-      const far = this.distance(line, x, y);
-      if (far < least) { least = far; best = { what: "line", index: line.index }; }
-    }
-    return best;
-  }
-
-  distance(line, x, y) {
-    let least = Infinity;
-    for (let n = 1; n < line.points.length; n++) {
-      if (n === line.cut) continue;
-      const [[ax, ay], [bx, by]] = [this.at(line.points[n - 1]), this.at(line.points[n])];
-      const span = (bx - ax) ** 2 + (by - ay) ** 2 || 1;
-      const part = Math.max(0, Math.min(1, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / span));
-      least = Math.min(least, Math.hypot(ax + (bx - ax) * part - x, ay + (by - ay) * part - y));
-    }
-    return least;
-  }
-
-  /** The next node in a direction, for the arrow keys. */
-  neighbour(index, dx, dy) {
-    if (index === null) return 0;
-    const here = this.nodes[index];
-    let best = index, least = Infinity;
-    for (const node of this.nodes) {
-      const [x, y] = [(node.x - here.x) * this.view.sx, (node.y - here.y) * this.view.sy];
-      const along = x * dx + y * dy, aside = Math.abs(x * dy) + Math.abs(y * dx);
-      if (along <= 1 || aside > 2.5 * along) continue;
-      const far = along + 2 * aside;
-      if (far < least) { least = far; best = node.index; }
-    }
-    return best;
-  }
-}
-
-function captionGap(captions) {
-  const xs = [...new Set(captions.map(([, x]) => x))].sort((a, b) => a - b);
-  return xs.slice(1).reduce((least, x, n) => Math.min(least, x - xs[n]), 10);
-}
-
-/** The least vertical distance of terminals in a column; large if they are apart otherwise. */
-function leastGap(terminals) {
-  const columns = new Map();
-  for (const { x, y } of terminals) {
-    const column = Math.round(x * 4);
-    if (!columns.has(column)) columns.set(column, []);
-    columns.get(column).push(y);
-  }
-  let least = 1;
-  for (const ys of columns.values()) {
-    ys.sort((a, b) => a - b);
-    for (let n = 1; n < ys.length; n++) if (ys[n] > ys[n - 1]) least = Math.min(least, ys[n] - ys[n - 1]);
-  }
-  return least;
 }
 
 /** A colour from the first by way of the second to the third: blue and orange alone mix to grey. */

@@ -151,7 +151,12 @@ class Followed {
     const order = (flit) => this.way.findIndex(({ channel }) => channel === flit.channel);
     const flits = [...this.flits].sort((a, b) => order(a) - order(b));
     const flit = flits.at(this.about.bench.entries.length ? -1 : 0) ?? null;
-    if (!this.worm?.flits.length) return [flit, this.slots[0]];
+    if (!this.worm?.flits.length) {
+      // Of several flits the first one may be in the node that was entered last, and others come behind.
+      const leaves = flit?.line.source[0] === "node" && flit.line.source[1] === this.node;
+      const behind = flit && this.about.bench.entries.length && this.node !== null && !leaves;
+      return behind ? [null, this.slots.find((slot) => this.drawing.nodeOfQueue[slot.queue] === this.node)] : [flit, this.slots[0]];
+    }
     const [{ queue, slot, channel }] = this.worm.flits, { path } = this.worm;
     const ahead = flit && path && path.indexOf(flit.channel) > path.indexOf(channel);
     return [ahead || this.worm.arrived && flit ? flit : null, { queue, slot }];

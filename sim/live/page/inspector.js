@@ -1,6 +1,8 @@
 "use strict";
 // The inspector: what is inside the selected node, what a link has carried, and where a packet is.
 
+const inCycles = (count) => `${count} cycle${count === 1 ? "" : "s"}`;
+
 class Inspector {
   constructor(page) {
     this.page = page;
@@ -40,8 +42,8 @@ class Inspector {
     const birth = packet["payload.birth"];
     if (birth !== undefined)
       parts.push(element("p", { class: "soft small", id: "follow-age" }, followed.done !== undefined
-        ? `Born in cycle ${birth}, delivered in cycle ${followed.done}: a latency of ${followed.done - birth} cycles.`
-        : `Born in cycle ${birth}, ${moment.cycle - birth} cycles ago.`));
+        ? `Born in cycle ${birth}, delivered in cycle ${followed.done}: a latency of ${inCycles(followed.done - birth)}.`
+        : `Born in cycle ${birth}, ${inCycles(moment.cycle - birth)} ago.`));
     if (ABOUT.tags && packet.tag !== undefined) {
       parts.push(element("h3", {}, ABOUT.tags.rotates ? `Routing tag (${ABOUT.tags.routing}): a digit for each stage` : "Routing tag: the destination, digit by digit"));
       parts.push(tagElement(ABOUT, packet.tag, followed.hop));
@@ -52,8 +54,8 @@ class Inspector {
     const list = element("ol", { class: "way", id: "way" }, ...followed.way.map((step) => {
       const line = this.drawing.lines[step.line];
       const waited = (step.crossed ?? moment.cycle) - step.since;
-      const text = step.crossed === null ? `offered by ${this.endName(line.source)} to ${this.endName(line.target)}${waited ? ` for ${waited} cycles` : ""}`
-        : `cycle ${step.crossed}: ${this.endName(line.source)} → ${this.endName(line.target)}${waited ? `, after ${waited} cycles of waiting` : ""}`;
+      const text = step.crossed === null ? `offered by ${this.endName(line.source)} to ${this.endName(line.target)}${waited ? ` for ${inCycles(waited)}` : ""}`
+        : `cycle ${step.crossed}: ${this.endName(line.source)} → ${this.endName(line.target)}${waited ? `, after ${inCycles(waited)} of waiting` : ""}`;
       return element("li", {}, text);
     }));
     parts.push(element("h3", {}, "Way"), list);
@@ -200,7 +202,7 @@ class Inspector {
     if (line.link) parts.push(element("p", { class: "soft small" }, line.link));
     if (line.channels.length) {
       parts.push(element("p", { class: "small", id: "line-counts" },
-        `${sum(moment.crossed)} crossings in ${moment.cycle} cycles; ${sum(moment.refused)} refusals.`));
+        `${sum(moment.crossed)} crossings in ${inCycles(moment.cycle)}; ${sum(moment.refused)} refusals.`));
       if (page.gated(line.channels).length) parts.push(element("div", { class: "row" }, element("button", { type: "button", id: "break",
         onclick: () => page.breakLine(index, !dead) }, dead ? "Mend" : "Break it")));
     }

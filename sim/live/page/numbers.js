@@ -102,10 +102,11 @@ function queueList(about, places) {
 /** The layouts of links, by name of field. */
 function layoutsOf(about) { return about.fieldsOfLayouts ??= about.bench.layouts.map(fieldsOf); }
 
-/** What tells packets apart: source and birth, or the name of a request. */
+/** What tells packets apart: source and birth, or the name of a request, or of the message that it is. */
 function keyOf(layout, words) {
   const field = (name) => bitsOf(words, ...layout[name]);
   if (layout["payload.birth"]) return field("payload.source") * 2 ** 32 + field("payload.birth");
+  if (layout["payload.sender"]) return `message ${field("payload.identity")} of ${field("payload.sender")}`;
   if (!layout.identity) return `word ${[...words].join(" ")}`;
   return layout.address ? `request ${field("identity")} for ${field("address")}` : `reply ${field("identity")}`;
 }

@@ -5,44 +5,6 @@ const SPEEDS = [1, 2, 4, 8, 16, 30, 60, 180, 600, 2000, 6000, 20000, Infinity];
 const EMBEDDED = window.parent !== window;
 const ABOUT = JSON.parse(byId("about").textContent);
 
-/** A worker of its own with a machine: answers requests in order. */
-class Remote {
-  constructor(program, contents) {
-    const text = byId("worker").textContent.replaceAll("<\\/", "</");
-    const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-    this.worker = new Worker(address);
-    this.waiting = new Map();
-    this.next = 0;
-    this.worker.onmessage = ({ data: [id, result, error] }) => {
-      const [resolve, reject] = this.waiting.get(id);
-      this.waiting.delete(id);
-      if (error) reject(new Error(error)); else resolve(result);
-    };
-    this.ready = this.ask("load", ABOUT, program, contents);
-  }
-
-  ask(name, ...args) {
-    return new Promise((resolve, reject) => {
-      this.waiting.set(this.next, [resolve, reject]);
-      this.worker.postMessage([this.next++, name, args]);
-    });
-  }
-
-  close() { this.worker.terminate(); }
-}
-
-function bytesOf(id) {
-  const text = atob(byId(id).textContent.trim());
-  const bytes = new Uint8Array(text.length);
-  for (let n = 0; n < text.length; n++) bytes[n] = text.charCodeAt(n);
-  return bytes;
-}
-
-async function inflated(bytes) {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
-
 class Page {
   async start() {
     this.program = bytesOf("program");
@@ -55,25 +17,26 @@ class Page {
     this.statistics = new Statistics(ABOUT);
     this.setting = {
       load: ABOUT.load, seed: ABOUT.seed, pattern: ABOUT.patterns[0].name,
-      share: 0.1, target: 0, inputs: {},
+      share: 0.1, target: 0, inputs: {}, tables: null,
     };
     this.running = false;
     this.speed = 1;
     this.phase = 1;
-    this.points = [];
     this.replies = [];
-    this.which = "latency";
     this.queue = Promise.resolve();
-    this.connect();
-    this.setTheme(this.storedTheme());
+    this.laboratory = new Laboratory(this);
+    this.lessons = new Lessons(this);
+    this.fill();
+    new Controls(this).connect();
+    this.setTheme(storedTheme());
+    followTheme(() => this.setTheme(storedTheme()));
     this.setSpeed(ABOUT.sources > 100 ? 5 : 3);
     this.showSetting();
     this.drawing.resize();
     this.remote = new Remote(this.program, this.contents);
     await this.remote.ready;
     await this.restart();
-    this.lesson = null;
-    if (ABOUT.lesson) await this.openLesson(ABOUT.lesson);
+    if (ABOUT.lesson) await this.lessons.open(ABOUT.lesson);
     requestAnimationFrame((time) => this.tick(time));
     this.frames = 0;
     document.documentElement.dataset.ready = "true";
@@ -178,9 +141,19 @@ class Page {
       }
     }
     const shown = this.still ? 1 : Math.min(this.phase, 1);
-    this.drawing.paint(this.moment, shown, (flit) => this.colourOf(flit), this.followed, this.running && !slow);
+    this.paint(shown, this.running && !slow);
     if (this.dirty && shown === 1 && time - (this.shownAt ?? 0) > 100) { this.shownAt = time; this.show(); }
     if (this.running && time - (this.spokenAt ?? 0) > 5000) { this.spokenAt = time; this.say(this.statistics.spoken(this.moment.cycle)); }
+  }
+
+  /** Paint, unless all is as it was: many pages may be open. */
+  paint(shown, amid) {
+    const { drawing, moment, followed } = this;
+    drawing.still = this.still;
+    const now = [moment, shown, amid, followed, drawing.selected, drawing.marked, drawing.boxes, drawing.boxesSet];
+    if (!drawing.stale && now.every((part, n) => part === this.painted?.[n])) return;
+    this.painted = now;
+    drawing.paint(moment, shown, (flit) => this.colourOf(flit), followed, amid);
   }
 
   get still() { return matchMedia("(prefers-reduced-motion: reduce)").matches; }
@@ -348,9 +321,9 @@ class Page {
     const { moment, drawing } = this;
     byId("cycle").textContent = moment.cycle;
     this.statistics.show();
-    const theory = this.theoryAt();
+    const theory = this.laboratory.theoryAt();
     paintHistogram(byId("histogram"), this.statistics, theory, drawing.colours);
-    this.showCurve();
+    this.laboratory.showCurve();
     this.inspector.show();
     byId("signals").replaceChildren(...(moment.told ?? []).map(([name, value]) =>
       element("div", { class: "queue" }, element("span", {}, name), element("span", { class: "bits", "data-signal": name }, String(value)))));
@@ -361,37 +334,6 @@ class Page {
     const cycle = this.worms?.cycle ?? [];
     byId("deadlock").hidden = !cycle.length;
     byId("deadlock").replaceChildren(...cycle.length ? this.inspector.deadlockParts(cycle) : []);
-  }
-
-  get uniform() { return this.setting.pattern === "uniform" && !drawingDead(this.drawing); }
-
-  theoryAt() {
-    if (!this.uniform) return null;
-    const { load, latency } = ABOUT.theory;
-    const n = load.findIndex((each) => each >= this.setting.load - 1e-9);
-    if (n < 0 || latency[n] === null) return null;
-    if (n === 0 || Math.abs(load[n] - this.setting.load) < 1e-9) return latency[n];
-    if (latency[n - 1] === null) return null;
-    const part = (this.setting.load - load[n - 1]) / (load[n] - load[n - 1]);
-    return latency[n - 1] + part * (latency[n] - latency[n - 1]);
-  }
-
-  showCurve() {
-    const { statistics } = this;
-    const live = statistics[this.which === "latency" ? "latency" : "delivered"];
-    paintCurve(byId("curve"), {
-      which: this.which, theory: ABOUT.theory, points: this.points,
-      live: statistics.cycles ? [this.setting.load, live] : null, colours: this.drawing.colours, uniform: this.uniform,
-    });
-    const formula = ABOUT.theory[this.which].some((value) => value !== null);
-    const { colours } = this.drawing;
-    const parts = [[colours.follow, "now"]];
-    if (this.points.length) parts.push([colours.use, "measured here"]);
-    if (formula && this.uniform) parts.push([colours.old, "formula"]);
-    const text = byId("curve-text");
-    text.replaceChildren(...parts.flatMap(([colour, name]) => [
-      element("i", { style: `display:inline-block;width:9px;height:9px;border-radius:50%;margin:0 5px 0 0;background:${colour}` }), `${name}   `]));
-    if (!formula && this.uniform) text.append(`no formula gives the ${this.which} of this network`);
   }
 
   showRun() {
@@ -435,152 +377,8 @@ class Page {
 
   say(text) { byId("status").textContent = text; }
 
-  // Measuring
-
-  async measureLoads(loads, { warmup = 1000, cycles = 2000 } = {}) {
-    this.laboratory?.close();
-    const laboratory = this.laboratory = new Remote(this.program, this.contents);
-    const setting = { ...this.setting }, dead = [...this.drawing.dead];
-    this.points = [];
-    const found = [];
-    byId("measure").textContent = "Stop";
-    byId("measured").hidden = false;
-    try {
-      await laboratory.ready;
-      for (const load of loads) {
-        const result = await laboratory.ask("measure", { setting: { ...setting, load }, warmup, cycles, dead });
-        found.push(result);
-        this.points.push({ load, latency: result.latency, throughput: result.throughput, high: percentile(result.histogram, 0.99), untimed: result.untimed, saturated: result.saturated });
-        this.showMeasured(setting, warmup, cycles);
-        const [first] = found;
-        if (loads.length > 1 && result.latency > 12 * first.latency && result.saturated) break;
-      }
-    } catch (error) {
-      if (this.laboratory === laboratory) this.fail(error);
-    } finally {
-      laboratory.close();
-      if (this.laboratory === laboratory) { this.laboratory = null; byId("measure").textContent = "Measure the curve"; }
-    }
-    this.say(`Measured ${found.length} loads.`);
-    return found;
-  }
-
-  stopMeasuring() {
-    this.laboratory?.close();
-    this.laboratory = null;
-    byId("measure").textContent = "Measure the curve";
-  }
-
-  showMeasured(setting, warmup, cycles) {
-    byId("measured-rows").replaceChildren(...this.points.map((point) => element("tr", {},
-      ...[point.load.toFixed(2), round(point.throughput, 4), round(point.latency, 2), point.high ?? "–", point.untimed ?? "–"]
-        .map((text) => element("td", {}, String(text))))));
-    const left = this.points.filter(({ untimed }) => untimed);
-    byId("untimed").hidden = !left.length;
-    const pattern = setting.pattern === "hotspot" ? `hotspot:${setting.share}:${setting.target}` : setting.pattern;
-    const command = `multicube sim ${ABOUT.words} --traffic ${pattern} --load ${this.points.at(-1).load} --seed ${setting.seed} --warmup ${warmup} --cycles ${cycles}`;
-    byId("command").replaceChildren(...unbroken(command));
-    this.dirty = true;
-  }
-
-  // Lessons
-
-  async openLesson(name) {
-    const lesson = ABOUT.lessons[name];
-    byId("lesson").value = lesson ? name : "";
-    byId("lesson-card").hidden = !lesson;
-    this.lesson = lesson ? { ...lesson, at: 0 } : null;
-    if (lesson) { await this.mendAll(); this.showNext(lesson.next ?? []); await this.showLesson(0); }
-  }
-
-  /** Other lessons: those of this network are in this page, the others in the pages that `multicube
-      view --lesson NAME` writes beside it. */
-  showNext(names) {
-    byId("lesson-next-ones").replaceChildren(...names.length ? ["See also: "] : [], ...names.flatMap((name, n) => [n ? ", " : "",
-      element("a", { href: `${name}.html`, title: `multicube view --lesson ${name}`,
-        onclick: (event) => { if (name in ABOUT.lessons) { event.preventDefault(); this.openLesson(name); } } }, ABOUT.titles[name])]));
-  }
-
-  async mendAll() { if (this.drawing.dead.size) await this.mend(); }
-
-  async showLesson(at) {
-    const { lesson } = this;
-    lesson.at = Math.max(0, Math.min(lesson.steps.length - 1, at));
-    const step = lesson.steps[lesson.at];
-    byId("lesson-title").textContent = lesson.title;
-    byId("lesson-text").replaceChildren(...step.text.map((text) => element("p", {},
-      ...text.split("`").map((part, n) => n % 2 ? element("kbd", {}, ...unbroken(part)) : part))));
-    byId("lesson-place").textContent = `${lesson.at + 1} of ${lesson.steps.length}`;
-    byId("lesson-back").disabled = lesson.at === 0;
-    byId("lesson-next").disabled = lesson.at === lesson.steps.length - 1;
-    await this.act(step);
-  }
-
-  /** What a step of a lesson does before it lets the user watch. */
-  async act(step) {
-    this.pause();
-    if (step.restart) {
-      Object.assign(this.setting, step.setting);
-      this.showSetting();
-      await this.restart();
-    } else if (step.setting) await this.change(step.setting);
-    if (step.tables) await this.ask("write", step.tables);
-    if (step.mend) await this.mendAll();
-    for (const name of step.break ?? []) {
-      const node = this.drawing.nodes.findIndex((each) => each.name === name);
-      if (node >= 0) await this.breakNode(node);
-      const line = this.drawing.lines.findIndex((each) => each.link === name);
-      if (line >= 0) await this.breakLine(line);
-    }
-    if (step.speed !== undefined) this.setSpeed(step.speed);
-    if (step.cycles) await this.advance(step.cycles);
-    const entering = () => this.moment.flits.some(({ line }) => line.source[0] === "terminal");
-    if (step.follow) { for (let n = 0; n < 60 && !entering(); n++) await this.advance(1); await this.followAny(); }
-    if (step.select) this.select({ what: "node", index: this.drawing.nodes.findIndex((node) => node.name === step.select) });
-    this.phase = 1;
-    this.show();
-    if (step.run) this.run();
-  }
-
-  // Controls
-
-  /** The theme that the address asks for, or that of the page around this one, or the system's. */
-  storedTheme() {
-    const found = /theme=(dark|light)/.exec(location.hash);
-    return found?.[1] ?? this.themeAround() ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  }
-
-  /** Whether the page around this one is dark, if it lets itself be seen. */
-  themeAround() {
-    if (!EMBEDDED) return null;
-    try {
-      const { document: around } = window.parent;
-      for (const each of [around.body, around.documentElement]) {
-        const [red, green, blue, alpha = 1] = window.parent.getComputedStyle(each).backgroundColor.match(/[\d.]+/g).map(Number);
-        if (alpha > 0) return 0.3 * red + 0.59 * green + 0.11 * blue < 128 ? "dark" : "light";
-      }
-    } catch { /* it has another origin */ }
-    return null;
-  }
-
-  followTheme() {
-    const renew = () => this.setTheme(this.storedTheme());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", renew);
-    if (!EMBEDDED) return;
-    try {
-      const { document: around } = window.parent, observer = new MutationObserver(renew);
-      for (const each of [around.body, around.documentElement]) observer.observe(each, { attributes: true });
-    } catch { /* it has another origin */ }
-  }
-
-  setTheme(theme) {
-    document.documentElement.dataset.theme = theme;
-    this.drawing.theme();
-    this.showLegend();
-    this.dirty = true;
-  }
-
-  connect() {
+  /** What the page is about, and what can be chosen. */
+  fill() {
     byId("title").textContent = ABOUT.title;
     byId("words").textContent = ABOUT.words.split(" ").slice(1).join(" ");
     byId("words").title = ABOUT.words;
@@ -594,127 +392,15 @@ class Page {
     const lessons = Object.entries(ABOUT.lessons);
     byId("lesson-pick").hidden = !lessons.length;
     byId("lesson").append(element("option", { value: "" }, "none"), ...lessons.map(([name, { title }]) => element("option", { value: name }, title)));
-    const on = (id, event, act) => byId(id).addEventListener(event, act);
-    on("run", "click", () => this.running ? this.pause() : this.run());
-    on("step", "click", () => this.step());
-    on("reset", "click", () => { this.pause(); this.restart(); });
-    on("speed", "input", (event) => this.setSpeed(Number(event.target.value)));
-    on("load", "input", (event) => this.change({ load: Number(event.target.value) }));
-    on("pattern", "change", (event) => this.change({ pattern: event.target.value }));
-    on("share", "input", (event) => this.change({ share: Number(event.target.value) }));
-    const number = (event, most) => Math.max(0, Math.min(most, Math.floor(Number(event.target.value)) || 0));
-    on("target", "change", (event) => this.change({ target: number(event, ABOUT.sinks - 1) }));
-    on("seed", "change", (event) => this.change({ seed: number(event, 2 ** 32 - 1) }));
-    on("mend", "click", () => this.mend());
-    on("measure", "click", () => {
-      if (this.laboratory) this.stopMeasuring();
-      else this.measureLoads([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95]);
-    });
-    on("measure-one", "click", () => this.measureLoads([this.setting.load]));
-    on("theme", "click", () => this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
-    on("help", "click", () => byId("keys").showModal());
-    for (const which of ["latency", "throughput"])
-      on(`tab-${which}`, "click", () => {
-        this.which = which;
-        for (const each of ["latency", "throughput"]) byId(`tab-${each}`).setAttribute("aria-selected", String(each === which));
-        this.showCurve();
-      });
-    on("lesson", "change", (event) => this.openLesson(event.target.value));
-    on("lesson-next", "click", () => this.showLesson(this.lesson.at + 1));
-    on("lesson-back", "click", () => this.showLesson(this.lesson.at - 1));
-    on("larger", "click", () => this.drawing.zoom(1.3, this.drawing.wide / 2, this.drawing.high / 2));
-    on("smaller", "click", () => this.drawing.zoom(1 / 1.3, this.drawing.wide / 2, this.drawing.high / 2));
-    on("whole", "click", () => this.drawing.fit());
-    this.followTheme();
-    new ResizeObserver(() => { this.drawing.resize(); this.dirty = true; }).observe(byId("canvas"));
-    this.connectCanvas(byId("canvas"));
-    document.addEventListener("keydown", (event) => this.key(event));
   }
 
-  connectCanvas(canvas) {
-    const fingers = new Map();
-    let moved = 0;
-    const place = (event) => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
-    canvas.addEventListener("pointerdown", (event) => {
-      canvas.setPointerCapture(event.pointerId);
-      fingers.set(event.pointerId, place(event));
-      moved = fingers.size > 1 ? 99 : 0;
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      const [x, y] = place(event);
-      if (!fingers.has(event.pointerId)) { canvas.classList.toggle("over", Boolean(this.drawing.hit(x, y))); return; }
-      const [ox, oy] = fingers.get(event.pointerId);
-      if (fingers.size === 2) {
-        const [other] = [...fingers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
-        const before = Math.hypot(ox - other[0], oy - other[1]), after = Math.hypot(x - other[0], y - other[1]);
-        this.drawing.zoom(after / Math.max(before, 1), (x + other[0]) / 2, (y + other[1]) / 2);
-      } else {
-        moved += Math.abs(x - ox) + Math.abs(y - oy);
-        if (moved > 5) this.drawing.pan(x - ox, y - oy);
-      }
-      fingers.set(event.pointerId, [x, y]);
-    });
-    const lift = (event) => {
-      const [x, y] = place(event);
-      if (fingers.delete(event.pointerId) && event.type === "pointerup" && moved <= 5) this.click(x, y);
-    };
-    canvas.addEventListener("pointerup", lift);
-    canvas.addEventListener("pointercancel", lift);
-    canvas.addEventListener("pointerleave", () => { if (EMBEDDED && !fingers.size) canvas.blur(); });
-    canvas.addEventListener("wheel", (event) => {
-      // In a frame the wheel is that of the page around it, until the drawing has been clicked.
-      if (EMBEDDED && !event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return;
-      event.preventDefault();
-      const [x, y] = place(event);
-      this.drawing.zoom(Math.exp(-event.deltaY * 0.0015), x, y);
-    }, { passive: false });
-  }
-
-  click(x, y) {
-    const found = this.drawing.hit(x, y);
-    if (found?.what === "packet") this.follow(found.dot.flit);
-    else this.select(found);
-  }
-
-  key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || byId("keys").open) return;
-    const { target } = event;
-    const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName);
-    const pressed = event.key;
-    const { selected } = this.drawing;
-    const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-    if (target.id === "canvas" && arrows[pressed]) {
-      const index = this.drawing.neighbour(selected?.what === "node" ? selected.index : null, ...arrows[pressed]);
-      this.select({ what: "node", index });
-      this.say(`${this.drawing.nodes[index].name} selected.`);
-    } else if (target.id === "canvas" && pressed === "Enter" && !byId("inspector").hidden) {
-      byId("inspect-close").focus();
-    } else if (typing && !(target.type === "range" && /^[a-z.[\]=\- ]$/.test(pressed))) return;
-    else if (pressed === " " && target.tagName !== "BUTTON") { if (this.running) this.pause(); else this.run(); }
-    else if (pressed === ".") this.step();
-    else if (pressed === "r") { this.pause(); this.restart(); }
-    else if (pressed === "[") this.setSpeed(this.speedIndex - 1);
-    else if (pressed === "]") this.setSpeed(this.speedIndex + 1);
-    else if (pressed === "-") this.change({ load: Math.max(0, Math.round(this.setting.load * 20 - 1) / 20) });
-    else if (pressed === "=" || pressed === "+") this.change({ load: Math.min(1, Math.round(this.setting.load * 20 + 1) / 20) });
-    else if (pressed === "f") this.followAny();
-    else if (pressed === "b" && selected) {
-      if (selected.what === "node") this.breakNode(selected.index, !this.drawing.isDeadNode(this.drawing.nodes[selected.index]));
-      else this.breakLine(selected.index, !this.drawing.isDead(this.drawing.lines[selected.index]));
-    } else if (pressed === "Escape") { this.followNothing(); this.select(null); }
-    else if (pressed === "0") this.drawing.fit();
-    else if (pressed === "t") this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
-    else return;
-    event.preventDefault();
+  setTheme(theme) {
+    document.documentElement.dataset.theme = theme;
+    this.drawing.theme();
+    this.showLegend();
+    this.dirty = true;
   }
 }
-
-/** The words of a command, which may be broken between them, but not at their hyphens. */
-function unbroken(command) {
-  return command.split(" ").flatMap((word, n) => [n ? " " : "", element("span", { class: "word" }, word)]);
-}
-
-function drawingDead(drawing) { return drawing.dead.size > 0; }
 
 const multicube = new Page();
 window.multicube = multicube;

@@ -90,6 +90,12 @@ function percentile(histogram, share) {
   return null;
 }
 
+/** The same as a text: all that is longer than the histogram is in its last bin. */
+function percentileText(histogram, share) {
+  const bin = percentile(histogram, share);
+  return bin === null ? "–" : bin === histogram.length - 1 ? `${bin} or more` : String(bin);
+}
+
 // Plots
 
 function surface(canvas) {
@@ -152,7 +158,7 @@ function paintHistogram(canvas, statistics, theory, colours) {
   };
   mark(mean, colours.ink, `mean ${mean.toFixed(1)}`, 0);
   if (theory !== null) mark(theory, colours.old, `formula ${theory.toFixed(1)}`, 1);
-  const [half, high] = [0.5, 0.99].map((share) => percentile(counts, share));
+  const [half, high] = [0.5, 0.99].map((share) => percentileText(counts, share));
   text.textContent = `${total} packets since the last change: half within ${half} cycles, 99 % within ${high}.`;
   canvas.setAttribute("aria-label", `Histogram of latencies. Mean ${mean.toFixed(1)} cycles. ${text.textContent}`);
 }

@@ -29,6 +29,7 @@ class Runner {
     this.machine.fill();
     this.setting = setting;
     this.apply(setting);
+    if (setting.tables) this.write(setting.tables);
     for (const gate of this.dead) this.machine.strap(gate, "dead", [1]);
     for (const [port, value] of Object.entries({ ...options, ...setting.inputs })) this.machine.set(port, value);
     return this.frame({});
@@ -53,7 +54,7 @@ class Runner {
     return this.frame({});
   }
 
-  /** New contents of memories, by cell and name. */
+  /** New contents of memories, by cell and name: they are as they were built after a reset. */
   write(tables) {
     for (const [cell, memories] of Object.entries(tables))
       for (const [name, rows] of Object.entries(memories)) this.machine.fillMemory(cell, name, rows);
