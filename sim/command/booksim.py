@@ -15,7 +15,11 @@ __all__ = ["booksim"]
 @click.command()
 @click.argument("file", metavar="FILE.cfg")
 @click.argument("words", nargs=-1, metavar="[NAME=VALUE]...")
-@click.option("--cycles", type=int, help="Length of the window. Default: as the results need, up to sample_period max_samples.")
+@click.option(
+    "--cycles",
+    type=int,
+    help="Length of the window. Default: as the results need, up to sample_period max_samples.",
+)
 @engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def booksim(

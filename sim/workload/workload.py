@@ -21,6 +21,7 @@ __all__ = [
     "MOST_MESSAGES",
     "Workload",
     "WorkloadMessage",
+    "parse_workload",
     "read_workload",
 ]
 
@@ -223,9 +224,7 @@ class Workload:
             [each for each in self.messages if not each.is_computation], "destination", ports
         )
 
-    def sources(
-        self, network: PacketNetwork, room: WorkloadPlan | None = None
-    ) -> WorkloadPlan:
+    def sources(self, network: PacketNetwork, room: WorkloadPlan | None = None) -> WorkloadPlan:
         """Sources that send the messages, with at least the room of others."""
         self.check(network)
         sent, received = self.sent_by(network.ports), self.received_by(network.ports)
@@ -243,9 +242,7 @@ class Workload:
         rows = _largest(bits, room.rows if room else {})
         blocks, contents = [], []
         for own, arriving in zip(sent, received):
-            blocks.append(
-                [_straps(own[at * ROWS :][:ROWS], rows) for at in range(size["blocks"])]
-            )
+            blocks.append([_straps(own[at * ROWS :][:ROWS], rows) for at in range(size["blocks"])])
             dependent: dict[int, int] = {}
             for row, each in enumerate(own):
                 for other in each.after:
@@ -309,16 +306,23 @@ def read_workload(path: str | os.PathLike[str]) -> Workload:
     or semicolons between them, or nothing. An empty length is 1, and an empty delay 0. Blank lines
     and spaces around numbers are ignored.
 
+    A length of 0 is a computation.
+
     Raises
     ------
     ValueError
         If the file can't be read, has no such header, or has an invalid line; the message names the
         line.
     """
-    text = read_text("Workload", path).replace("\r\n", "\n").replace("\r", "\n")
+    return parse_workload(os.fspath(path), read_text("Workload", path))
+
+
+def parse_workload(name: str, text: str) -> Workload:
+    """The workload in the text of a file of this name: see `read_workload`."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     width, messages, places = 0, [], []
     for number, line in enumerate(text.split("\n"), 1):
-        place = f"Workload {os.fspath(path)}, line {number}"
+        place = f"Workload {name}, line {number}"
         try:
             words = [word.strip() for word in next(csv.reader([line]), [])]
             if number == 1:
@@ -332,8 +336,8 @@ def read_workload(path: str | os.PathLike[str]) -> Workload:
         except (ValueError, csv.Error) as error:
             raise InvalidValue(f"{place}: {error}") from None
     if not messages:
-        raise InvalidValue(f"Workload {os.fspath(path)} holds no messages")
-    return Workload(os.fspath(path), tuple(messages), tuple(places))
+        raise InvalidValue(f"Workload {name} holds no messages")
+    return Workload(name, tuple(messages), tuple(places))
 
 
 def _message(words: Sequence[str], width: int) -> WorkloadMessage:
