@@ -124,6 +124,8 @@ def sim(
             why = "all packets are sent at once, and all measured"
             for name in _MEASURED:
                 _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
+        if packets.flows is not None:
+            _refuse("load", f"Traffic {short_name(packets.name)} takes", "its flows have rates")
         if packets.when.interval is not None:
             why = "each terminal has one packet at a time, and its interval says when"
             for name in ("load", "source_depth"):
