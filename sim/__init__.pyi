@@ -35,7 +35,7 @@ from .run.sweeps import sweep as sweep
 from .run.workload_run import run_workload as run_workload
 from .theory import predict as predict
 from .workload.chakra import read_chakra as read_chakra
-from .workload.flows import Flow as Flow
+from .workload.flow_traffic import Flow as Flow
 from .workload.netrace import read_netrace as read_netrace
 from .workload.packets import Scale as Scale
 from .workload.traffic import Trace as Trace

@@ -171,11 +171,11 @@ def _packets(name: str, content: bytes) -> Iterator[_Packet]:
     number = 0
     while at != len(content):
         try:
-            *fields, count = _PACKET.unpack_from(content, at)
+            *numbers, count = _PACKET.unpack_from(content, at)
             at += _PACKET.size
             dependents = struct.unpack_from(f"<{count}I", content, at)
             at += 4 * count
         except struct.error:
             raise InvalidValue(f"Netrace {name} ends within packet {number} of the file") from None
-        yield _Packet(*fields, dependents)
+        yield _Packet._make((*numbers, dependents))
         number += 1

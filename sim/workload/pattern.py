@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from ...hdl.bench import BernoulliSource, Processor, SourcePlan
-from ...hdl.fabric.checks import check_seed
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.graphs.tags import AddressCode
 from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.networks.network import Network, PacketNetwork
 from .destinations import Destinations
-from .flows import Flows
+from .flow_traffic import Flows
 from .injection_process import InjectionProcess, check_load, spawned
 
 __all__ = ["Pattern", "check_load", "short_name"]
@@ -140,9 +139,7 @@ class Pattern:
         """
         if self.flows is not None:
             self.check(network)
-            check_seed(seed)
-            seeds = [_random_state(seed, terminal) for terminal in range(self.terminals)]
-            return self.flows.sources(network, seeds, depth)
+            return self.flows.sources(network, self._random_states(seed), depth)
         fitted = self.fitted(network)
         more = fitted.where.network_straps(network)
         straps = [{**own, **more} for own in fitted._straps(network, load, seed)]
@@ -207,13 +204,19 @@ class Pattern:
     def _straps(self, network: Network, load: float, seed: int) -> list[dict[str, int]]:
         """The values in which the terminals' sources differ."""
         self.check_load(load)
-        check_seed(seed)
+        states = self._random_states(seed)
         self.check(network)
         times = self.when.straps(load, seed, self.terminals)
         return [
-            {"seed": _random_state(seed, terminal), **time, **place}
-            for terminal, (time, place) in enumerate(zip(times, self.where.straps(network.code)))
+            {"seed": state, **time, **place}
+            for state, time, place in zip(states, times, self.where.straps(network.code))
         ]
+
+    def _random_states(self, seed: int) -> list[int]:
+        """The seeds of the terminals' sources."""
+        if seed < 0:
+            raise InvalidValue(f"Seed must not be negative, not {seed}")
+        return [_random_state(seed, terminal) for terminal in range(self.terminals)]
 
 
 def _random_state(seed: int, terminal: int) -> int:

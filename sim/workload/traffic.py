@@ -15,7 +15,7 @@ from ...hdl.fabric.errors import InvalidType, InvalidValue
 from ...hdl.graphs.permutations import PERMUTATIONS, neighbor, random_permutation, tornado
 from ...hdl.support.input_file import read_text
 from .destinations import Destinations
-from .flows import Flow, Flows, is_flow_header, parse_flows
+from .flow_traffic import Flow, Flows, is_flow_header, parse_flows
 from .injection_process import InjectionProcess
 from .matrix import MOST_ENTRIES, check_matrix
 from .pattern import Pattern, check_load, short_name
@@ -112,8 +112,8 @@ def _from_values(values: Any, ports: int, origin: str = "array") -> Pattern:
         if len(flows) != len(rows):
             raise InvalidType("Traffic must hold flows only, or none")
         places = tuple(f"Flow {number}" for number in range(len(flows)))
-        found = Flows(tuple(flows), ports, places)
-        return _from_flows(f"flows:{found.digest}", found)
+        together = Flows(tuple(flows), ports, places)
+        return _from_flows(f"flows:{together.digest}", together)
     if isinstance(rows, np.ndarray) and rows.ndim not in (1, 2):
         raise InvalidValue(f"Traffic must have one or two dimensions, not {rows.ndim}")
     if any(map(_is_row, rows)):

@@ -44,14 +44,13 @@ def read_any_workload(
     given = {name: value for name, value in given.items() if value is not None}
     prefix = chakra_prefix(path)
     content = b"" if prefix is not None else read_content("Workload", path)
+    kind = "CSV"
     if prefix is not None:
-        kind, takes = "Chakra", ("flit_bytes", "cycle_ns")
+        kind = "Chakra"
     elif content.startswith(NETRACE_STARTS):
-        kind, takes = "Netrace", ("flit_bytes", "until")
-    else:
-        kind, takes = "CSV", ()
+        kind = "Netrace"
     for name in given:
-        if name not in takes:
+        if name not in _TAKES[kind]:
             raise InvalidValue(f"A workload of {kind} takes no {name}: {_WHY[name]}")
     given.pop("until", None)
     scale = Scale(longest=longest, **given)  # type: ignore[arg-type]
@@ -62,6 +61,7 @@ def read_any_workload(
     return parse_workload(os.fspath(path), as_text("Workload", path, content))
 
 
+_TAKES = {"CSV": (), "Netrace": ("flit_bytes", "until"), "Chakra": ("flit_bytes", "cycle_ns")}
 _WHY = {
     "flit_bytes": "its lengths are flits",
     "cycle_ns": "its times are cycles",
