@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from command_line import exit_status
-from multicube import build, simulate
+from multicube import LivePage, build, simulate
 from multicube.hdl.bench import bench_for
 from multicube.sim import Flow, pattern
 from multicube.sim.engines.engine_selection import open_engines
@@ -178,6 +178,12 @@ test_refusals = refusals(
         "Flows of source 0 must have at most 64 different times, not 66",
     ),
 )
+
+
+def test_a_live_page_needs_a_load() -> None:
+    found = pattern([Flow(0, 1, 0.1)], 4)
+    with pytest.raises(ValueError, match=r"^Traffic of a live page must have a load: its flows"):
+        LivePage(build("cube", ports=4), found)
 
 
 def test_traffic_with_rates_takes_no_load(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

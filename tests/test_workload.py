@@ -419,6 +419,16 @@ test_refusals = refusals(
         Workload("w", (WorkloadMessage(5, 0, 9),)),
         "Message 5: destination must be a terminal from 0 to 3, not 9",
     ),
+    (
+        build("cube", ports=4),
+        Workload("w", tuple(WorkloadMessage(number, 3, 0) for number in range(16385))),
+        "Messages of terminal 3 must be at most 16384, not 16385",
+    ),
+    (
+        build("cube", ports=64),
+        Workload("w", tuple(WorkloadMessage(number, 3, 0) for number in range(16384))),
+        "Bits in the tables of a workload must be at most 8589934592, not 34359738368",
+    ),
     (build("cube", ports=4), "w.csv", TypeError, "Workload must be a Workload, not 'w.csv'"),
 )
 

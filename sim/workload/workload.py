@@ -11,7 +11,14 @@ from typing import Any
 from ...hdl.bench.dependent_source import DependentSource
 from ...hdl.bench.waiting_rows import ROWS, sliced
 from ...hdl.bench.workload_bench import WorkloadPlan
-from ...hdl.fabric.checks import check_field, check_integer, check_kind, check_several, shown
+from ...hdl.fabric.checks import (
+    check_field,
+    check_integer,
+    check_kind,
+    check_limit,
+    check_several,
+    shown,
+)
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import PacketNetwork
 from ...hdl.support.input_file import read_text
@@ -32,6 +39,10 @@ _MOST = 2**31 - 1
 
 MOST_MESSAGES = 16384
 """Most messages and computations of a terminal: what waits for what is a table of bits there."""
+
+
+_MOST_BITS = 2**33
+"""Most bits of these tables in all terminals together, which are as large as the largest."""
 
 
 @dataclass(frozen=True)
@@ -239,6 +250,9 @@ class Workload:
             "delay_bits": 8 * max(1, -(-self.longest_delay.bit_length() // 8)),
         }
         size = _largest(needed, room.parameters if room else {})
+        depth = ROWS * size["blocks"]
+        tables = network.ports * depth * (depth + size["arrivals"])
+        check_limit("Bits in the tables of a workload", tables, _MOST_BITS)
         rows = _largest(bits, room.rows if room else {})
         blocks, contents = [], []
         for own, arriving in zip(sent, received):
