@@ -34,6 +34,10 @@ from .run.simulation import simulate_runs as simulate_runs
 from .run.sweeps import sweep as sweep
 from .run.workload_run import run_workload as run_workload
 from .theory import predict as predict
+from .workload.chakra import read_chakra as read_chakra
+from .workload.flow_traffic import Flow as Flow
+from .workload.netrace import read_netrace as read_netrace
+from .workload.packets import Scale as Scale
 from .workload.traffic import Trace as Trace
 from .workload.traffic import TracePacket as TracePacket
 from .workload.traffic import pattern as pattern

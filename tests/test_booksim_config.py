@@ -174,6 +174,22 @@ def test_load_process_and_length() -> None:
     assert rate.when.bursts == (10, pytest.approx(20))  # on in a third of the cycles
 
 
+def test_the_window_is_at_most_as_long_as_booksims(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With few packets it would have to grow for long, and BookSim2 gives up as early."""
+    base = "topology=fly;k=2;n=2;routing_function=dest_tag;injection_rate=0.001;"
+    assert counterpart(base).limit == 1000 * 10
+    monkeypatch.chdir(tmp_path)
+    Path("rare").write_text(base)
+    code, out, _ = call("booksim", "rare", "sample_period=300", "max_samples=2")
+    assert code == 0
+    assert out.splitlines()[-1] == (
+        "the window ended at sample_period max_samples = 600 cycles, before the results were "
+        "within 5 %"
+    )
+
+
 def test_what_has_no_counterpart_is_named() -> None:
     base = "topology=fly;k=2;n=2;routing_function=dest_tag;num_vcs=2;"
     text = "input_speedup=2;output_speedup=1;priority=age;watch_out=-;credit_delay=2;"
@@ -198,6 +214,8 @@ test_what_is_refused = refusals(
     (TORUS + "traffic=hotspot;", "traffic=hotspot must name its nodes: hotspot({3,5})"),
     (TORUS + "injection_process=gaussian;", "injection_process must be bernoulli or on_off, ..."),
     (TORUS + "injection_rate=x;", "injection_rate must be a number, not 'x'"),
+    (TORUS + "sample_period=0;", "sample_period must be at least 1, not 0"),
+    (TORUS + "max_samples=x;", "max_samples must be an integer, not 'x'"),
     (TORUS + "k=x;", "k must be an integer, not 'x'"),
     (TORUS + "injection_rate=1.5;", "Load must be from 0 to 1 ..."),
     ("topology=anynet;routing_function=min;", "network_file must be named with topology=anynet"),

@@ -33,18 +33,25 @@ def expected(
     """When each message is ready, left and arrives if messages meet at their source only.
 
     `transit` has the cycles from one end to the other of a flit. Written from the page: a terminal
-    sends one flit per cycle and one message at a time, of those that are ready the first one.
+    sends one flit per cycle and one message at a time, of those that are ready the first one, and
+    of computations one ends per cycle.
     """
     rank = {message.id: place for place, message in enumerate(workload.messages)}
     left_of = {message.id: set(message.after) for message in workload.messages}
     known: dict[int, int] = defaultdict(int)
     times: dict[int, tuple[int, int, int]] = {}
     waiting: dict[int, list[tuple[int, WorkloadMessage]]] = defaultdict(list)
+    running: dict[int, list[tuple[int, WorkloadMessage]]] = defaultdict(list)
     free: dict[int, int] = defaultdict(int)
+    next_end: dict[int, int] = defaultdict(int)
     events: list[tuple[int, int, int, int]] = []  # cycle, kind, terminal, message
 
     def release(message: WorkloadMessage) -> None:
         ready = known[message.id] + message.delay
+        if message.length == 0:
+            running[message.source].append((ready - 1, message))
+            heapq.heappush(events, (ready - 1, 2, message.source, -1))
+            return
         waiting[message.source].append((ready, message))
         heapq.heappush(events, (ready, 1, message.source, -1))
 
@@ -63,6 +70,16 @@ def expected(
         cycle, kind, terminal, which = heapq.heappop(events)
         if kind == 0:
             tell(terminal, which, cycle)
+        elif kind == 2:
+            over = [each for each in running[terminal] if each[0] <= cycle]
+            if not over or cycle < next_end[terminal]:
+                continue
+            chosen = min(over, key=lambda each: rank[each[1].id])
+            running[terminal].remove(chosen)
+            times[chosen[1].id] = chosen[0] + 1, cycle, cycle
+            next_end[terminal] = cycle + 1
+            heapq.heappush(events, (cycle + 1, 2, terminal, -1))
+            heapq.heappush(events, (cycle + 1, 0, terminal, chosen[1].id))
         elif cycle < free[terminal]:
             heapq.heappush(events, (free[terminal], 1, terminal, -1))
         elif able := [each for each in waiting[terminal] if each[0] <= cycle]:
@@ -85,9 +102,9 @@ def measured(run: WorkloadRun) -> dict[int, tuple[int, int, int]]:
 
 
 def neighbours(seed: int, nodes: int, count: int) -> Workload:
-    """Random messages to the next node of a ring, so that no two use the same link.
+    """Random messages to the next node of a ring, so that no two use the same link; computations.
 
-    Each depends on up to three earlier ones that its terminal receives or sends.
+    Each depends on up to three earlier ones that its terminal receives, sends or computes.
     """
     chance = random.Random(seed)
     messages: list[WorkloadMessage] = []
@@ -95,9 +112,11 @@ def neighbours(seed: int, nodes: int, count: int) -> Workload:
         source = chance.randrange(nodes)
         seen = [each.id for each in messages if source in (each.source, each.destination)]
         after = tuple(chance.sample(seen, min(len(seen), chance.randrange(4))))
-        length, delay = chance.randint(1, 4), chance.choice((0, 0, 1, 7, 40))
+        length, delay = chance.randint(0, 4), chance.choice((0, 0, 1, 7, 40))
         to = (source + 1) % nodes
-        messages.append(WorkloadMessage(100 - number, source, to, length, after, delay))
+        if not length:
+            to, delay = source, delay + 1
+        messages.append(WorkloadMessage(count - number, source, to, length, after, delay))
     chance.shuffle(messages)
     return Workload("neighbours", tuple(messages))
 
@@ -106,11 +125,33 @@ def neighbours(seed: int, nodes: int, count: int) -> Workload:
 def test_every_engine_sends_as_the_model_of_events(engine: str) -> None:
     """Without contention in the network, to the cycle: a flit takes two cycles per hop here."""
     network = build(RING)
-    workload = neighbours(7, 4, 16)
+    workload = neighbours(1, 4, 24)
     run = run_workload(network, workload, engine=engine)
     assert measured(run) == expected(workload, lambda source, to: 2)
     assert sum(run.shares.values()) == run.cycles == 1 + max(m.arrived for m in run.messages)
     assert run.shares["wait"] > 0, "some messages must wait for others of their source"
+
+
+def test_lists_may_be_long() -> None:
+    """Of several blocks of rows in each source, and the last row of a block."""
+    workload = neighbours(3, 4, 300)
+    run = run_workload(build(RING), workload)
+    assert max(map(len, workload.sent_by(4))) > 2 * 32
+    assert measured(run) == expected(workload, lambda source, to: 2)
+
+
+def test_computations_end_one_after_the_other_and_cost_no_link() -> None:
+    """Three that are over at once, a message after the last, and nothing is sent meanwhile."""
+    messages = (
+        *(WorkloadMessage(number, 0, 0, 0, (), 5) for number in range(3)),
+        WorkloadMessage(3, 0, 1, 1, (2,), 4),
+        WorkloadMessage(4, 0, 1, 1, (), 5),
+    )
+    run = run_workload(build(RING), Workload("computing", messages))
+    assert [times.arrived for times in run.messages[:3]] == [4, 5, 6]
+    assert (run.messages[3].sent, run.messages[4].sent) == (6 + 1 + 4, 5)
+    assert run.shares == {"compute": 9, "wait": 2, "hop": 3, "serialisation": 0}
+    assert run.cycles == 14
 
 
 def all_reduce(nodes: int, length: int, delay: int) -> Workload:
@@ -306,7 +347,13 @@ def rows(*lines: str) -> str:
         (rows("0,0,1,1,,0", "1,1,0,1,0"), 3, "there must be 6 fields, not 5"),
         (rows("0,0,x,1,,0"), 2, "destination must be a number, not 'x'"),
         (rows("0,-1,1,1,,0"), 2, "source must be a number, not '-1'"),
-        (rows("0,0,1,0,,0"), 2, "Length must be from 1 to 2147483647, not 0"),
+        (rows("0,0,1,-1,,0"), 2, "length must be a number, not '-1'"),
+        (
+            rows("0,0,1,0,,3"),
+            2,
+            "Destination must be 0, its source, with length 0, a computation, not 1",
+        ),
+        (rows("0,1,1,0,,"), 2, "Delay must be at least 1 with length 0, a computation, not 0"),
         (rows("0,0,1,1,,2147483648"), 2, "Delay must be from 0 to 2147483647, not 2147483648"),
         (rows("0,0,1,1,,0", "", "0,1,0,1,,0"), 4, "id 0 is also that of an earlier message"),
         (rows("0,0,1,1,7,0"), 2, "after 7, which is no message"),
@@ -315,7 +362,7 @@ def rows(*lines: str) -> str:
             rows("3,2,2,1,,0", "0,0,1,1,2,0", "1,1,0,1,0,0", "2,0,1,1,3;1,0"),
             5,
             "terminal 0 can't wait for message 3, which goes from 2 to 2: it neither receives nor "
-            "sends it",
+            "sends it; let 2 send an answer, and wait for that",
         ),
         (rows("0,0,9,1,,0"), 2, "destination must be a terminal from 0 to 3, not 9"),
         (rows("0,0,1,1,,0", "1,4,1,1,,0"), 3, "source must be a terminal from 0 to 3, not 4"),
@@ -372,6 +419,16 @@ test_refusals = refusals(
         Workload("w", (WorkloadMessage(5, 0, 9),)),
         "Message 5: destination must be a terminal from 0 to 3, not 9",
     ),
+    (
+        build("cube", ports=4),
+        Workload("w", tuple(WorkloadMessage(number, 3, 0) for number in range(16385))),
+        "Messages of terminal 3 must be at most 16384, not 16385",
+    ),
+    (
+        build("cube", ports=64),
+        Workload("w", tuple(WorkloadMessage(number, 3, 0) for number in range(16384))),
+        "Bits in the tables of a workload must be at most 8589934592, not 34359738368",
+    ),
     (build("cube", ports=4), "w.csv", TypeError, "Workload must be a Workload, not 'w.csv'"),
 )
 
@@ -391,7 +448,11 @@ test_refusals = refusals(
             ["--workload", "w.csv", "--trace", "t.csv"],
             "A workload takes no --trace: it lists every message itself",
         ),
-        (["--timeline", "t.json"], "--timeline is of a workload: give one with --workload FILE"),
+        (
+            ["--timeline", "t.json"],
+            "Without --workload FILE there is no --timeline: it is of a workload",
+        ),
+        (["--until", "5"], "Without --workload FILE there is no --until: it is of a workload"),
     ],
 )
 def test_options_that_do_not_fit(

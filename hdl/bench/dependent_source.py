@@ -1,16 +1,19 @@
 # amaranth: UnusedElaboratable=no
 """A source whose messages wait: each is sent when others have come, and time has passed."""
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
 from ..graphs.tags import TagScheme
 from ..links.packet import Packet
 from .instruments import COUNT_BITS
 from .sources import attach_sender, source_members
+from .waiting_rows import ROWS
 
 __all__ = ["RECORD_BITS", "DependentSource"]
 
@@ -21,25 +24,25 @@ RECORD_BITS = COUNT_BITS + 1
 class DependentSource(wiring.Component):
     """Sends each message of a list when those that it depends on have come, and a delay has passed.
 
-    A message depends on messages that arrive at this terminal, and on others of this list. It is
-    *ready* `delay` cycles after the first cycle in which the last of the former have arrived, and
-    the last of the latter have left, with all their flits. In this cycle it can be offered to the
-    network. Of several that are ready the first of the list goes first, and a message that has been
-    offered stays.
+    A row of the list is a message or a *computation*. It depends on messages that arrive at this
+    terminal, and on other rows. It is *ready* `delay` cycles after the first cycle in which the
+    last of the former have arrived, and the last of the latter have left, with all their flits, or
+    ended. In this cycle a message can be offered to the network, and a computation ends. Of several
+    messages that are ready the first of the list goes first, and a message that has been offered
+    stays. Of several computations the first ends, and the others in the next cycles.
 
-    All messages of the list count at the same time, so nothing is late if much arrives.
+    The rows themselves are in `WaitingRows` beside the source, 32 in each of these *blocks*. All
+    messages of the list count at the same time, so nothing is late if much arrives.
 
     Parameters
     ----------
     packet : Packet
         Its payload is a `Stamp` with a `message`: the row that the message has where it arrives.
     tags : TagScheme
-    depth : int
-        Rows of the list.
+    blocks : int
+        A list has 32 rows for each.
     arrivals : int
         Rows for messages that arrive here.
-    count_bits : int
-        Width of the number of messages that one depends on.
     orders : tuple[int, ...]
         The list. A row has the code of the destination in the low bits, the length if packets are
         `sized`, and the row that the message has at its destination.
@@ -51,21 +54,25 @@ class DependentSource(wiring.Component):
     -------
     address : In(width)
         Address code of this terminal. Constant.
-    needs : In(depth * count_bits)
-        By row of the list: how many messages it depends on. Constant; 1 in an unused row.
-    delays : In(depth * 32)
-        By row of the list: its delay. Constant.
     heard_valid : In(1)
     heard : In(packet)
         What the sink of this terminal takes in this cycle.
+    ready, first, computed, last : In(1), In(5), each an array of a port per block
+    arrived, left, ended : Out(32), each an array
+    sent, stopped : Out(1), each an array
+    sent_row : Out(5)
+        The ports of the blocks.
+    finished : Out(32)
+        Number of computations that have ended.
     now, open, measure, o, injected, entered, pending
         As in `Sender`. `open` is 1 from cycle 0 of the list on.
 
     Attributes
     ----------
-    sent, left, arrived : Memory
-        By row of the list, when the network took the first flit and the last one; and by row of
-        arrivals, when the last flit came (`RECORD_BITS`). They are submodules of the same names.
+    sent_at, left_at, ended_at, arrived_at : Memory
+        By row of the list, when the network took the first flit and the last one, and when a
+        computation ended; and by row of arrivals, when the last flit came (`RECORD_BITS`). They are
+        submodules of the same names.
     """
 
     def __init__(
@@ -73,9 +80,8 @@ class DependentSource(wiring.Component):
         packet: Packet,
         tags: TagScheme,
         *,
-        depth: int,
+        blocks: int,
         arrivals: int,
-        count_bits: int,
         lengths: tuple[int, int] = (1, 1),
         geometric: int = 0,
         orders: tuple[int, ...] = (),
@@ -84,27 +90,38 @@ class DependentSource(wiring.Component):
     ) -> None:
         self.packet = packet
         self.tags = tags
-        self.depth = check_integer("Depth", depth, 1)
+        self.blocks = check_integer("Blocks", blocks, 1)
         self.arrivals = check_integer("Arrivals", arrivals, 1)
-        self.count_bits = check_integer("Bits of a count", count_bits, 1)
+        self.depth = ROWS * blocks
         self._init = {"orders": orders, "awaited": awaited, "followed": followed}
+        row = ROWS.bit_length() - 1
         super().__init__(
             {
                 **source_members(packet, tags),
-                "needs": In(depth * count_bits),
-                "delays": In(depth * COUNT_BITS),
                 "heard_valid": In(1),
                 "heard": In(packet),
+                "ready": In(1).array(blocks),
+                "first": In(row).array(blocks),
+                "computed": In(1).array(blocks),
+                "last": In(row).array(blocks),
+                "arrived": Out(ROWS).array(blocks),
+                "left": Out(ROWS).array(blocks),
+                "ended": Out(ROWS).array(blocks),
+                "sent": Out(1).array(blocks),
+                "sent_row": Out(row),
+                "stopped": Out(1).array(blocks),
+                "finished": Out(COUNT_BITS),
             }
         )
-        self.sent = Memory(shape=RECORD_BITS, depth=depth, init=[])
-        self.left = Memory(shape=RECORD_BITS, depth=depth, init=[])
-        self.arrived = Memory(shape=RECORD_BITS, depth=arrivals, init=[])
+        self.sent_at = Memory(shape=RECORD_BITS, depth=self.depth, init=[])
+        self.left_at = Memory(shape=RECORD_BITS, depth=self.depth, init=[])
+        self.ended_at = Memory(shape=RECORD_BITS, depth=self.depth, init=[])
+        self.arrived_at = Memory(shape=RECORD_BITS, depth=arrivals, init=[])
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.sent, m.submodules.left = self.sent, self.left
-        m.submodules.arrived = self.arrived
+        m.submodules.sent_at, m.submodules.left_at = self.sent_at, self.left_at
+        m.submodules.ended_at, m.submodules.arrived_at = self.ended_at, self.arrived_at
         sender = attach_sender(m, self)
         order, row = sender.i.payload, self.heard.payload.message
 
@@ -112,27 +129,20 @@ class DependentSource(wiring.Component):
         m.d.comb += arrival.eq(self.heard_valid)
         if self.packet.flits:
             m.d.comb += arrival.eq(self.heard_valid & self.heard.last)
-        self._record(m, self.arrived, row, arrival)
+        self._record(m, self.arrived_at, row, arrival)
+
+        any_ready, ready = self._first(m, "ready", self.ready, self.first)
+        any_ended, ended = self._first(m, "computed", self.computed, self.last)
+        self._record(m, self.ended_at, ended, any_ended)
+        m.d.sync += self.finished.eq(self.finished + any_ended)
 
         held = Signal()
-        kept = Signal(range(self.depth))
+        kept, pick = Signal(range(self.depth)), Signal(range(self.depth))
         since = Signal.like(order.birth)
-        pick = Signal(range(self.depth))
         departure = sender.i.ready
-        ready = self._wait(
-            m,
-            self._rows(m, "awaited", row, self.arrivals, self.depth, arrival)[: self.depth],
-            self._rows(m, "followed", pick, self.depth, self.depth, departure)[: self.depth],
-            pick,
-            departure,
-        )
-        m.d.comb += pick.eq(kept)
-        with m.If(~held):
-            for number in reversed(range(self.depth)):
-                with m.If(ready[number]):
-                    m.d.comb += pick.eq(number)
         m.d.comb += [
-            sender.i.valid.eq(held | Cat(ready).any()),
+            pick.eq(Mux(held, kept, ready)),
+            sender.i.valid.eq(held | any_ready),
             order.birth.eq(Mux(held, since, self.now)),
         ]
         m.d.sync += [
@@ -141,49 +151,55 @@ class DependentSource(wiring.Component):
             since.eq(order.birth),
         ]
         fields = [order.destination, *([order.length] if self.packet.sized else []), order.message]
-        width = sum(map(len, fields))
-        m.d.comb += Cat(fields).eq(self._rows(m, "orders", pick, self.depth, width))
+        orders = self._table(m, "orders", self.depth, sum(map(len, fields)))
+        m.d.comb += Cat(fields).eq(self._read(m, orders, pick))
+
+        awaited = self._table(m, "awaited", self.arrivals, self.depth)
+        followed = self._table(m, "followed", self.depth, self.depth)
+        self._tell(m, self.arrived, self._read(m, awaited, row), arrival)
+        self._tell(m, self.left, self._read(m, followed, pick), departure)
+        self._tell(m, self.ended, self._read(m, followed, ended), any_ended)
+        m.d.comb += self.sent_row.eq(pick)
+        for block in range(self.blocks):
+            m.d.comb += [
+                self.sent[block].eq(departure & (pick // ROWS == block)),
+                self.stopped[block].eq(any_ended & (ended // ROWS == block)),
+            ]
 
         begun = Signal()
         taken = self.o.valid & self.o.ready
         with m.If(taken):
             m.d.sync += begun.eq(~departure)
-        self._record(m, self.sent, pick, taken & ~begun)
-        self._record(m, self.left, pick, departure)
+        self._record(m, self.sent_at, pick, taken & ~begun)
+        self._record(m, self.left_at, pick, departure)
         return m
 
-    def _rows(
-        self, m: Module, name: str, row: Value, depth: int, width: int, valid: Value | None = None
-    ) -> Value:
-        """A row of a memory of this name, in the same cycle; 0 while it is not `valid`."""
-        memory = Memory(shape=width, depth=depth, init=self._init[name])
-        m.submodules[name] = memory
+    def _first(
+        self, m: Module, name: str, valid: Sequence[Value], rows: Sequence[Value]
+    ) -> tuple[Signal, Signal]:
+        """Whether a block has a row, and the row of the first one that has."""
+        found, row = Signal(name=f"any_{name}"), Signal(range(self.depth), name=f"first_{name}")
+        for block in reversed(range(self.blocks)):
+            with m.If(valid[block]):
+                m.d.comb += [found.eq(1), row.eq(block * ROWS + rows[block])]
+        return found, row
+
+    def _table(self, m: Module, name: str, depth: int, width: int) -> Memory:
+        m.submodules[name] = memory = Memory(shape=width, depth=depth, init=self._init[name])
+        return memory
+
+    def _read(self, m: Module, memory: Memory, row: Value) -> Value:
+        """A row of a table, in the same cycle."""
         port = memory.read_port(domain="comb")
         m.d.comb += port.addr.eq(row)
-        return port.data if valid is None else Mux(valid, port.data, 0)
+        return port.data
+
+    def _tell(self, m: Module, ports: Sequence[Value], rows: Value, happens: Value) -> None:
+        """Tell all blocks which of their rows depend on what happens."""
+        for block in range(self.blocks):
+            told = rows[block * ROWS :][:ROWS]
+            m.d.comb += ports[block].eq(Mux(happens, told, 0))
 
     def _record(self, m: Module, memory: Memory, row: Value, happens: Value) -> None:
         port = memory.write_port()
         m.d.comb += [port.addr.eq(row), port.data.eq(Cat(self.now, 1)), port.en.eq(happens)]
-
-    def _wait(
-        self, m: Module, awaited: Value, followed: Value, gone: Value, departure: Value
-    ) -> list[Signal]:
-        """Count for each row what has come, and then its delay; return which rows are ready."""
-        rows = []
-        for number in range(self.depth):
-            needs = self.needs.word_select(number, self.count_bits)
-            delay = self.delays.word_select(number, COUNT_BITS)
-            count = Signal(self.count_bits, name=f"count_{number}")
-            waited = Signal(COUNT_BITS, name=f"waited_{number}")
-            done = Signal(name=f"done_{number}")
-            ready = Signal(name=f"ready_{number}")
-            free = (count == needs) & self.open
-            m.d.sync += count.eq(count + awaited[number] + followed[number])
-            with m.If(free & (waited != delay)):
-                m.d.sync += waited.eq(waited + 1)
-            with m.If(departure & (gone == number)):
-                m.d.sync += done.eq(1)
-            m.d.comb += ready.eq(free & (waited == delay) & ~done)
-            rows.append(ready)
-        return rows

@@ -1,11 +1,31 @@
 """The test bench for workloads: each source also hears what arrives at its terminal."""
 
-from ..fabric.fabric import Pin, Pins
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..fabric.fabric import Cell, CellType, Pin, Pins
 from ..networks.network import PacketNetwork
 from .packet_bench import PacketBench, SourcePlan
 from .stamp import LONG_TIME_BITS
+from .waiting_rows import WaitingRows
 
-__all__ = ["WorkloadBench"]
+__all__ = ["WorkloadBench", "WorkloadPlan"]
+
+
+@dataclass(frozen=True)
+class WorkloadPlan(SourcePlan):
+    """The sources of a workload: `DependentSource`, and the rows beside them.
+
+    Attributes
+    ----------
+    rows : Mapping[str, int]
+        Parameters of the `WaitingRows`.
+    blocks : Sequence[Sequence[Mapping[str, int]]]
+        By terminal and block, the straps of its `WaitingRows`.
+    """
+
+    rows: Mapping[str, int] = field(default_factory=dict)
+    blocks: Sequence[Sequence[Mapping[str, int]]] = ()
 
 
 class WorkloadBench(PacketBench):
@@ -15,11 +35,10 @@ class WorkloadBench(PacketBench):
     ----------
     network : PacketNetwork
         With as many sources as sinks.
-    sources : SourcePlan
-        Of `DependentSource`.
+    sources : WorkloadPlan
     """
 
-    def __init__(self, network: PacketNetwork, sources: SourcePlan) -> None:
+    def __init__(self, network: PacketNetwork, sources: WorkloadPlan) -> None:
         rows = sources.parameters["arrivals"]
         super().__init__(
             network,
@@ -35,3 +54,15 @@ class WorkloadBench(PacketBench):
         for part, port in (("valid", "heard_valid"), ("payload", "heard")):
             heard = [Pin(output.cell, (*output.path, part)) for output in outputs]
             self.link_all(Pins.of(heard), Pins.alike(self.sources, (port,)))
+        kind = CellType(WaitingRows, **sources.rows)
+        names = []
+        for terminal, (source, blocks) in enumerate(zip(self.sources, sources.blocks)):
+            for number, straps in enumerate(blocks):
+                name = self.place(Cell(f"rows_{terminal}_{number}", kind, straps)).name
+                names.append(name)
+                for port in ("ready", "first", "computed", "last"):
+                    self.link(Pin(name, (port,)), Pin(source, (port, number)))
+                for port in ("arrived", "left", "ended", "sent", "stopped"):
+                    self.link(Pin(source, (port, number)), Pin(name, (port,)))
+                self.link(Pin(source, ("sent_row",)), Pin(name, ("sent_row",)))
+        self._supply(Pin(None, ("send",)), names, "open")

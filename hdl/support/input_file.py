@@ -6,7 +6,7 @@ import os
 from ..fabric.checks import check_path
 from ..fabric.errors import InvalidValue
 
-__all__ = ["read_content", "read_input", "read_text"]
+__all__ = ["as_text", "read_content", "read_input", "read_text"]
 
 _MOST_BYTES = 2**28
 """Most bytes of a file that is read whole; what it becomes in memory is larger by far."""
@@ -60,7 +60,11 @@ def read_text(what: str, path: str | os.PathLike[str]) -> str:
 
     Arguments and errors are those of `read_content`; it is also refused if it is no text.
     """
-    content = read_content(what, path)
+    return as_text(what, path, read_content(what, path))
+
+
+def as_text(what: str, path: str | os.PathLike[str], content: bytes) -> str:
+    """The text that the content of a file is, as `read_text` has it."""
     wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         return content.decode("utf-16" if wide else "utf-8-sig")

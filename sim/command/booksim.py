@@ -15,7 +15,11 @@ __all__ = ["booksim"]
 @click.command()
 @click.argument("file", metavar="FILE.cfg")
 @click.argument("words", nargs=-1, metavar="[NAME=VALUE]...")
-@click.option("--cycles", type=int, help="Length of the window. Default: as the results need.")
+@click.option(
+    "--cycles",
+    type=int,
+    help="Length of the window. Default: as the results need, up to sample_period max_samples.",
+)
 @engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def booksim(
@@ -39,6 +43,7 @@ def booksim(
         load=found.load,
         seed=found.seed,
         cycles=cycles,
+        limit=found.limit,
         progress=True,
         **options,
     )
@@ -63,5 +68,10 @@ def booksim(
             f"{found.further_cycles:.4g} cycles more at zero load"
         )
         click.echo(result.verdict)
+        if result.ended == "limit":
+            click.echo(
+                f"the window ended at sample_period max_samples = {found.limit} cycles, before "
+                f"the results were within 5 %"
+            )
     if result.partial:
         sys.exit(INTERRUPTED)

@@ -13,12 +13,12 @@ _MOST = 12
 
 def print_workload(run: WorkloadRun) -> None:
     """Print the length of a workload, and its critical path."""
-    count = len(run.messages)
+    computations = sum(times.message.is_computation for times in run.messages)
+    what = _counted(len(run.messages) - computations, "message")
+    if computations:
+        what += f" and {_counted(computations, 'computation')}"
     click.echo(summary(run.network, run.parameters))
-    click.echo(
-        f"workload {run.workload}: {count} message{'s'[: count != 1]} in {run.cycles} cycles "
-        f"on engine {run.engine}"
-    )
+    click.echo(f"workload {run.workload}: {what} in {run.cycles} cycles on engine {run.engine}")
     shares = [f"{kind} {cycles}" for kind, cycles in run.shares.items()]
     path = run.critical_path
     click.echo(f"critical path of {len(path)}: {', '.join(shares)} cycles")
@@ -28,10 +28,15 @@ def print_workload(run: WorkloadRun) -> None:
         if len(path) > _MOST and number == _MOST // 2:
             click.echo("  ...")
         message = known[part.id].message
-        click.echo(
-            f"  message {part.id}, {message.source} to {message.destination}: {_parts(part)}; "
-            f"arrived in cycle {known[part.id].arrived}"
-        )
+        name = f"message {part.id}, {message.source} to {message.destination}"
+        did = "arrived"
+        if message.is_computation:
+            name, did = f"computation {part.id}, at {message.source}", "ended"
+        click.echo(f"  {name}: {_parts(part)}; {did} in cycle {known[part.id].arrived}")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s'[: count != 1]}"
 
 
 def _parts(part: PathPart) -> str:

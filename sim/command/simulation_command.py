@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -39,7 +40,14 @@ __all__ = ["sim", "sweep"]
     "--workload",
     metavar="FILE",
     help="Send the messages id,source,destination,length,after,delay instead, each when those that "
-    "it is after have come.",
+    "it is after have come; or those of a trace of Netrace, or of Chakra (PREFIX of PREFIX.0.et).",
+)
+@click.option("--flit-bytes", type=int, metavar="N", help="Bytes of a flit, for a trace; 16.")
+@click.option(
+    "--cycle-ns", type=float, metavar="NS", help="Nanoseconds of a cycle, for Chakra's times; 1."
+)
+@click.option(
+    "--until", type=int, metavar="CYCLE", help="Send Netrace's packets before this cycle only."
 )
 @click.option(
     "--timeline", metavar="FILE", help="Write when each message was where, for Perfetto (JSON)."
@@ -84,6 +92,9 @@ def sim(
     trace: str | None,
     workload: str | None,
     timeline: str | None,
+    flit_bytes: int | None,
+    cycle_ns: float | None,
+    until: int | None,
     traffic: str,
     unit: Literal["packets", "flits"],
     as_json: bool,
@@ -97,10 +108,12 @@ def sim(
 
     built = network_from(network, parameters)
     if workload is not None:
-        _run_workload(built, workload, timeline, as_json, options["engine"], options["threads"])
+        trace_options = {"flit_bytes": flit_bytes, "cycle_ns": cycle_ns, "until": until}
+        how = {name: options[name] for name in ("engine", "threads")}
+        _run_workload(built, workload, timeline, as_json, trace_options, how)
         return
-    if timeline is not None:
-        raise InvalidValue("--timeline is of a workload: give one with --workload FILE")
+    for name in ("timeline", "flit_bytes", "cycle_ns", "until"):
+        _refuse(name, "Without --workload FILE there is", "it is of a workload")
     if trace is not None:
         for name in ("traffic", *_MEASURED, "seed", "source_depth"):
             _refuse(name, "A trace takes", "it lists every packet itself")
@@ -111,6 +124,8 @@ def sim(
             why = "all packets are sent at once, and all measured"
             for name in _MEASURED:
                 _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
+        if packets.flows is not None:
+            _refuse("load", f"Traffic {short_name(packets.name)} takes", "its flows have rates")
         if packets.when.interval is not None:
             why = "each terminal has one packet at a time, and its interval says when"
             for name in ("load", "source_depth"):
@@ -143,13 +158,14 @@ def _run_workload(
     path: str,
     timeline: str | None,
     as_json: bool,
-    engine: str,
-    threads: int | None,
+    trace_options: Mapping[str, Any],
+    how: Mapping[str, Any],
 ) -> None:
     """Run a workload from a file, and print its result."""
+    from ...hdl.networks.network import PacketNetwork
     from ..report.timeline import write_timeline
     from ..run.workload_run import run_workload
-    from ..workload.workload import read_workload
+    from ..workload.workload_files import read_any_workload
     from .printed_workload import print_workload
 
     for name in click.get_current_context().params:
@@ -157,7 +173,9 @@ def _run_workload(
             _refuse(name, *_LISTED)
     outputs = [timeline] if timeline is not None else []
     check_outputs(outputs, as_json)
-    run = run_workload(network, read_workload(path), engine=engine, threads=threads)
+    longest = network.lengths[1] if isinstance(network, PacketNetwork) else 1
+    workload = read_any_workload(path, longest=longest, **trace_options)
+    run = run_workload(network, workload, **how)
     if timeline is not None:
         write_timeline(run, timeline)
     if as_json:
@@ -169,7 +187,10 @@ def _run_workload(
                 click.echo(f"wrote {output}")
 
 
-_OF_WORKLOADS = ("network", "parameters", "workload", "timeline", "engine", "threads", "as_json")
+_OF_WORKLOADS = (
+    *("network", "parameters", "workload", "timeline", "engine", "threads", "as_json"),
+    *("flit_bytes", "cycle_ns", "until"),
+)
 """Options of a workload."""
 
 _LISTED = ("A workload takes", "it lists every message itself")

@@ -162,6 +162,8 @@ class LivePage(Page):
             raise InvalidValue(
                 f"Traffic of a live page must go on for ever, not end as {found.name}"
             )
+        if found.flows is not None:
+            raise InvalidValue(f"Traffic of a live page must have a load: {found.own_load}")
         seed = check_integer("Seed of a live page", seed, 0, 2**32 - 1)
         self.network = network
         self.title, self.name = str(network), str(network.family)

@@ -26,11 +26,11 @@ class MessageTimes:
     message : WorkloadMessage
     ready : int
         The first cycle in which it could be sent: what it depends on has come, and its delay has
-        passed.
+        passed. Of a computation, the first cycle after it.
     sent, left : int
         When the network took its first flit, and its last.
     arrived : int
-        When its last flit arrived.
+        When its last flit arrived. A computation has its last cycle in place of all three.
     """
 
     message: WorkloadMessage
@@ -147,7 +147,9 @@ def critical_path(chain: Sequence[MessageTimes], alone: Mapping[Flow, int]) -> l
             Flow(message.source, message.destination, message.length),
             times.known_at(after),
         )
-        if after == message.destination:
+        if message.is_computation:
+            hop = serialisation = 0
+        elif after == message.destination:
             hop = alone[flow._replace(length=1)]
             serialisation = alone[flow] - hop
         else:

@@ -65,6 +65,13 @@ def _spans(times: MessageTimes, critical: bool) -> list[dict[str, Any]]:
     name = f"{message.id}: {message.source} to {message.destination}"
     told = {**times.to_json(), "critical": critical}
     own = {"pid": message.source, "tid": _SENDS}
+    begins = times.ready - message.delay
+    if message.is_computation:
+        both = {**own, "cat": "message", "id": message.id, "name": f"{message.id}: compute"}
+        return [
+            {**both, "ph": "b", "ts": begins, "args": {"critical": critical}},
+            {**both, "ph": "e", "ts": times.arrived + 1},
+        ]
     spans = [
         {
             **own,
@@ -77,7 +84,6 @@ def _spans(times: MessageTimes, critical: bool) -> list[dict[str, Any]]:
             **{"ts": times.arrived, "dur": 1},
         },
     ]
-    begins = times.ready - message.delay
     for part, first, end in (
         (name, begins, times.arrived + 1),
         ("compute", begins, times.ready),

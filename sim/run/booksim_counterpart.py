@@ -42,6 +42,8 @@ class Counterpart:
         Mean number of routers on a path, as BookSim2 counts.
     cycles_per_hop : int
         Cycles that a header takes in each of BookSim2's routers, besides the link.
+    limit : int
+        Most cycles of the window, as BookSim2 gives up after so many.
     notes : Sequence[tuple[str, str]]
         What the configuration says that is left out, and why.
     """
@@ -52,6 +54,7 @@ class Counterpart:
     seed: int
     hops: float
     cycles_per_hop: int
+    limit: int
     notes: Sequence[tuple[str, str]]
 
     @property
@@ -98,6 +101,7 @@ def booksim_counterpart(config: BookSimConfig, folder: Path) -> Counterpart:
         config.integer("seed"),
         _mean_hops(network, found),
         config.cycles_per_hop,
+        config.most_cycles,
         notes,
     )
 

@@ -136,7 +136,7 @@ class Run:
         """Mean flits of a packet; in a network with memory, mean cycles of a request on a link."""
         if isinstance(self.traffic, Trace):
             return self.traffic.mean_length
-        return network.mean_length(self.operations or OPERATIONS)
+        return self.traffic.mean_length(network.mean_length(self.operations or OPERATIONS))
 
     def sources(self, network: Network, number: int = 0) -> SourcePlan:
         """The sources that generate this run's traffic, with the seed of this number."""

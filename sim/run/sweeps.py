@@ -118,8 +118,8 @@ def planned(
     found.check(network)
     if found.when.quota:
         raise InvalidValue(f"Traffic {found.name} has no load to sweep: all is sent at once")
-    if found.when.interval is not None:
-        raise InvalidValue(f"Traffic {found.name} has no load to sweep: it has an interval")
+    if found.own_load is not None:
+        raise InvalidValue(f"Traffic {found.name} has no load to sweep: {found.own_load}")
     operations = parameters.get("operations", ())
     packets = [packet_load(load, unit, network, operations) for load in _checked(loads)]
     if clip:

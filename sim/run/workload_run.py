@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from ...hdl.bench import SourcePlan
 from ...hdl.bench.instruments import COUNT_BITS
-from ...hdl.bench.workload_bench import WorkloadBench
+from ...hdl.bench.workload_bench import WorkloadBench, WorkloadPlan
 from ...hdl.fabric.checks import check_kind, check_limit
 from ...hdl.fabric.errors import InvalidType, InvalidValue
 from ...hdl.networks.network import Network, PacketNetwork
@@ -80,7 +79,7 @@ def run_workload(
 def _send(
     network: PacketNetwork,
     workload: Workload,
-    sources: SourcePlan,
+    sources: WorkloadPlan,
     name: str,
     threads: int | None,
 ) -> list[MessageTimes]:
@@ -90,7 +89,9 @@ def _send(
     with engine:
         batch = max(pace(network), workload.longest_delay // 16)
         most = patience(network) + workload.longest_delay
-        counts, moved = (0, 0), 0
+        counts, moved = (0, 0, 0), 0
+        computations = len(workload.messages) - workload.sent_messages
+        goal = (workload.sent_messages, workload.sent_messages, computations)
         engine.set("send", 1)
         while True:
             check_limit("Cycles of a workload", engine.cycle + batch, LONGEST)
@@ -99,14 +100,15 @@ def _send(
             counts = (
                 sum(engine.read(bench.sources, "injected")),
                 sum(engine.read(bench.sinks, "delivered")),
+                sum(engine.read(bench.sources, "finished")),
             )
             # One more batch after the last delivery, in case there is one too many.
             if counts != last:
                 moved = engine.cycle
-            elif counts[1] == len(workload.messages) or engine.cycle - moved > most:
+            elif counts == goal or engine.cycle - moved > most:
                 break
         recorded = _recorded(network, workload, bench, engine)
-        _audit(network, workload, bench, engine, recorded["arrived"], *counts)
+        _audit(network, workload, bench, engine, recorded["arrived"], *counts[:2])
     return _times(workload, recorded)
 
 
@@ -122,8 +124,8 @@ def _audit(
     """Raise SimulationError if not every message arrived once, whole, and where it should."""
     wrong = []
     missing = [each for each in workload.ordered if each.id not in arrived]
-    if missing or not len(workload.messages) == sent == delivered:
-        wrong.append(f"{sent} of {len(workload.messages)} sent, {delivered} delivered")
+    if missing or not workload.sent_messages == sent == delivered:
+        wrong.append(f"{sent} of {workload.sent_messages} sent, {delivered} delivered")
     if missing:
         first = missing[0]
         wrong.append(f"not message {first.id} from {first.source} to {first.destination}")
@@ -143,16 +145,25 @@ def _audit(
 def _recorded(
     network: PacketNetwork, workload: Workload, bench: WorkloadBench, engine: Engine
 ) -> dict[str, dict[int, int]]:
-    """The times that the sources recorded, by what they are of and by the ids of the messages."""
+    """The times that the sources recorded, by what they are of and by the ids of the messages.
+
+    A computation is sent, leaves and arrives when it ends.
+    """
     sent, received = workload.sent_by(network.ports), workload.received_by(network.ports)
-    return {
-        name: {
+
+    def times(name: str, groups: list[list[WorkloadMessage]]) -> dict[int, int]:
+        return {
             message.id: row - (1 << COUNT_BITS)
             for cell, group in zip(bench.sources, groups)
             for message, row in zip(group, engine.memory(cell, name))
             if row >> COUNT_BITS
         }
-        for name, groups in (("sent", sent), ("left", sent), ("arrived", received))
+
+    ended = times("ended_at", sent)
+    return {
+        "sent": times("sent_at", sent) | ended,
+        "left": times("left_at", sent) | ended,
+        "arrived": times("arrived_at", received) | ended,
     }
 
 
@@ -170,7 +181,7 @@ def _times(workload: Workload, recorded: Mapping[str, Mapping[int, int]]) -> lis
 def _alone(
     network: PacketNetwork,
     chain: list[MessageTimes],
-    used: SourcePlan,
+    used: WorkloadPlan,
     name: str,
     threads: int | None,
 ) -> dict[Flow, int]:
@@ -182,9 +193,10 @@ def _alone(
     flows = {
         Flow(times.message.source, times.message.destination, length)
         for times in chain
+        if not times.message.is_computation
         for length in (1, times.message.length)
     }
-    apart = 16 + 2 * max(times.arrived - times.ready for times in chain)
+    apart = 16 + 2 * max(times.arrived - times.sent for times in chain)
     alone: dict[Flow, int] = {}
     twice = [flow for flow in sorted(flows) for _ in range(2)]
     for first in range(0, len(twice), _TOGETHER):
@@ -193,7 +205,7 @@ def _alone(
             WorkloadMessage(number, *flow, delay=number * apart) for number, flow in enumerate(part)
         )
         workload = Workload("alone", messages)
-        sources = workload.sources(network, used.parameters)
+        sources = workload.sources(network, used)
         for flow, times in zip(part, _send(network, workload, sources, name, threads)):
             cycles = times.arrived + 1 - times.ready
             alone[flow] = min(cycles, alone.get(flow, cycles))

@@ -14,7 +14,7 @@ topology=torus k=8 n=2 c=1 x=8 y=8 xr=1 yr=1 routing_function=none use_noc_laten
 num_vcs=16 vc_buf_size=8 buf_size=-1 traffic=uniform perm_seed=0 injection_rate=0.1
 injection_rate_uses_flits=0 packet_size=1 injection_process=bernoulli seed=0 burst_alpha=0.5
 burst_beta=0.5 burst_r1=-1.0 routing_delay=1 vc_alloc_delay=1 sw_alloc_delay=1 st_prepare_delay=0
-st_final_delay=1
+st_final_delay=1 sample_period=1000 max_samples=10
 """
 
 DEFAULTS: dict[str, str] = dict(word.split("=") for word in _DEFAULTS.split())
@@ -36,7 +36,7 @@ buffer_policy=private private_bufs=-1 private_buf_size private_buf_start_vc priv
 max_held_slots=-1 feedback_aging_scale feedback_offset wait_for_tail_credit=0 vc_busy_when_full=0
 vc_prioritize_empty=0 vc_priority_donation=0 vc_shuffle_requests=0 hold_switch_for_packet=
 input_speedup=1 output_speedup=1 vct=0 vc_allocator= sw_allocator= arb_type=round_robin alloc_iters=
-warmup_periods= sample_period= max_samples= measure_stats=1 pair_stats latency_thres= warmup_thres=
+warmup_periods= measure_stats=1 pair_stats latency_thres= warmup_thres=
 acc_warmup_thres= stopping_thres= acc_stopping_thres= sim_count=1 include_queuing=1 print_activity
 print_csv_results deadlock_warn_timeout viewer_trace watch_file watch_flits watch_packets
 watch_transactions watch_out stats_out injected_flits_out received_flits_out stored_flits_out
@@ -60,7 +60,7 @@ _REASONS = {
         "a router moves one flit per input and output in a cycle",
     ),
     **dict.fromkeys(
-        ("warmup_periods", "sample_period", "max_samples", "sim_count"),
+        ("warmup_periods", "sim_count"),
         "warm-up and window are as long as the results need",
     ),
     **dict.fromkeys(
@@ -106,6 +106,15 @@ class BookSimConfig:
     def cycles_per_hop(self) -> int:
         """Cycles that a header takes in each of BookSim2's routers."""
         return sum(self.integer(name) for name in _DELAYS)
+
+    @property
+    def most_cycles(self) -> int:
+        """Cycles after which BookSim2 gives up: those of all the samples that it takes at most."""
+        numbers = {name: self.integer(name) for name in ("sample_period", "max_samples")}
+        for name, number in numbers.items():
+            if number < 1:
+                raise InvalidValue(f"{name} must be at least 1, not {number}")
+        return numbers["sample_period"] * numbers["max_samples"]
 
     def without_counterpart(self) -> Iterator[tuple[str, str]]:
         """What it says that is not so here, and why that is left out.

@@ -10,7 +10,14 @@ from ...hdl.fabric.checks import check_limit
 from ...hdl.fabric.errors import InvalidType, InvalidValue
 from ...hdl.graphs.tags import AddressCode
 
-__all__ = ["MOST_ENTRIES", "check_matrix", "destination_tables", "table_slots"]
+__all__ = [
+    "MOST_ENTRIES",
+    "alias_slots",
+    "check_matrix",
+    "destination_tables",
+    "shares_of",
+    "table_slots",
+]
 
 MOST_ENTRIES = 2**22
 """Most entries of a matrix: 2,048 terminals."""
@@ -72,14 +79,14 @@ def destination_tables(matrix: np.ndarray, code: AddressCode) -> Iterator[tuple[
     first_bit, other_bit = layout["first"].offset, layout["other"].offset
     codes = [code.encode(terminal) for terminal in range(len(matrix))]
     for row in matrix:
-        shares = _shares(row, slots << CHANCE_BITS)
+        shares = shares_of(row, slots << CHANCE_BITS)
         yield tuple(
             chance | codes[first] << first_bit | codes[other] << other_bit
-            for chance, first, other in _slots(shares, slots)
+            for chance, first, other in alias_slots(shares, slots)
         )
 
 
-def _shares(row: np.ndarray, whole: int) -> dict[int, int]:
+def shares_of(row: np.ndarray, whole: int) -> dict[int, int]:
     """By destination: integers in proportion to the weights, with the sum `whole`."""
     used = np.flatnonzero(row)
     if not len(used):
@@ -92,7 +99,7 @@ def _shares(row: np.ndarray, whole: int) -> dict[int, int]:
     return dict(zip(used.tolist(), shares.tolist()))
 
 
-def _slots(shares: dict[int, int], slots: int) -> list[tuple[int, int, int]]:
+def alias_slots(shares: dict[int, int], slots: int) -> list[tuple[int, int, int]]:
     """Slots (chance, first, other) of a table for shares that add up to 2^24 for each slot."""
     if not shares:
         return []

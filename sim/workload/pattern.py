@@ -12,6 +12,7 @@ from ...hdl.graphs.tags import AddressCode
 from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.networks.network import Network, PacketNetwork
 from .destinations import Destinations
+from .flow_traffic import Flows
 from .injection_process import InjectionProcess, check_load, spawned
 
 __all__ = ["Pattern", "check_load", "short_name"]
@@ -29,11 +30,14 @@ class Pattern:
         The traffic as text, as `traffic.pattern` reads it.
     where : Destinations
     when : InjectionProcess
+    flows : Flows, optional
+        What is sent in place of the former two, which only say so on average.
     """
 
     name: str
     where: Destinations
     when: InjectionProcess = InjectionProcess()
+    flows: Flows | None = None
 
     def __repr__(self) -> str:
         return f"<Pattern {short_name(self.name)} of {self.terminals} terminals>"
@@ -49,6 +53,13 @@ class Pattern:
         sender, as in the paper.
         """
         return self.where.uniform and self.when.uniform
+
+    @property
+    def own_load(self) -> str | None:
+        """Why the traffic takes no load, if it has its own."""
+        if self.flows is not None:
+            return "its flows have rates"
+        return None if self.when.interval is None else "it has an interval"
 
     @property
     def packets(self) -> int:
@@ -67,7 +78,13 @@ class Pattern:
         length : float
             Mean cycles that a packet needs to enter the network.
         """
+        if self.flows is not None:
+            return self.flows.load
         return self.when.offered(self.terminals, load, length)
+
+    def mean_length(self, usual: float) -> float:
+        """Mean flits of a packet in a network in which it is usually so."""
+        return usual if self.flows is None else self.flows.mean_length(usual)
 
     def destinations(self, code: AddressCode) -> list[int | None] | None:
         """The destination of each terminal, None for one that sends nothing.
@@ -81,7 +98,8 @@ class Pattern:
 
     def check_load(self, load: float) -> None:
         """Raise ValueError if the sources can't send this load on average."""
-        self.when.check_load(load, short_name(self.name))
+        if self.flows is None:
+            self.when.check_load(load, short_name(self.name))
 
     def check(self, network: Network) -> None:
         """Raise ValueError if the pattern does not suit a network."""
@@ -97,15 +115,17 @@ class Pattern:
                 f"hotspot or all-to-one, to a sink from 0 to {network.sinks - 1}, "
                 f"not {short_name(self.name)}"
             )
-        if (where.local or self.when.interval is not None) and network.has_memory:
+        if (where.local or self.own_load is not None) and network.has_memory:
             raise InvalidValue(f"Traffic {self.name} is not for networks with memory")
         if where.spread and not network.broadcasts:
             raise InvalidValue(f"Traffic {self.name} needs a network with broadcast=1")
         if not network.has_memory:
             where.fitted(network).scope(network)
+        if self.flows is not None:
+            self.flows.check(network)
 
     def sources(self, network: PacketNetwork, load: float, seed: int, depth: int) -> SourcePlan:
-        """Bernoulli sources with this pattern.
+        """Bernoulli sources with this pattern, or sources with its flows.
 
         Parameters
         ----------
@@ -117,6 +137,9 @@ class Pattern:
         depth : int
             Packets that can wait in front of the network at each terminal.
         """
+        if self.flows is not None:
+            self.check(network)
+            return self.flows.sources(network, self._random_states(seed), depth)
         fitted = self.fitted(network)
         more = fitted.where.network_straps(network)
         straps = [{**own, **more} for own in fitted._straps(network, load, seed)]
@@ -171,7 +194,8 @@ class Pattern:
     @property
     def parts(self) -> dict[str, Any]:
         """The parameters of the parts that only some sources have: tables, bursts, closed loops."""
-        return {**self.where.parts, **self.when.parts}
+        more = {} if self.flows is None else {"flows": self.flows.digest}
+        return {**self.where.parts, **self.when.parts, **more}
 
     def fitted(self, network: PacketNetwork) -> "Pattern":
         """What the sources of a network draw from: see `Destinations.fitted`."""
@@ -180,14 +204,19 @@ class Pattern:
     def _straps(self, network: Network, load: float, seed: int) -> list[dict[str, int]]:
         """The values in which the terminals' sources differ."""
         self.check_load(load)
-        if seed < 0:
-            raise InvalidValue(f"Seed must not be negative, not {seed}")
+        states = self._random_states(seed)
         self.check(network)
         times = self.when.straps(load, seed, self.terminals)
         return [
-            {"seed": _random_state(seed, terminal), **time, **place}
-            for terminal, (time, place) in enumerate(zip(times, self.where.straps(network.code)))
+            {"seed": state, **time, **place}
+            for state, time, place in zip(states, times, self.where.straps(network.code))
         ]
+
+    def _random_states(self, seed: int) -> list[int]:
+        """The seeds of the terminals' sources."""
+        if seed < 0:
+            raise InvalidValue(f"Seed must not be negative, not {seed}")
+        return [_random_state(seed, terminal) for terminal in range(self.terminals)]
 
 
 def _random_state(seed: int, terminal: int) -> int:

@@ -15,6 +15,7 @@ from ...hdl.fabric.errors import InvalidType, InvalidValue
 from ...hdl.graphs.permutations import PERMUTATIONS, neighbor, random_permutation, tornado
 from ...hdl.support.input_file import read_text
 from .destinations import Destinations
+from .flow_traffic import Flow, Flows, is_flow_header, parse_flows
 from .injection_process import InjectionProcess
 from .matrix import MOST_ENTRIES, check_matrix
 from .pattern import Pattern, check_load, short_name
@@ -47,7 +48,7 @@ LONGEST_INTERVAL = 2**15
 _SILENT = "x"
 """Written in place of the destination of a terminal that sends nothing; so is -1."""
 
-_UNREADABLE = ("array", "function")
+_UNREADABLE = ("array", "flows", "function")
 """Names of patterns that came from Python, and are too large to be written as a text."""
 
 
@@ -60,8 +61,9 @@ def pattern(traffic: Any, ports: int) -> Pattern:
         A *text* is one of the words of docs/traffic.md, whatever its capitals. A *list* has the
         destination of each terminal, None or -1 for a terminal that sends nothing. A *matrix* has
         in row X the weights with which X sends to each terminal: rows with larger sums have more
-        load. A *function* is called with each terminal and the number of terminals, and returns a
-        destination, or such a row of weights. A *path* is of a file that holds a list or a matrix.
+        load. A list of `Flow` has rates, lengths and times, too. A *function* is called with each
+        terminal and the number of terminals, and returns a destination, or such a row of weights. A
+        *path* is of a file that holds a list, a matrix or flows.
     ports : int
         Number of terminals.
 
@@ -105,6 +107,13 @@ def pattern(traffic: Any, ports: int) -> Pattern:
 def _from_values(values: Any, ports: int, origin: str = "array") -> Pattern:
     """A pattern from a list of destinations or a matrix. `origin` names it if it is large."""
     rows = values if isinstance(values, Sequence) else np.asarray(values)
+    if any(isinstance(row, Flow) for row in rows):
+        flows = [row for row in rows if isinstance(row, Flow)]
+        if len(flows) != len(rows):
+            raise InvalidType("Traffic must hold flows only, or none")
+        places = tuple(f"Flow {number}" for number in range(len(flows)))
+        together = Flows(tuple(flows), ports, places)
+        return _from_flows(f"flows:{together.digest}", together)
     if isinstance(rows, np.ndarray) and rows.ndim not in (1, 2):
         raise InvalidValue(f"Traffic must have one or two dimensions, not {rows.ndim}")
     if any(map(_is_row, rows)):
@@ -164,6 +173,11 @@ def _from_matrix(rows: Any, ports: int, name: str = "") -> Pattern:
     alike = np.allclose(rates, 1, rtol=0, atol=1e-9)
     when = InjectionProcess(rates=() if alike else tuple(rates.tolist()))
     return Pattern(name, Destinations((0,) * ports, matrix=matrix), when)
+
+
+def _from_flows(name: str, flows: Flows) -> Pattern:
+    average = _from_matrix(flows.matrix, flows.terminals, name)
+    return replace(average, flows=flows)
 
 
 def _matrix_name(rows: Any, found: Pattern, origin: str) -> str:
@@ -381,6 +395,8 @@ def _in_bursts(base: Pattern, words: list[str]) -> Pattern:
     text = f"{base.name}{_BURSTS}:{':'.join(words)}"
     if len(words) != 2:
         raise InvalidValue(f"Bursts must be written as {_BURSTS}:ON:OFF, not as in {text!r}")
+    if base.flows is not None:
+        raise InvalidValue(f"Traffic {base.name} has no bursts: its flows have times")
     if base.when.quota:
         raise InvalidValue(f"Traffic {base.name} has no bursts: all packets are sent at once")
     if base.when.interval is not None:
@@ -399,6 +415,8 @@ def _in_closed_loop(base: Pattern, words: list[str]) -> Pattern:
     text = f"{base.name}{_INTERVAL}:{':'.join(words)}"
     if len(words) != 1:
         raise InvalidValue(f"Interval must be written as {_INTERVAL}:T, not as in {text!r}")
+    if base.flows is not None:
+        raise InvalidValue(f"Traffic {base.name} has no interval: its flows have rates")
     if base.when.quota:
         raise InvalidValue(f"Traffic {base.name} has no interval: all packets are sent at once")
     interval = _number(text, words[0], float)
@@ -413,10 +431,10 @@ def _in_closed_loop(base: Pattern, words: list[str]) -> Pattern:
 
 
 def _from_file(path: str, ports: int) -> Pattern:
-    """A pattern from a file of numbers, separated by commas or spaces.
+    """A pattern from a file of flows, or of numbers, separated by commas or spaces.
 
     A matrix has as many lines, and as many weights in each, as there are terminals. A list has one
-    destination in each line, or all in one.
+    destination in each line, or all in one. Flows have a header (`parse_flows`).
     """
     name = f"file:{path}"
     text = read_text("Traffic", path)
@@ -426,6 +444,8 @@ def _from_file(path: str, ports: int) -> Pattern:
         if (words := line.split("#")[0].replace(",", " ").split())
     ]
     try:
+        if any(map(is_flow_header, text.splitlines())):
+            return _from_flows(name, parse_flows(path, text, ports))
         if len(lines) == 1 or all(len(words) == 1 for _, words in lines):
             values = [_destination(number, word) for number, words in lines for word in words]
             return _from_destinations(name, _check_destinations(values, ports))

@@ -6,13 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from types import MappingProxyType
 from typing import Any
 
-from ...hdl.bench import SourcePlan
 from ...hdl.bench.dependent_source import DependentSource
-from ...hdl.bench.instruments import COUNT_BITS
-from ...hdl.fabric.checks import check_field, check_integer, check_kind, check_several, shown
+from ...hdl.bench.waiting_rows import ROWS, sliced
+from ...hdl.bench.workload_bench import WorkloadPlan
+from ...hdl.fabric.checks import (
+    check_field,
+    check_integer,
+    check_kind,
+    check_limit,
+    check_several,
+    shown,
+)
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import PacketNetwork
 from ...hdl.support.input_file import read_text
@@ -22,6 +28,7 @@ __all__ = [
     "MOST_MESSAGES",
     "Workload",
     "WorkloadMessage",
+    "parse_workload",
     "read_workload",
 ]
 
@@ -30,13 +37,21 @@ MOST_ID = 2**64 - 1
 _MOST = 2**31 - 1
 """Most of any other number of a message."""
 
-MOST_MESSAGES = 1024
-"""Most messages that a terminal sends: each has a counter in the terminal's source."""
+MOST_MESSAGES = 16384
+"""Most messages and computations of a terminal: what waits for what is a table of bits there."""
+
+
+_MOST_BITS = 2**33
+"""Most bits of these tables in all terminals together, which are as large as the largest."""
 
 
 @dataclass(frozen=True)
 class WorkloadMessage:
-    """A message of a workload.
+    """A message of a workload, or a computation.
+
+    A *computation* has the length 0, and the same terminal as source and destination. Nothing is
+    sent. It ends `delay` cycles after what it depends on, and other messages of its terminal may
+    depend on it.
 
     Attributes
     ----------
@@ -45,11 +60,13 @@ class WorkloadMessage:
     source, destination : int
         Terminals.
     length : int
-        Flits, at least 1.
+        Flits; 0 for a computation.
     after : tuple[int, ...]
-        The messages that it depends on: each arrives at its source, or is sent by its source.
+        The messages that it depends on: each arrives at its source, or is sent by its source, or is
+        a computation there.
     delay : int
-        Cycles of computing between the last of these and the message, up to 2^31 - 1.
+        Cycles of computing between the last of these and the message, up to 2^31 - 1. At least 1
+        for a computation.
     """
 
     id: int
@@ -63,11 +80,33 @@ class WorkloadMessage:
         check_field(self, "id", "Id", 0, MOST_ID)
         check_field(self, "source", "Source", 0, _MOST)
         check_field(self, "destination", "Destination", 0, _MOST)
-        check_field(self, "length", "Length", 1, _MOST)
+        check_field(self, "length", "Length", 0, _MOST)
         check_field(self, "delay", "Delay", 0, _MOST)
+        if self.is_computation and self.destination != self.source:
+            raise InvalidValue(
+                f"Destination must be {self.source}, its source, with length 0, a computation, "
+                f"not {self.destination}"
+            )
+        if self.is_computation and not self.delay:
+            raise InvalidValue("Delay must be at least 1 with length 0, a computation, not 0")
         after = check_several("After", self.after, "numbers of messages")
         numbers = [check_integer("After", each, 0, MOST_ID) for each in after]
         object.__setattr__(self, "after", tuple(dict.fromkeys(numbers)))
+
+    @property
+    def is_computation(self) -> bool:
+        """Whether nothing is sent."""
+        return self.length == 0
+
+    @property
+    def steps(self) -> int:
+        """Cycles that its row waits in its source: what a computation delays has ended by then."""
+        return self.delay - self.is_computation
+
+    @property
+    def counts_when_it_arrives(self) -> bool:
+        """Whether its own terminal waits for its arrival, and not until it has left."""
+        return self.destination == self.source and not self.is_computation
 
 
 @dataclass(frozen=True)
@@ -76,7 +115,7 @@ class Workload:
 
     A message is sent when those that it is `after` have arrived at its source, and `delay` cycles
     have passed. A terminal knows only what it sees. So of those that it sends to others itself, it
-    waits until the last flit has entered the network.
+    waits until the last flit has entered the network, and of its computations until they end.
 
     Attributes
     ----------
@@ -141,7 +180,8 @@ class Workload:
             raise self._error(
                 number,
                 f"terminal {message.source} can't wait for message {other}, which goes from "
-                f"{awaited.source} to {awaited.destination}: it neither receives nor sends it",
+                f"{awaited.source} to {awaited.destination}: it neither receives nor sends it; let "
+                f"{awaited.destination} send an answer, and wait for that",
             )
 
     @cached_property
@@ -153,6 +193,11 @@ class Workload:
         """The messages, each behind those that it depends on."""
         sorter = TopologicalSorter({each.id: each.after for each in self.messages})
         return [self.by_id[each] for each in sorter.static_order()]
+
+    @property
+    def sent_messages(self) -> int:
+        """Number of messages that are no computations."""
+        return sum(not message.is_computation for message in self.messages)
 
     @property
     def longest_delay(self) -> int:
@@ -186,31 +231,32 @@ class Workload:
 
     def received_by(self, ports: int) -> list[list[WorkloadMessage]]:
         """The messages for each terminal: the rows of what arrives there."""
-        return _grouped(self.messages, "destination", ports)
+        return _grouped(
+            [each for each in self.messages if not each.is_computation], "destination", ports
+        )
 
-    def sources(
-        self, network: PacketNetwork, room: Mapping[str, int] = MappingProxyType({})
-    ) -> SourcePlan:
-        """Sources that send the messages, with at least this room: parameters of other sources."""
+    def sources(self, network: PacketNetwork, room: WorkloadPlan | None = None) -> WorkloadPlan:
+        """Sources that send the messages, with at least the room of others."""
         self.check(network)
         sent, received = self.sent_by(network.ports), self.received_by(network.ports)
-        rows = {each.id: row for group in received for row, each in enumerate(group)}
+        place = {each.id: row for group in received for row, each in enumerate(group)}
         needed = {
-            "depth": max(map(len, sent)),
-            "arrivals": max(map(len, received)),
-            "count_bits": max(1, *(len(each.after).bit_length() for each in self.messages)),
+            "blocks": -(-max(map(len, sent)) // ROWS),
+            "arrivals": max(1, *map(len, received)),
         }
-        size = {name: max(number, room.get(name, 0)) for name, number in needed.items()}
-        straps, contents = [], []
+        bits = {
+            "count_bits": max(1, *(len(each.after).bit_length() for each in self.messages)),
+            # Whole bytes, so that most lists have the same.
+            "delay_bits": 8 * max(1, -(-self.longest_delay.bit_length() // 8)),
+        }
+        size = _largest(needed, room.parameters if room else {})
+        depth = ROWS * size["blocks"]
+        tables = network.ports * depth * (depth + size["arrivals"])
+        check_limit("Bits in the tables of a workload", tables, _MOST_BITS)
+        rows = _largest(bits, room.rows if room else {})
+        blocks, contents = [], []
         for own, arriving in zip(sent, received):
-            needs = [len(each.after) for each in own] + [1] * (size["depth"] - len(own))
-            delays = [each.delay for each in own]
-            straps.append(
-                {
-                    "needs": _packed(needs, size["count_bits"]),
-                    "delays": _packed(delays, COUNT_BITS),
-                }
-            )
+            blocks.append([_straps(own[at * ROWS :][:ROWS], rows) for at in range(size["blocks"])])
             dependent: dict[int, int] = {}
             for row, each in enumerate(own):
                 for other in each.after:
@@ -218,15 +264,30 @@ class Workload:
             # A message from a terminal to itself counts when it arrives.
             contents.append(
                 {
-                    "orders": tuple(_order(network, each, rows[each.id]) for each in own),
+                    "orders": tuple(_order(network, each, place.get(each.id, 0)) for each in own),
                     "awaited": tuple(dependent.get(each.id, 0) for each in arriving),
                     "followed": tuple(
-                        0 if each.destination == each.source else dependent.get(each.id, 0)
+                        0 if each.counts_when_it_arrives else dependent.get(each.id, 0)
                         for each in own
                     ),
                 }
             )
-        return SourcePlan(DependentSource, size, straps, contents)
+        straps: list[dict[str, int]] = [{} for _ in sent]
+        return WorkloadPlan(DependentSource, size, straps, contents, rows, blocks)
+
+
+def _largest(needed: Mapping[str, int], room: Mapping[str, int]) -> dict[str, int]:
+    return {name: max(number, room.get(name, 0)) for name, number in needed.items()}
+
+
+def _straps(rows: Sequence[WorkloadMessage], bits: Mapping[str, int]) -> dict[str, int]:
+    """What a `WaitingRows` needs to know of its rows."""
+    needs = [len(each.after) for each in rows] + [1] * (ROWS - len(rows))
+    return {
+        "needs": sliced(needs, bits["count_bits"]),
+        "delays": sliced([each.steps for each in rows], bits["delay_bits"]),
+        "computes": sum(1 << row for row, each in enumerate(rows) if each.is_computation),
+    }
 
 
 def _grouped(
@@ -236,10 +297,6 @@ def _grouped(
     for message in messages:
         groups[getattr(message, end)].append(message)
     return groups
-
-
-def _packed(numbers: Sequence[int], bits: int) -> int:
-    return sum(number << bits * place for place, number in enumerate(numbers))
 
 
 def _order(network: PacketNetwork, message: WorkloadMessage, row: int) -> int:
@@ -263,16 +320,23 @@ def read_workload(path: str | os.PathLike[str]) -> Workload:
     or semicolons between them, or nothing. An empty length is 1, and an empty delay 0. Blank lines
     and spaces around numbers are ignored.
 
+    A length of 0 is a computation.
+
     Raises
     ------
     ValueError
         If the file can't be read, has no such header, or has an invalid line; the message names the
         line.
     """
-    text = read_text("Workload", path).replace("\r\n", "\n").replace("\r", "\n")
+    return parse_workload(os.fspath(path), read_text("Workload", path))
+
+
+def parse_workload(name: str, text: str) -> Workload:
+    """The workload in the text of a file of this name: see `read_workload`."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     width, messages, places = 0, [], []
     for number, line in enumerate(text.split("\n"), 1):
-        place = f"Workload {os.fspath(path)}, line {number}"
+        place = f"Workload {name}, line {number}"
         try:
             words = [word.strip() for word in next(csv.reader([line]), [])]
             if number == 1:
@@ -286,8 +350,8 @@ def read_workload(path: str | os.PathLike[str]) -> Workload:
         except (ValueError, csv.Error) as error:
             raise InvalidValue(f"{place}: {error}") from None
     if not messages:
-        raise InvalidValue(f"Workload {os.fspath(path)} holds no messages")
-    return Workload(os.fspath(path), tuple(messages), tuple(places))
+        raise InvalidValue(f"Workload {name} holds no messages")
+    return Workload(name, tuple(messages), tuple(places))
 
 
 def _message(words: Sequence[str], width: int) -> WorkloadMessage:

@@ -239,10 +239,11 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "DependentSource": {
         "packet": NUMBERED,
         "tags": TAGS,
-        "depth": 2,
+        "blocks": 2,
         "arrivals": 2,
-        "count_bits": 4,
     },
+    "WaitingRows": {"count_bits": 2, "delay_bits": 3},
+    "FlowSource": {"packet": STAMPED, "tags": TAGS, "depth": 2, "windows": 1},
     "TwinSource": {"packet": WORDS, "word": WORDS},
     "TwinSink": {"packet": WORDS, "word": WORDS},
 }

@@ -1,0 +1,49 @@
+"""Amounts of data as packets: what the readers of traces have in common."""
+
+from dataclasses import dataclass
+
+from ...hdl.fabric.checks import check_integer, check_limit, check_number
+from ...hdl.fabric.errors import InvalidValue
+
+__all__ = ["Scale"]
+
+MOST_PACKETS = 2**20
+"""Most packets that a trace becomes."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What bytes and nanoseconds of a trace are in a network.
+
+    Attributes
+    ----------
+    flit_bytes : int
+        Bytes that a flit carries, 1 to 2^20.
+    longest : int
+        Most flits of a packet.
+    cycle_ns : float
+        Nanoseconds of a cycle, from 0.001 to 1,000,000.
+    """
+
+    flit_bytes: int = 16
+    longest: int = 1
+    cycle_ns: float = 1
+
+    def __post_init__(self) -> None:
+        check_integer("Bytes of a flit", self.flit_bytes, 1, 2**20)
+        check_integer("Longest packet", self.longest, 1)
+        if not 0.001 <= check_number("Nanoseconds of a cycle", self.cycle_ns) <= 1e6:
+            raise InvalidValue(
+                f"Nanoseconds of a cycle must be from 0.001 to 1000000, not {self.cycle_ns:g}"
+            )
+
+    def packets(self, size: int) -> list[int]:
+        """The lengths of the packets that carry so many bytes, in flits; at least one packet."""
+        flits = max(1, -(-size // self.flit_bytes))
+        check_limit("Packets of a message", -(-flits // self.longest), MOST_PACKETS)
+        whole, rest = divmod(flits, self.longest)
+        return [self.longest] * whole + ([rest] if rest else [])
+
+    def cycles(self, nanoseconds: int) -> int:
+        """The cycles of a time, of which a part counts as a whole one."""
+        return -int(-nanoseconds // self.cycle_ns)
