@@ -12,7 +12,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from claims import Claims, Rows, needs_yosys
 from long_runs import long
 from multicube.hdl.boxes.combining import CombiningBox
-from multicube.hdl.boxes.combining import box as box_module
+from multicube.hdl.boxes.combining import switch as switch_module
 from multicube.hdl.boxes.combining import wait_buffer as wait_buffer_module
 from multicube.hdl.boxes.combining.queue import CombiningQueue
 from multicube.hdl.boxes.combining.wait_buffer import WaitBuffer
@@ -348,7 +348,7 @@ class Confused(WaitBuffer):
 def test_proofs_find_a_record_of_another_identity(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(box_module, "WaitBuffer", Confused)
+    monkeypatch.setattr(switch_module, "WaitBuffer", Confused)
     claims = Claims()
     box_claims(claims, CombiningBox(LINK, radix=2, depth=2, wait=1))
     assert not claims.hold(tmp_path, 6)

@@ -1,16 +1,14 @@
 # amaranth: UnusedElaboratable=no
 """Hierarchical networks: any networks joined, and those of Dandamudi and Eager."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from ...fabric.errors import InvalidValue
-from ...fabric.parameters import fixed, integer, pairs, text
-from ...graphs.routing.relation import Relation
+from ...fabric.parameters import fixed, integer, text
 from ...networks.any_routing import AnyRoutingNetwork, AnyRoutingParameters
 from ...networks.family import Family, Group
-from ...networks.routed import RoutedNetwork
-from ...networks.router_parameters import RouterParameters
+from ..named_network import FORM, named_network
 from .hierarchical_graph import Hierarchical
 
 __all__ = [
@@ -22,8 +20,6 @@ __all__ = [
     "TwoLevelNetwork",
     "TwoLevelParameters",
 ]
-
-_FORM = "NETWORK[:NAME=VALUE,...]"
 
 
 def _interval() -> Any:
@@ -42,10 +38,10 @@ def _interval() -> Any:
 class HierarchicalParameters(AnyRoutingParameters):
     """The parameters of `HierarchicalNetwork`."""
 
-    level1: str = text("hypercube:n=3", "the network of a cluster", _FORM)
-    level2: str = text("hypercube:n=2", "the network of the clusters' interface nodes", _FORM)
-    level3: str = text("none", "the network of those networks' interface nodes; or none", _FORM)
-    level4: str = text("none", "the same once more; or none", _FORM)
+    level1: str = text("hypercube:n=3", "the network of a cluster", FORM)
+    level2: str = text("hypercube:n=2", "the network of the clusters' interface nodes", FORM)
+    level3: str = text("none", "the network of those networks' interface nodes; or none", FORM)
+    level4: str = text("none", "the same once more; or none", FORM)
     interface: int = integer(0, "terminal of each network that is its interface", least=0)
     replication: int = integer(1, "parallel links for each one above level 1", least=1, most=64)
     interval: int | str = _interval()
@@ -59,7 +55,9 @@ class _JoinedNetwork(AnyRoutingNetwork):
         raise NotImplementedError
 
     def _described(self) -> Hierarchical:
-        levels = [_level(f"Level{i}", words) for i, words in enumerate(self._words(), 1)]
+        levels = [
+            named_network(f"Level{i}", words).relation for i, words in enumerate(self._words(), 1)
+        ]
         given = self.parameters
         described = Hierarchical(
             levels, given.get("interface", 0), given.replication, _intervals(given.interval)
@@ -106,25 +104,6 @@ def _intervals(text: int | str) -> list[int]:
         raise InvalidValue(
             f"Interval must be a number of cycles or LEVEL1:LEVEL2[:...], not {text!r}"
         ) from None
-
-
-def _level(title: str, words: str) -> Relation:
-    """The network that a level is."""
-    from ...catalogue.catalogue import find  # imports this module
-
-    name, _, rest = words.partition(":")
-    try:
-        family, given = find(name), pairs(rest.split(",") if rest else ())
-        if not issubclass(family.component, RoutedNetwork):
-            raise InvalidValue(f"Network must be described as nodes and links, not {name!r}")
-        of_routers = {each.name for each in fields(RouterParameters)}
-        if misplaced := of_routers & {word.lower() for word in given}:
-            raise InvalidValue(f"Parameter {min(misplaced)} must be that of the whole network")
-        relation = family.build(**given).relation
-        assert relation is not None
-        return relation
-    except InvalidValue as error:
-        raise InvalidValue(f"{title} must be written as {_FORM}, not {words!r}: {error}") from None
 
 
 @dataclass(frozen=True, eq=False)
