@@ -13,12 +13,15 @@ from ..fabric.layout import Layout
 from ..fabric.parameters import Parameters, fixed, integer, text
 from ..graphs.graph import Channel, Link
 from ..graphs.isolation import check_isolated
+from ..graphs.routing.addressed import Addressed
 from ..graphs.routing.relation import Relation
 from ..networks.family import Family, Group
 from ..networks.graph_layout import graph_layout
 from ..networks.memory_network import MemoryNetwork, tag_bits
 from ..networks.memory_parameters import (
     combine_policy,
+    interval_of_memory,
+    latency_of_memory,
     memory_operations,
     merge_limit,
     module_rows,
@@ -33,6 +36,7 @@ from ..switch.route import RouteLogic
 from ..switch.shape import RouterShape
 from ..terminals.combining_end import CombiningEnd, way_link
 from ..terminals.memory_module import MemoryModule
+from .graph_network import GraphNetwork
 from .named_network import FORM, named_network
 
 __all__ = ["FAMILIES", "CombiningGraphNetwork", "CombiningGraphParameters"]
@@ -56,6 +60,8 @@ class CombiningGraphParameters(Parameters):
     rows: int = module_rows()
     outstanding: int = unanswered_requests()
     operations: str | tuple[Operation, ...] = memory_operations("routers and memories")
+    memory_latency: int = latency_of_memory()
+    memory_interval: int = interval_of_memory()
     allow_deadlock: int = integer(
         0, "1: build it even if its routing can deadlock", least=0, most=1, plain=0
     )
@@ -86,8 +92,8 @@ class CombiningGraphNetwork(MemoryNetwork):
     come to its module by a tree of links, and where two meet in a router they may go on as one. A
     reply retraces the way of its request: each link has wires for requests in its direction, and
     wires for replies back. So links need not come in pairs. An unblocked request over h links is
-    answered 2 (h + 1) + 1 cycles after it was taken: one per router and direction, and one in the
-    memory.
+    answered 2 (h + 1) cycles and those of the memory after it was taken: one per router and
+    direction.
 
     The channels of a link are queues of their own, and have wires of their own. Requests wait only
     for requests, and these only as the routing says; replies wait only for replies, in the reverse
@@ -129,9 +135,13 @@ class CombiningGraphNetwork(MemoryNetwork):
 
     def _set_up(self) -> None:
         given = self.parameters
-        self._routers = routers = given.routers
+        routers = given.routers
+        _check_routing(routers.relation)
+        if routers.relation.tags.routing != "destination":
+            relation = Addressed(routers.relation)
+            routers = GraphNetwork(graph=relation, allow_deadlock=given.allow_deadlock)
+        self._routers = routers
         self.relation = relation = routers.relation
-        _check_routing(relation)
         self.ports = relation.ports
         self.tags = relation.tags
         self._code = relation.tags.code
@@ -154,7 +164,13 @@ class CombiningGraphNetwork(MemoryNetwork):
                 here, there = f"router_{link.node}", f"router_{link.peer}"
                 fabric.link(Pin(here, ("o", output)), Pin(there, ("i", entry)))
         end = CellType(CombiningEnd, link=self.link, way=self._way)
-        module = CellType(MemoryModule, link=self.router_link, rows=self.memory_rows)
+        module = CellType(
+            MemoryModule,
+            link=self.router_link,
+            rows=self.memory_rows,
+            latency=self.parameters.memory_latency,
+            interval=self.parameters.memory_interval,
+        )
         processors = []
         for number, (entry, exit_) in enumerate(zip(*self._routers.terminals)):
             first = fabric.place(Cell(f"end_{number}", end)).name
@@ -283,19 +299,13 @@ class CombiningGraphNetwork(MemoryNetwork):
 
 def _check_routing(relation: Relation) -> None:
     """Check that all requests from a terminal for a word take one way, a cycle for each link."""
-    graph = relation.graph
     if relation.choice or relation.phases is not None:
         raise InvalidValue(
             "Network must have a routing that leads all packets of a source and a destination one "
             "way, so that requests meet (routing=up-down does; in a fat tree ascent=fixed)"
         )
-    if relation.tags.routing != "destination":
-        raise InvalidValue(
-            f"Network must have tags that hold the destination, not {relation.tags.routing} tags"
-        )
-    for name, slowest in (("Latency", graph.latency), ("Interval", graph.longest_interval)):
-        if slowest > 1:
-            raise InvalidValue(f"{name} of links must be 1 in a combining network, not {slowest}")
+    if (slowest := relation.graph.latency) > 1:
+        raise InvalidValue(f"Latency of links must be 1 in a combining network, not {slowest}")
 
 
 FAMILIES = (

@@ -1,5 +1,6 @@
 """Networks of routers that are described in words, as parts of another network."""
 
+import re
 from dataclasses import fields
 from typing import Any
 
@@ -12,11 +13,15 @@ __all__ = ["FORM", "named_network"]
 
 FORM = "NETWORK[:NAME=VALUE,...]"
 
+_PART = re.compile(r"(?:\[[^]]*\]|[^],[])+")
+"""What is between commas, of which those in brackets do not count."""
+
 
 def named_network(title: str, words: str, **routers: Any) -> RoutedNetwork:
     """The network that words describe: "hypercube:n=3" or "torus:k=8,n=1".
 
-    They have a name and parameters of its description, its `routing` and its `channels`.
+    They have a name and parameters of its description, its `routing` and its `channels`. A value
+    that has commas is in brackets: "hierarchical:level1=[torus:k=3,n=1]".
 
     Parameters
     ----------
@@ -35,7 +40,7 @@ def named_network(title: str, words: str, **routers: Any) -> RoutedNetwork:
 
     name, _, rest = words.partition(":")
     try:
-        family, given = find(name), pairs(rest.split(",") if rest else ())
+        family, given = find(name), pairs(_parts(rest))
         if not issubclass(family.component, RoutedNetwork):
             raise InvalidValue(f"Network must be described as nodes and links, not {name!r}")
         of_routers = {each.name for each in fields(RouterParameters)}
@@ -46,3 +51,11 @@ def named_network(title: str, words: str, **routers: Any) -> RoutedNetwork:
         return network
     except InvalidValue as error:
         raise InvalidValue(f"{title} must be written as {FORM}, not {words!r}: {error}") from None
+
+
+def _parts(words: str) -> list[str]:
+    """What commas part, without the brackets around a value."""
+    parts = _PART.findall(words)
+    if ",".join(parts) != words:
+        raise InvalidValue(f"Parameters must be parted by commas, not {words!r}")
+    return [re.sub(r"=\[(.*)\]$", r"=\1", part) for part in parts]

@@ -9,6 +9,8 @@ from ..operations.memory import POLICIES as COMBINE_POLICIES
 
 __all__ = [
     "combine_policy",
+    "interval_of_memory",
+    "latency_of_memory",
     "memory_operations",
     "merge_limit",
     "module_rows",
@@ -48,6 +50,16 @@ def module_rows() -> Any:
 def unanswered_requests() -> Any:
     """The field for the requests of a processor."""
     return integer(16, "requests that a processor may wait for", least=1, most=2**16)
+
+
+def latency_of_memory() -> Any:
+    """The field for the time that memory modules take."""
+    return integer(1, "cycles of an access to memory", least=1, most=2**10)
+
+
+def interval_of_memory() -> Any:
+    """The field for the requests that memory modules take."""
+    return integer(1, "fewest cycles between two requests to a module", least=1, most=2**10)
 
 
 def memory_operations(of: str) -> Any:
