@@ -4,6 +4,7 @@
 import json
 import pickle
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.hdl.operations.memory import find_operation
 from multicube.hdl.switch.shape import InputChannel, OutputChannel, RouterShape
-from multicube.hdl.terminals.combining_end import CombiningEnd
 from multicube.sim import (
     Pause,
     ProgramsStuck,
@@ -34,7 +34,7 @@ from multicube.sim import (
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.measure.access_history import is_serializable
-from refusals import refusals, refused
+from refusals import refusals
 
 FEW = tuple(map(find_operation, ("load", "store", "fetch-and-add")))
 SMALL: dict[str, Any] = {"width": 8, "rows": 2, "depth": 2, "wait": 1, "outstanding": 4}
@@ -100,7 +100,7 @@ def test_all_add_to_one_word_at_once(words: str, ports: int) -> None:
         return (yield [Request("fetch-and-add", 1, 1)] * 4)
 
     run = run_programs(network, [program() for _ in range(ports)])
-    assert sorted(sum(run.results, [])) == list(range(4 * ports))
+    assert sorted(chain(*run.results)) == list(range(4 * ports))
     assert all(result == sorted(result) for result in run.results)
     assert run.memory[1] == 4 * ports
     assert run.serializable
@@ -303,7 +303,6 @@ test_network_rejects = refusals(
 )
 
 
-LINK = MemoryLink(tag=3, identity=1, address=1, width=2, operations=FEW)
 SHAPE = RouterShape(
     (InputChannel((0, 0)), InputChannel((-1, 0)), InputChannel((-2, 0))),
     (OutputChannel((0, 0), (1, 2)), OutputChannel((-1, 0), (0, 1, 2))),
@@ -316,11 +315,6 @@ test_router_rejects = refusals(
     (4, 3, "Tag of a link must have at least 5 bits for the module and an input, not 4"),
     (4, 0, "Module must be at least 1, not 0"),
 )
-
-
-def test_end_needs_a_way() -> None:
-    with refused("Way must have at least 1 bit, not 0"):
-        CombiningEnd(LINK, way=0)
 
 
 def test_file_that_changes_does_not_change_the_network(petersen: str) -> None:

@@ -15,7 +15,7 @@ from amaranth.lib import data, wiring
 from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl.boxes.combining import CombiningBox, InputBufferedBox
-from multicube.hdl.boxes.combining import switch as switch_module
+from multicube.hdl.boxes.combining import combining_switch as switch_module
 from multicube.hdl.boxes.combining.wait_buffer import WaitBuffer
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.operations.memory import find_operation

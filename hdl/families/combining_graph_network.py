@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..boxes.combining import CombiningRouter
-from ..boxes.combining.router import way_digit
+from ..boxes.combining.combining_router import way_digit
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
@@ -138,8 +138,8 @@ class CombiningGraphNetwork(MemoryNetwork):
         routers = given.routers
         _check_routing(routers.relation)
         if routers.relation.tags.routing != "destination":
-            relation = Addressed(routers.relation)
-            routers = GraphNetwork(graph=relation, allow_deadlock=given.allow_deadlock)
+            addressed = Addressed(routers.relation)
+            routers = GraphNetwork(graph=addressed, allow_deadlock=given.allow_deadlock)
         self._routers = routers
         self.relation = relation = routers.relation
         self.ports = relation.ports
@@ -160,9 +160,9 @@ class CombiningGraphNetwork(MemoryNetwork):
         """As in `MemoryNetwork`."""
         self._routers.place_routers(fabric, self._router)
         for link in self._routers.all_links:
-            for output, entry in self._routers.link_ends(link):
-                here, there = f"router_{link.node}", f"router_{link.peer}"
-                fabric.link(Pin(here, ("o", output)), Pin(there, ("i", entry)))
+            here, there = f"router_{link.node}", f"router_{link.peer}"
+            for leaves, comes in self._routers.link_ends(link):
+                fabric.link(Pin(here, ("o", leaves)), Pin(there, ("i", comes)))
         end = CellType(CombiningEnd, link=self.link, way=self._way)
         module = CellType(
             MemoryModule,

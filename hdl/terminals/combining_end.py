@@ -4,7 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.errors import InvalidValue
+from ..fabric.checks import check_integer
 from ..links.memory_link import MemoryLink, check_link
 
 __all__ = ["CombiningEnd", "way_link"]
@@ -39,8 +39,7 @@ class CombiningEnd(wiring.Component):
 
     def __init__(self, link: MemoryLink, *, way: int) -> None:
         check_link(link)
-        if way < 1:
-            raise InvalidValue(f"Way must have at least 1 bit, not {way}")
+        way = check_integer("Way", way, 1)
         self.link = link
         self.way = way
         super().__init__({"i": In(link), "o": Out(way_link(link, way))})

@@ -11,7 +11,7 @@ from ...fabric.checks import check_radix
 from ...links.memory_link import MemoryLink, check_link, check_tag
 from ...operations.memory import Policy, Rules
 from ...primitives.pacing import Lengths
-from .switch import CombiningSwitch
+from .combining_switch import CombiningSwitch
 
 __all__ = ["CombiningBox"]
 

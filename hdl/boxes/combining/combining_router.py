@@ -14,8 +14,8 @@ from ...links.memory_link import MemoryLink, check_link
 from ...operations.memory import Policy, Rules
 from ...switch.route import RouteLogic
 from ...switch.shape import RouterShape
+from .combining_switch import CombiningSwitch
 from .queue import CombiningQueue
-from .switch import CombiningSwitch
 from .wait_buffer import WaitBuffer
 
 __all__ = ["CombiningRouter", "way_digit"]
