@@ -149,8 +149,10 @@ class CombiningGraphNetwork(MemoryNetwork):
         self.stages = relation.diameter + 1
         self._set_operations(given.operations)
         self.link = self._memory_link(len(self.tag_bits))
-        digits = [way_digit(one.inputs) for shape in set(routers.shapes) for one in shape.outputs]
-        self._way = max(1, self.stages * max(digits))
+        digit = {False: 0, True: 0}
+        for one in (output for shape in set(routers.shapes) for output in shape.outputs):
+            digit[one.is_terminal] = max(digit[one.is_terminal], way_digit(one.inputs))
+        self._way = max(1, relation.diameter * digit[False] + digit[True])
         self.router_link = way_link(self.link, self._way)
 
     def request_length(self, operation: Operation) -> int:

@@ -122,7 +122,8 @@ HOTSPOT_GRAPHS = Item(
     ),
     notes=(
         "Requests per processor per cycle, at an offered load of 1. All are fetch-and-adds, a "
-        "fraction h for one word, the others uniform. 16 outstanding requests per processor, queues and wait buffers of 4.",
+        "fraction h for one word, the others uniform. 16 outstanding requests per processor; "
+        "queues and wait buffers of 4.",
         "Predicted, without combining: 1/(1 + h (N - 1)). Combined: the share of "
         "the requests that did not reach the memory themselves.",
         "Of the others: round trips in cycles of requests that were not for the hot word.",
