@@ -9,6 +9,7 @@ from .fabric.errors import MulticubeError as MulticubeError
 from .families.bus.bus_network import BusNetwork as BusNetwork
 from .families.clos.clos_network import BenesNetwork as BenesNetwork
 from .families.clos.clos_network import ClosNetwork as ClosNetwork
+from .families.combining_graph_network import CombiningGraphNetwork as CombiningGraphNetwork
 from .families.combining_network import CombiningNetwork as CombiningNetwork
 from .families.connection_machine.connection_machine_network import (
     ConnectionMachine as ConnectionMachine,

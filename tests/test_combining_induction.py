@@ -5,14 +5,16 @@ Induction begins in any state, so each proof also claims what holds between the 
 are registers here, so that claims can be made about their rows.
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from claims import Claims, Rows, needs_yosys
 from long_runs import long
-from multicube.hdl.boxes.combining import CombiningBox
-from multicube.hdl.boxes.combining import box as box_module
+from multicube.hdl.boxes.combining import CombiningBox, CombiningRouter, CombiningSwitch
+from multicube.hdl.boxes.combining import combining_switch as switch_module
 from multicube.hdl.boxes.combining import wait_buffer as wait_buffer_module
 from multicube.hdl.boxes.combining.queue import CombiningQueue
 from multicube.hdl.boxes.combining.wait_buffer import WaitBuffer
@@ -20,6 +22,7 @@ from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.operations.memory import Rules, find_operation
 from multicube.hdl.primitives import arrival_queue as arrival_queue_module
 from multicube.hdl.primitives.pacing import Pacer
+from multicube.hdl.switch.shape import InputChannel, OutputChannel, RouterShape
 from proof_table import proves
 
 pytestmark = needs_yosys
@@ -210,28 +213,71 @@ def test_proofs_find_a_queue_whose_head_changes(tmp_path: Path) -> None:
     assert not claims.hold(tmp_path, 4)
 
 
-def box_claims(claims: Claims, box: CombiningBox) -> None:
+class Sides(NamedTuple):
+    """A switch of two inputs and two outputs as the proof sees it.
+
+    Attributes
+    ----------
+    link : MemoryLink
+    way : Callable[[int, Value], Value]
+        The tag of a request behind the switch, from its input and its tag before it.
+    asked : Callable[[Value], Value]
+        The output that a tag before the switch asks for.
+    legal : Callable[[Value], Value]
+        Whether a tag may come.
+    """
+
+    link: MemoryLink
+    way: Callable[[int, Value], Value]
+    asked: Callable[[Value], Value]
+    legal: Callable[[Value], Value]
+
+
+BOX = Sides(LINK, lambda p, tag: Const(p, 1), lambda tag: tag[0], lambda tag: Const(1))
+"""A box: the digit of the tag names the output, and then the input."""
+
+FAR = MemoryLink(tag=3, identity=1, address=1, width=1, operations=OPERATIONS)
+ROUTER = Sides(
+    FAR, lambda p, tag: Cat(tag[0], Const(p, 1), tag[1]), lambda tag: tag[0], lambda tag: ~tag[2]
+)
+"""A router, whose modules 0 and 1 are at outputs 0 and 1: requests come from other routers, with a
+way of one digit, which the second digit must leave room for."""
+
+
+def box_claims(claims: Claims, box: CombiningSwitch, sides: Sides = BOX) -> None:
     """Each request is in exactly one place until it is answered, once, with its own tag; and while
     the ends do their part, all that is in the box and the memories moves towards its end.
 
     Processors send any requests for any words, under identities that are free. Memories take
     requests when they like, and answer each of them once, with any value, in any order.
     """
-    m, both = claims.m, range(2)
+    m, both, link = claims.m, range(2), sides.link
+    bits = link.tag
     inside = claims.inside("box", box)
     names = [(p, x) for p in both for x in both]
-    m.d.comb += box.later.eq(0)  # one stage: no bit of the tag leads on
+    if isinstance(box, CombiningRouter):
+        for i in both:
+            m.d.comb += box.exits[i].eq(1 << box.tag[i])
+    else:
+        m.d.comb += box.later.eq(0)  # one stage: no bit of the tag leads on
     awaited = {name: Signal(name=f"awaited_{name[0]}_{name[1]}") for name in names}
-    went = {name: Signal(name=f"went_{name[0]}_{name[1]}") for name in names}
+    went = {name: Signal(bits, name=f"went_{name[0]}_{name[1]}") for name in names}
+
+    def behind(p: int, x: int) -> Value:
+        """What a request is called behind the box: its tag and identity."""
+        return Cat(sides.way(p, went[p, x]), Const(x, 1))
+
     active = []
     for p, port in enumerate(box.i):
         valid, take = claims.free(1, f"valid_{p}"), claims.free(1, f"take_{p}")
         request, reply = port.request, port.reply
-        payload = claims.free(LINK.request_layout.size, f"payload_{p}")
+        payload = claims.free(link.request_layout.size, f"payload_{p}")
         m.d.comb += [request.valid.eq(valid), request.payload.eq(payload), reply.ready.eq(take)]
         claims.assume(request.payload.operation < len(OPERATIONS))
+        claims.assume(sides.legal(request.payload.tag))
         active += [~valid, take]
         for x in both:
+            claims.claim(sides.legal(went[p, x]))
             asked = valid & (request.payload.identity == x)
             claims.assume(~asked | ~awaited[p, x])
             answered = reply.valid & (reply.payload.identity == x)
@@ -244,22 +290,26 @@ def box_claims(claims: Claims, box: CombiningBox) -> None:
     for j, port in enumerate(box.o):
         go, offer = claims.free(1, f"go_{j}"), claims.free(1, f"offer_{j}")
         request, reply = port.request, port.reply
-        name = Signal(2, name=f"answering_{j}")
+        choice = claims.free(2, f"choice_{j}")
+        answering = Signal(bits + 1, name=f"answering_{j}")
         m.d.comb += [
-            name.eq(claims.free(2, f"choice_{j}")),
             request.ready.eq(go),
             reply.valid.eq(offer),
-            reply.payload.tag.eq(name[0]),
-            reply.payload.identity.eq(name[1]),
+            reply.payload.tag.eq(answering[:bits]),
+            reply.payload.identity.eq(answering[bits]),
             reply.payload.value.eq(claims.free(1, f"value_{j}")),
         ]
         here = []
-        for p, x in names:
+        for number, (p, x) in enumerate(names):
             inmem[j, p, x] = present = Signal(name=f"in_memory_{j}_{p}_{x}")
             here.append(present)
-            this = (name[0] == p) & (name[1] == x)
+            this = choice == number
+            with m.If(this):
+                m.d.comb += answering.eq(behind(p, x))
             claims.assume(~(offer & this) | present)
-            sent = request.valid & (request.payload.tag == p) & (request.payload.identity == x)
+            sent = request.valid & (
+                Cat(request.payload.tag, request.payload.identity) == behind(p, x)
+            )
             with m.If(sent & go):
                 m.d.sync += present.eq(1)
             with m.Elif(offer & reply.ready & this):
@@ -272,8 +322,10 @@ def box_claims(claims: Claims, box: CombiningBox) -> None:
         level = inside[f"requests_{j}.level"]
         claims.claim(level <= box.depth)
         slots = [(inside[f"requests_{j}.name_{slot}"], level > slot) for slot in range(box.depth)]
+        for name, used in slots:
+            claims.claim(~used | Cat(name == behind(p, x) for p, x in names).any())
         for p, x in names:
-            queued[j, p, x] = [used & (name[0] == p) & (name[1] == x) for name, used in slots]
+            queued[j, p, x] = [used & (name == behind(p, x)) for name, used in slots]
     for p in both:
         queue = f"replies_{p}."
         level, size = inside[queue + "level"], box.depth + 1
@@ -284,28 +336,33 @@ def box_claims(claims: Claims, box: CombiningBox) -> None:
         rows = Array(inside[f"{queue}bank_{n % 2}.row_{n // 2}"] for n in range(4))
         entries = [(rows[(head + n)[:2]], level > n) for n in range(size)]
         for x in both:
-            replied[p, x] = [used & (entry[1] == x) for entry, used in entries]
+            replied[p, x] = [used & (entry[bits] == x) for entry, used in entries]
             for entry, used in entries:
-                claims.claim(~(used & (entry[1] == x)) | (entry[0] == went[p, x]))
+                claims.claim(~(used & (entry[bits] == x)) | (entry[:bits] == went[p, x]))
         for j in both:
             for row in range(box.wait):
                 wait = f"wait_{p}_{j}."
                 used, key = inside[wait + "used"][row], inside[f"{wait}key_{row}"]
-                second = inside[f"{wait}records.row_{row}"][-1]
+                record = inside[f"{wait}records.row_{row}"]
+                second = record[-1]
                 for x in both:
                     recorded.setdefault((j, p, x), []).append(used & (second == x))
+                    if bits > 1:
+                        # What is left of the way is kept, and the module is that of the reply.
+                        kept = record[-2] == went[p, x][1]
+                        claims.claim(~(used & (second == x)) | kept)
                 # The request that continues is still on its way.
+                claims.claim(~used | Cat(key == behind(q, y) for q, y in names).any())
                 for q, y in names:
                     ahead = Cat(*queued[j, q, y], inmem[j, q, y]).any()
-                    named = used & (key[0] == q) & (key[1] == y)
-                    claims.claim(~named | ahead)
+                    claims.claim(~(used & (key == behind(q, y))) | ahead)
     work = 0
     for p, x in names:
         places = list(replied[p, x])
         work += sum(replied[p, x])
         for j in both:
             inner = [*queued[j, p, x], inmem[j, p, x], *recorded[j, p, x]]
-            claims.claim(~Cat(inner).any() | (went[p, x] == j))
+            claims.claim(~Cat(inner).any() | (sides.asked(went[p, x]) == j))
             places += inner
             work += 4 * sum(queued[j, p, x]) + 3 * inmem[j, p, x] + 2 * sum(recorded[j, p, x])
         claims.claim(sum(places) == awaited[p, x])
@@ -334,6 +391,40 @@ def test_box_answers_every_request_once_for_ever(tmp_path: Path, merge: str, wai
     assert claims.hold(tmp_path, 3, inductive=True)
 
 
+ENDS = (InputChannel((0, 0)), InputChannel((1, 0)))
+CROSS = RouterShape(ENDS, (OutputChannel((0, 0), (0, 1)), OutputChannel((1, 0), (0, 1))))
+
+
+@proves(
+    CombiningRouter,
+    says="Each request is in exactly one place until it is answered, once, with its own tag, so "
+    "the way that it had come before is restored; no deadlock inside, as in `CombiningBox`",
+    sizes="2 inputs and outputs, depth 2, wait buffers of 1; a way of two digits; load, store, "
+    "fetch-and-add, fetch-and-store",
+)
+@pytest.mark.parametrize("merge", [long("pairwise"), "unlimited"])
+def test_router_answers_every_request_once_for_ever(tmp_path: Path, merge: str) -> None:
+    """Routers of depth 2 between two others, with modules behind both."""
+    claims = Claims()
+    router = CombiningRouter(FAR, CROSS, module=1, depth=2, wait=1, merge=merge)
+    box_claims(claims, router, ROUTER)
+    assert claims.hold(tmp_path, 3, inductive=True)
+
+
+class Forgetful(CombiningRouter):
+    """Gives a second reply the way of the first one."""
+
+    def _second(self, j: int, rest: Value, tag: Value) -> Value:
+        return Cat(tag[: self.module], tag[self.module + 1 :])
+
+
+@pytest.mark.long
+def test_proofs_find_a_way_that_is_not_kept(tmp_path: Path) -> None:
+    claims = Claims()
+    box_claims(claims, Forgetful(FAR, CROSS, module=1, depth=2, wait=1), ROUTER)
+    assert not claims.hold(tmp_path, 6)
+
+
 class Confused(WaitBuffer):
     """Returns a record with another identity than the one that was stored."""
 
@@ -348,7 +439,7 @@ class Confused(WaitBuffer):
 def test_proofs_find_a_record_of_another_identity(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(box_module, "WaitBuffer", Confused)
+    monkeypatch.setattr(switch_module, "WaitBuffer", Confused)
     claims = Claims()
     box_claims(claims, CombiningBox(LINK, radix=2, depth=2, wait=1))
     assert not claims.hold(tmp_path, 6)

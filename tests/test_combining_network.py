@@ -455,7 +455,7 @@ def test_order_of_one_processor_s_requests_for_a_word() -> None:
 def test_the_checks_find_a_box_that_answers_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both processors get the reply to the combined request."""
     monkeypatch.setattr(
-        "multicube.hdl.boxes.combining.box.OperationUnit",
+        "multicube.hdl.boxes.combining.combining_switch.OperationUnit",
         lambda operations, width, *, used: OperationUnit(operations, width, used=frozenset()),
     )
     network = small(2)

@@ -15,7 +15,7 @@ from amaranth.lib import data, wiring
 from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl.boxes.combining import CombiningBox, InputBufferedBox
-from multicube.hdl.boxes.combining import box as box_module
+from multicube.hdl.boxes.combining import combining_switch as switch_module
 from multicube.hdl.boxes.combining.wait_buffer import WaitBuffer
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.operations.memory import find_operation
@@ -190,5 +190,5 @@ class Forgetful(WaitBuffer):
 
 
 def test_proofs_find_a_lost_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(box_module, "WaitBuffer", Forgetful)
+    monkeypatch.setattr(switch_module, "WaitBuffer", Forgetful)
     assert not one_reply_each(tmp_path, steps=10, drain=7, depth=2, wait=1)

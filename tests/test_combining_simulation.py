@@ -317,7 +317,7 @@ def without_results(operations: tuple, width: int, *, used: Any = None) -> Opera
 
 
 BREAKS: list[Any] = [
-    ("multicube.hdl.boxes.combining.box.OperationUnit", without_results),
+    ("multicube.hdl.boxes.combining.combining_switch.OperationUnit", without_results),
     long("multicube.hdl.terminals.memory_module.OperationUnit", without_results),
     long("multicube.hdl.families.combining_network.MemoryModule", Forgetful),
 ]

@@ -50,7 +50,7 @@ NAMES = [
     *("siegel-shared-memory", "siegel-layout", "siegel-crossings"),
     *("siegel-packets", "siegel-dilation", "siegel-equal-cost", "siegel-box-size"),
     *("siegel-reliability", "siegel-tags"),
-    *("combining-hotspot", "combining-latency"),
+    *("combining-hotspot", "combining-latency", "combining-graphs"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),
     *("dcsh-fig2", "dcsh-fig3"),
@@ -68,7 +68,7 @@ SLOW = (
     *("siegel-dilation", "siegel-equal-cost", "siegel-box-size", "siegel-reliability"),
     "siegel-tags",
     *(f"siegel-fig{number}" for number in range(12, 15)),
-    *("combining-hotspot", "combining-latency"),
+    *("combining-hotspot", "combining-latency", "combining-graphs"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),
     *("dcsh-fig2", "dcsh-fig3"),
@@ -513,6 +513,18 @@ def test_hot_spot() -> None:
     assert slow["background"] > 1.2 * hot["background"]
     assert slow["combined"] == 0 < hot["combined"]
     assert found[0.0, "none", 0.2]["round_trip"] >= 2 * 6 + 1
+
+
+@pytest.mark.long
+def test_hot_spot_of_routers() -> None:
+    """The module is the limit in any network, unless requests combine."""
+    without, with_ = rows("combining-graphs", quick=True)
+    assert without["predicted"] == 1 / (1 + 0.16 * 7)
+    check_measured(without)
+    assert with_["measured"] > 1.2 * without["measured"]
+    assert without["combined"] == 0 < with_["combined"]
+    assert without["most"] is None
+    assert 0 < with_["records"] < with_["most"]
 
 
 @pytest.mark.long

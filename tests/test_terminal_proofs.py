@@ -26,6 +26,7 @@ from multicube.hdl.primitives.routing_tags import TagDecoder, TagEncoder
 from multicube.hdl.terminals import retransmission
 from multicube.hdl.terminals.address_hasher import AddressHasher
 from multicube.hdl.terminals.axi_stream import AxiStreamInput, AxiStreamOutput
+from multicube.hdl.terminals.combining_end import CombiningEnd
 from multicube.hdl.terminals.mask_guard import MaskGuard
 from multicube.hdl.terminals.memory_module import MemoryModule
 from multicube.hdl.terminals.memory_partition import MemoryPartitionInterface
@@ -748,3 +749,33 @@ class PassesAll(RetransmissionInterface):
 def test_proofs_find_a_packet_that_is_passed_twice(tmp_path: Path, any_bits: Claims) -> None:
     retransmitted(any_bits, PassesAll)
     assert not any_bits.hold(tmp_path)
+
+
+@proves(
+    CombiningEnd,
+    says="A request passes at once, with an empty way; and so does a reply, without its way",
+    sizes="tags of 1 bit, ways of 2 bits",
+)
+def test_combining_end_passes_all_at_once(tmp_path: Path) -> None:
+    claims = Claims()
+    own = link(width=2)
+    end = CombiningEnd(own, way=2)
+    claims.m.submodules.end = end
+    for name, (source, sink) in {
+        "request": (end.i.request, end.o.request),
+        "reply": (end.o.reply, end.i.reply),
+    }.items():
+        payload = Value.cast(source.payload)
+        claims.m.d.comb += [
+            payload.eq(claims.free(len(payload), f"{name}_payload")),
+            source.valid.eq(claims.free(1, f"{name}_valid")),
+            sink.ready.eq(claims.free(1, f"{name}_ready")),
+        ]
+        claims.claim((sink.valid == source.valid) & (source.ready == sink.ready))
+        for field in own.layout("request" if name == "request" else "reply").members:
+            sent, seen = source.payload[field], sink.payload[field]
+            if field != "tag":
+                claims.claim(seen == sent)
+    claims.claim(end.o.request.payload.tag == end.i.request.payload.tag)
+    claims.claim(end.i.reply.payload.tag == end.o.reply.payload.tag[: own.tag])
+    assert claims.hold(tmp_path, 2, inductive=True)

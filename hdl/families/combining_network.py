@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..boxes.combining import MERGES, CombiningBox, InputBufferedBox
+from ..boxes.combining import CombiningBox, InputBufferedBox
 from ..boxes.unbuffered import later_bits
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
@@ -18,11 +18,19 @@ from ..graphs.tags import MixedCode, TagScheme
 from ..networks.family import Family, Group
 from ..networks.flits import packet_length, parse_lengths
 from ..networks.memory_network import MemoryNetwork, Place, tag_bits
+from ..networks.memory_parameters import (
+    combine_policy,
+    memory_operations,
+    merge_limit,
+    module_rows,
+    unanswered_requests,
+    wait_records,
+    word_width,
+)
 from ..networks.network import Confinement, Readings, Window
 from ..networks.stage_columns import Columns, place_columns
 from ..networks.stage_layout import Part, stage_layout
-from ..operations.memory import OPERATION_SETS, Operation, Policy, Rules
-from ..operations.memory import POLICIES as COMBINE_POLICIES
+from ..operations.memory import Operation, Policy, Rules
 from ..primitives.pacing import request_length
 from ..terminals.address_hasher import AddressHasher
 from ..terminals.memory_module import MemoryModule
@@ -59,19 +67,13 @@ class CombiningParameters(Parameters):
     radix: int = integer(2, "inputs and outputs of a box", least=2, most=16)
     wiring: str = word("cube", "wiring plan", tuple(PLANS))
     depth: int = integer(4, "requests (at inputs words) that fit into a queue", least=1, most=64)
-    wait: int = integer(4, "records in each wait buffer", least=1, most=64)
-    combine: str | Policy = word(
-        "all", "which requests for one word combine", tuple(COMBINE_POLICIES), objects=(Policy,)
-    )
-    merge: Literal["pairwise", "unlimited"] = word(
-        "pairwise", "how many others a queued request may combine with", MERGES
-    )
-    width: int = integer(32, "width of a word of memory in bits", least=1, most=64)
-    rows: int = integer(16, "words in each memory module", least=1, most=2**16)
-    outstanding: int = integer(16, "requests that a processor may wait for", least=1, most=2**16)
-    operations: str | tuple[Operation, ...] = word(
-        "all", "operations of boxes and memories", tuple(OPERATION_SETS), objects=(tuple,)
-    )
+    wait: int = wait_records()
+    combine: str | Policy = combine_policy()
+    merge: Literal["pairwise", "unlimited"] = merge_limit()
+    width: int = word_width()
+    rows: int = module_rows()
+    outstanding: int = unanswered_requests()
+    operations: str | tuple[Operation, ...] = memory_operations("boxes and memories")
     lengths: int | str | Sequence[int] = packet_length(
         "words of a load or reply, and of other requests", "SHORT:LONG"
     )

@@ -13,9 +13,16 @@ from ..graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
 from ..graphs.tags import TagScheme
 from ..networks.family import Family, Group
 from ..networks.memory_network import MemoryNetwork, tag_bits
+from ..networks.memory_parameters import (
+    interval_of_memory,
+    latency_of_memory,
+    memory_operations,
+    module_rows,
+    unanswered_requests,
+)
 from ..networks.stage_columns import place_columns
 from ..networks.stage_layout import Part, plan_path, stage_layout
-from ..operations.memory import OPERATION_SETS, Operation
+from ..operations.memory import Operation
 from ..terminals.memory_module import MemoryModule
 from ..terminals.memory_words import Lengths, MemoryEnd, ProcessorEnd, request_words, word_packet
 
@@ -45,15 +52,11 @@ class ProcessorMemoryParameters(Parameters):
     lengths: str = text(
         "1:2:3", "words of a load, a store, and any other request", "LOAD:STORE:OTHER"
     )
-    memory_latency: int = integer(1, "cycles of an access to memory", least=1, most=2**10)
-    memory_interval: int = integer(
-        1, "fewest cycles between two requests to a module", least=1, most=2**10
-    )
-    rows: int = integer(16, "words in each memory module", least=1, most=2**16)
-    outstanding: int = integer(16, "requests that a processor may wait for", least=1, most=2**16)
-    operations: str | tuple[Operation, ...] = word(
-        "all", "operations of the memory modules", tuple(OPERATION_SETS), objects=(tuple,)
-    )
+    memory_latency: int = latency_of_memory()
+    memory_interval: int = interval_of_memory()
+    rows: int = module_rows()
+    outstanding: int = unanswered_requests()
+    operations: str | tuple[Operation, ...] = memory_operations("the memory modules")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,7 +2,7 @@
 """Networks that are described as a graph with a routing relation: the base of all of them."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, fields, make_dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -240,21 +240,17 @@ class RoutedNetwork(PacketNetwork):
         packet = outer if self.relation.phases is None else detoured(outer)
         if self.recovers:
             packet = acknowledged(outer, self.tags.code.width)
-        graph = self.relation.graph
-        logic = self._logic()
-        self._place_routers(fabric, packet, logic)
-        if logic is None:
-            self._place_tables(fabric)
-        links = (*graph.links(), *(self._spare_links() if graph.same_router else ()))
+        depth = self.parameters.depth
+        self.place_routers(
+            fabric,
+            lambda shape, logic: self._router_type(
+                {"packet": packet, "shape": shape, "logic": logic, "depth": depth}
+            ),
+        )
+        links = self.all_links
         for link in links:
             self._place_link(fabric, packet, link)
-        inputs, outputs = [], []
-        for entry, exit_ in zip(graph.entries, graph.exits):
-            first = self.shapes[entry.node].input((entry.port, entry.number))
-            last = self.shapes[exit_.node].output((exit_.port, exit_.number))
-            inputs.append(Pin(f"router_{entry.node}", ("i", first)))
-            outputs.append(Pin(f"router_{exit_.node}", ("o", last)))
-        terminals = Terminals(inputs, outputs)
+        terminals = self.terminals
         if self.recovers:
             return place_retransmission(
                 fabric,
@@ -272,7 +268,6 @@ class RoutedNetwork(PacketNetwork):
             for link in links
             for c in range(link.channels)
         }
-        depth = self.parameters.depth
         return place_detours(fabric, self.relation, self.shapes, outer, terminals, levels, depth)
 
     @cached_property
@@ -289,16 +284,49 @@ class RoutedNetwork(PacketNetwork):
         entry = self.shapes[link.peer].input((link.peer_port, number))
         return Pin(f"router_{link.peer}", ("level", entry))
 
-    def _place_routers(
-        self, fabric: Fabric | Scope, packet: Packet, logic: RouteLogic | None
+    @property
+    def terminals(self) -> Terminals:
+        """The inputs and outputs of routers at which terminals are."""
+        graph = self.relation.graph
+        entries = [self.shapes[one.node].input((one.port, one.number)) for one in graph.entries]
+        exits = [self.shapes[one.node].output((one.port, one.number)) for one in graph.exits]
+        return Terminals(
+            [Pin(f"router_{one.node}", ("i", n)) for one, n in zip(graph.entries, entries)],
+            [Pin(f"router_{one.node}", ("o", n)) for one, n in zip(graph.exits, exits)],
+        )
+
+    @property
+    def all_links(self) -> list[Link]:
+        """The links of the graph, and those of ports that lead nowhere."""
+        graph = self.relation.graph
+        return [*graph.links(), *(self._spare_links() if graph.same_router else ())]
+
+    def link_ends(self, link: Link) -> list[tuple[int, int]]:
+        """For each channel of a link, the output that it leaves, and the input that it enters."""
+        sender, receiver = self.shapes[link.node], self.shapes[link.peer]
+        return [
+            (sender.output((link.port, c)), receiver.input((link.peer_port, c)))
+            for c in range(link.channels)
+        ]
+
+    def place_routers(
+        self,
+        fabric: Fabric | Scope,
+        router: Callable[[RouterShape, RouteLogic | None], CellType],
     ) -> None:
-        given = self.parameters
+        """Add a router to each node, `router_{v}`, and beside it its table if it needs one.
+
+        Parameters
+        ----------
+        fabric : Fabric or Scope
+        router : Callable[[RouterShape, RouteLogic | None], CellType]
+            Makes the routers of a shape. Without logic they have the ports `tag` and `exits`.
+        """
+        given, logic = self.parameters, self._logic()
         types: dict[RouterShape, CellType] = {}
         for node, shape in enumerate(self.shapes):
             if shape not in types:
-                types[shape] = self._router_type(
-                    {"packet": packet, "shape": shape, "logic": logic, "depth": given.depth}
-                )
+                types[shape] = router(shape, logic)
             straps = {}
             if logic is not None and logic.address:
                 straps["address"] = logic.position(node)
@@ -306,6 +334,8 @@ class RoutedNetwork(PacketNetwork):
                 straps["seed"] = scattered_seed(node)
             title = f"node {self.relation.graph.name(node)}"
             fabric.place(Cell(f"router_{node}", types[shape], straps, title=title))
+        if logic is None:
+            self._place_tables(fabric)
 
     def _router_type(self, common: dict[str, Any]) -> CellType:
         """The routers of a shape."""
@@ -359,10 +389,7 @@ class RoutedNetwork(PacketNetwork):
         sender, receiver = self.shapes[link.node], self.shapes[link.peer]
         here, there, name = f"router_{link.node}", f"router_{link.peer}", _link_name(link)
         guarded = sender.guarded_outputs(given.switch)
-        ends = [
-            (sender.output((link.port, c)), receiver.input((link.peer_port, c)))
-            for c in range(link.channels)
-        ]
+        ends = self.link_ends(link)
         waits = tuple(c for c, (output, _) in enumerate(ends) if output in guarded)
         if link.latency > 1:
             kind = CellType(

@@ -86,6 +86,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "CircuitDistributor": {"packet": WORDS, "copies": 2},
     "CircuitMerger": {"packet": WORDS, "copies": 2},
     "CombiningBox": {"link": LINK},
+    "CombiningRouter": {"link": LINK, "shape": PLAIN, "module": 1},
     "InputBufferedBox": {"link": LINK},
     "CombiningQueue": {
         "link": LINK,
@@ -183,6 +184,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "CircuitInitiator": {"packet": WORDS, "delay": 2},
     "CircuitResponder": {"packet": WORDS, "tags": TAGS},
     "ClockCrossing": {"shape": 8, "depth": 4},
+    "CombiningEnd": {"link": LINK, "way": 2},
     "LoopPartitionInterface": {"packet": FLITS, "plan": ManYo(2)},
     "MaskGuard": {"width": 3, "rule": MaskRule(0b101, 0b111, 0b001)},
     "MemoryModule": {"link": LINK, "rows": 16},

@@ -134,6 +134,7 @@ NOT_PROVED: dict[str, str] = {
     "Switch": "proved as WormRouter, InputQueuedSwitch, WormholeSwitch and CutThroughSwitch",
     "OutputQueued": "proved as OutputQueuedSwitch and PacketRouter",
     "Pipelined": "proved as PipelinedSwitch, PipelinedFlitSwitch and PipelinedRouter",
+    "CombiningSwitch": "has no hardware of its own: the base of CombiningBox and CombiningRouter",
     "FabricComponent": "has no hardware of its own: the cells of a fabric, wired",
     # What is left of proved ones.
     "RandomBits": "that bits are random: measured",
@@ -160,6 +161,8 @@ NOT_PROVED: dict[str, str] = {
     "CutThroughSwitch": "that broadcasts are lossless; more than two inputs",
     "CircuitInitiator": "that a packet arrives whole: the wires of a circuit carry it",
     "CombiningBox": "the values of replies: compared with a serial order, in simulation; radix 4",
+    "CombiningRouter": "the values of replies: compared with a serial order, in simulation; more "
+    "inputs and outputs, and turns that are left out",
     "CombiningQueue": "the work that is combined: compared with a model, in simulation",
     "InputBufferedBox": "greater depths for ever",
     "HypercubeNode": "combining of messages",

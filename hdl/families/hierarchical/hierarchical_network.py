@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...fabric.errors import InvalidValue
-from ...fabric.parameters import fixed, integer, pairs, text
-from ...graphs.plans.multistage_graph import MultistageGraph
-from ...graphs.routing.relation import Relation
+from ...fabric.parameters import fixed, integer, text
 from ...networks.any_routing import AnyRoutingNetwork, AnyRoutingParameters
 from ...networks.family import Family, Group
+from ..named_network import FORM, named_relation
 from .hierarchical_graph import Hierarchical
 
 __all__ = [
@@ -21,8 +20,6 @@ __all__ = [
     "TwoLevelNetwork",
     "TwoLevelParameters",
 ]
-
-_FORM = "NETWORK[:NAME=VALUE,...]"
 
 
 def _interval() -> Any:
@@ -41,10 +38,10 @@ def _interval() -> Any:
 class HierarchicalParameters(AnyRoutingParameters):
     """The parameters of `HierarchicalNetwork`."""
 
-    level1: str = text("hypercube:n=3", "the network of a cluster", _FORM)
-    level2: str = text("hypercube:n=2", "the network of the clusters' interface nodes", _FORM)
-    level3: str = text("none", "the network of those networks' interface nodes; or none", _FORM)
-    level4: str = text("none", "the same once more; or none", _FORM)
+    level1: str = text("hypercube:n=3", "the network of a cluster", FORM)
+    level2: str = text("hypercube:n=2", "the network of the clusters' interface nodes", FORM)
+    level3: str = text("none", "the network of those networks' interface nodes; or none", FORM)
+    level4: str = text("none", "the same once more; or none", FORM)
     interface: int = integer(0, "terminal of each network that is its interface", least=0)
     replication: int = integer(1, "parallel links for each one above level 1", least=1, most=64)
     interval: int | str = _interval()
@@ -58,7 +55,7 @@ class _JoinedNetwork(AnyRoutingNetwork):
         raise NotImplementedError
 
     def _described(self) -> Hierarchical:
-        levels = [_level(f"Level{i}", words) for i, words in enumerate(self._words(), 1)]
+        levels = [named_relation(f"Level{i}", words) for i, words in enumerate(self._words(), 1)]
         given = self.parameters
         described = Hierarchical(
             levels, given.get("interface", 0), given.replication, _intervals(given.interval)
@@ -107,27 +104,6 @@ def _intervals(text: int | str) -> list[int]:
         raise InvalidValue(
             f"Interval must be a number of cycles or LEVEL1:LEVEL2[:...], not {text!r}"
         ) from None
-
-
-def _level(title: str, words: str) -> Relation:
-    """The network that a level is."""
-    from ...catalogue.catalogue import find  # imports this module
-
-    name, _, rest = words.partition(":")
-    try:
-        family, given = find(name), pairs(rest.split(",") if rest else ())
-        record = family.component.parameters_type
-        asked = {record.aliases.get(word.lower(), word.lower()) for word in given}
-        if misplaced := record.of_switch & asked:
-            raise InvalidValue(f"Parameter {min(misplaced)} must be that of the whole network")
-        network = family.build(**given)
-        if network.relation is not None:
-            return network.relation
-        if network.wiring_plan is not None and not network.has_memory:
-            return MultistageGraph(network.wiring_plan)
-        raise InvalidValue(f"Network must be described as nodes and links, not {name!r}")
-    except InvalidValue as error:
-        raise InvalidValue(f"{title} must be written as {_FORM}, not {words!r}: {error}") from None
 
 
 @dataclass(frozen=True, eq=False)
