@@ -40,7 +40,8 @@ __all__ = [
 InputKind = str
 """How the lanes read an input: "strap" (a constant per lane), "same" (one wire for all),
 "row" (consecutive wires), "pair" (for each `HALF` lanes, wires of two rows, each of as many from a
-multiple of `HALF` on) or "any"; of sliced types also `PLANES` with a number of terms."""
+multiple of `HALF` on) or "any"; of sliced types also `TURNED` or `IN_ORDER` with the
+number of terms."""
 
 HALF = 8
 """Lanes whose wires are found together if they are a pair: half of a vector or a whole one."""
@@ -57,9 +58,9 @@ typedef struct Context Context;
 typedef struct Type Type;
 
 typedef struct {
-  uint64_t mask;           /* of the bits that it makes */
-  int32_t word;            /* of the planes, where these bits are */
-  int32_t turn;            /* by so many bits they are rotated */
+  uint64_t taken, given;   /* these bits of a word become those */
+  int32_t word;            /* which one of all planes' words */
+  int32_t turn;            /* by so many bits it is rotated */
 } Term;
 
 struct Type {

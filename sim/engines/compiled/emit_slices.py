@@ -23,10 +23,11 @@ from .statements import LANES, LONGEST, Statements, indented, pointers
 if TYPE_CHECKING:
     from .emit_c import TypeEmitter
 
-__all__ = ["PLANES", "SliceEmitter", "plane_rows"]
+__all__ = ["IN_ORDER", "TURNED", "SliceEmitter", "plane_rows"]
 
-PLANES = "planes"
-"""Begins the kind of an input that is a plane, before the number of its terms."""
+TURNED, IN_ORDER = "turned", "in order"
+"""How an input that is a plane is made of others: by rotations, or by moves that keep the order.
+The number of terms follows."""
 
 _PRELUDE = """\
 #define BLOCK (64 * WORDS)  /* cells that are computed at a time */
@@ -43,7 +44,6 @@ typedef uint8_t Bits;
 #endif
 #define ALL (~(P){0})
 #define NONE ((P){0})
-#define EXACT (WIDTH == 16 && !defined __clang__ && defined __AVX512DQ__)
 
 /* The bits of a plane for vector v of a block, as a mask of each lane. */
 INLINE V spread(const P *p, long v) {
@@ -84,22 +84,34 @@ INLINE unsigned lower(V a, V b) {
 #endif
 }
 /* A word of a plane whose bits come from elsewhere: each term moves some of them. */
-INLINE uint64_t moved(const uint64_t *planes, const Term *term, int count) {
+INLINE uint64_t turned(const uint64_t *planes, const Term *term, int count) {
   uint64_t r = 0;
   _Pragma("GCC unroll 8") for (int n = 0; n < count; n++) {
-    uint64_t w = planes[term[n].word];
-    r |= (w << term[n].turn | w >> (-term[n].turn & 63)) & term[n].mask;
+    const uint64_t w = planes[term[n].word];
+    r |= (w << term[n].turn | w >> (-term[n].turn & 63)) & term[n].given;
   }
   return r;
 }
-INLINE P moved_plane(const uint64_t *planes, const Term *term, int count) {
-#if WORDS == 1
-  return moved(planes, term, count);
+INLINE uint64_t in_order(const uint64_t *planes, const Term *term, int count) {
+  uint64_t r = 0;
+  for (int n = 0; n < count; n++) {
+    const uint64_t w = planes[term[n].word], taken = term[n].taken, given = term[n].given;
+#ifdef __BMI2__
+    r |= __builtin_ia32_pdep_di(__builtin_ia32_pext_di(w, taken), given);
 #else
-  return (P){moved(planes, term, count), moved(planes, term + count, count),
-             moved(planes, term + 2 * count, count), moved(planes, term + 3 * count, count)};
+    for (uint64_t from = taken, to = given; from; from &= from - 1, to &= to - 1)
+      if (w & from & -from) r |= to & -to;
 #endif
+  }
+  return r;
 }
+#if WORDS == 1
+#define PLANE(way, planes, terms, n) way(planes, terms, n)
+#else
+#define PLANE(way, planes, terms, n)                                               \\
+  ((P){way(planes, terms, n), way(planes, (terms) + (n), n),                        \\
+       way(planes, (terms) + 2 * (n), n), way(planes, (terms) + 3 * (n), n)})
+#endif
 /* A bit that is the same in all cells. */
 INLINE P everywhere(uint32_t mask) { return -(uint64_t)(mask & 1) - NONE; }
 static void fail_plane(Context *c, const Type *t, long event, long b, const P *hit) {
@@ -330,10 +342,12 @@ class _Function:
             f"const P *here = (const P *)(c->planes + t->first_plane) {place} ROWS;",
             f"const P *straps = (const P *)t->strap_planes {place} STRAPS;",
         ]
+        there = f"P *there = (P *)(c->{self.planes} + t->first_plane) {place} ROWS;"
         if lane:
             found = pointers(*rows, f"c->{self.wires}")
             return [
                 *here,
+                there,
                 "for (long v = 0; v < VECTORS; v++) {",
                 "  const long i = b + v * WIDTH;",
                 *(f"  {line}" for line in (*found, *lines)),
@@ -343,7 +357,7 @@ class _Function:
             *here,
             "const uint32_t *now = c->now;",
             f"const int32_t *index = t->index + b * {rows[1]};",
-            f"P *there = (P *)(c->{self.planes} + t->first_plane) {place} ROWS;",
+            there,
             f"const Term *terms = t->terms {place} TERMS;",
             *lines,
         ]
@@ -416,8 +430,9 @@ def _connect(parts: list[tuple[bool, list[str]]]) -> tuple[int, int]:
                 last[name] = number
                 if first[name] != number or (parts[number][0] and name[0] == "p"):
                     kept.add(name)
-    places: dict[str, int] = {}
-    free: dict[str, list[int]] = {"n": [], "p": []}
+    places = _homes(parts, named, first)
+    kept -= places.keys()
+    free: dict[str, list[str]] = {"n": [], "p": []}
     counts = {"n": 0, "p": 0}
     for number, (lane, lines) in enumerate(parts):
         known: set[str] = set()
@@ -431,16 +446,23 @@ def _connect(parts: list[tuple[bool, list[str]]]) -> tuple[int, int]:
                     if free[kind]:
                         places[name] = free[kind].pop()
                     else:
-                        places[name] = counts[kind]
+                        at = counts[kind]
+                        places[name] = f"m[{at}]" if kind == "p" else f"x[{at} * VECTORS + v]"
                         counts[kind] += 1
-            local = [name for name in new if name in kept and (not lane or name[0] == "n")]
+            local = [name for name in new if name in places and (not lane or name[0] == "n")]
             text += [
-                f"{'V' if lane else 'P'} {name} = {_place(name, places)};"
+                f"{'V' if lane else 'P'} {name} = {places[name]};"
                 for name in local
                 if first[name] < number
             ]
-            text.append(_NAME.sub(lambda m: _named(m[0], places), line) if lane else line)
-            text += [f"{_place(name, places)} = {name};" for name in local if first[name] == number]
+            if lane:  # planes have no names there
+                line = _NAME.sub(lambda m: places[m[0]] if m[0][0] == "p" else m[0], line)
+            text.append(line)
+            text += [
+                f"{places[name]} = {name};"
+                for name in local
+                if first[name] == number and name in kept
+            ]
         for name in known & kept:
             if last[name] == number:
                 free[name[0]].append(places[name])
@@ -448,14 +470,39 @@ def _connect(parts: list[tuple[bool, list[str]]]) -> tuple[int, int]:
     return counts["p"], counts["n"]
 
 
-def _place(name: str, places: dict[str, int]) -> str:
-    number = places[name]
-    return f"m[{number}]" if name[0] == "p" else f"x[{number} * VECTORS + v]"
+_STORED = re.compile(r"(?:store\(((?:state|out) \+ \d+), (n\w+)\)|(there\[\d+\]) = (p\w+));")
+_LOADED_FROM = re.compile(r"V (n\w+) = (load\((\w+) \+ [^()]+\)|splat\(now[^()]+\));")
 
 
-def _named(name: str, places: dict[str, int]) -> str:
-    """A name in lanes, where planes are known by their places only."""
-    return _place(name, places) if name[0] == "p" else name
+def _homes(
+    parts: list[tuple[bool, list[str]]], named: list[list[list[str]]], first: dict[str, int]
+) -> dict[str, str]:
+    """Where values are besides, that go from part to part: where they are stored or come from."""
+    homes: dict[str, str] = {}
+    stores: dict[str, tuple[int, int]] = {}  # by what is loaded from there
+    loads: dict[str, str] = {}
+    for number, (_, lines) in enumerate(parts):
+        for at, line in enumerate(lines):
+            if stored := _STORED.fullmatch(line):
+                place, name, plane, plane_name = stored.groups()
+                if place:
+                    stores[f"load({place})"] = number, at
+                    if first[name] == number:
+                        homes.setdefault(name, f"load({place})")
+                elif first[plane_name] == number:
+                    homes.setdefault(plane_name, plane)
+            elif loaded := _LOADED_FROM.fullmatch(line):
+                loads[loaded[1]] = loaded[2]
+    # What is loaded can be loaded again, but for registers that have got their next value.
+    for number, lines_ in enumerate(named):
+        seen: set[str] = set()
+        for at, names in enumerate(lines_):
+            for name in names:
+                if name not in seen and name in loads:
+                    seen.add(name)
+                    if stores.get(loads[name], (number, at)) < (number, at):
+                        del loads[name]
+    return {**loads, **homes}
 
 
 class _Planes:
@@ -511,8 +558,7 @@ class _Planes:
         kind = emitter.base.code.kinds[row]
         if kind == "same":
             return f"everywhere(now[index[{LANES * row}]])"
-        count, first = emitter.terms[row]
-        return f"moved_plane(c->planes, terms + {first}, {count})"
+        return emitter.inputs[row]
 
 
 class _Lanes(Statements):
@@ -609,13 +655,15 @@ class SliceEmitter:
         first = len(self.output_rows)
         self.register_rows = {key: first + row for row, key in enumerate(slices.registers)}
         self.strap_rows = {key: row for row, key in enumerate(slices.straps)}
-        self.terms: dict[int, tuple[int, int]] = {}
+        self.inputs: dict[int, str] = {}
         self._term_count = 0
         for row, kind in enumerate(code.kinds):
-            if kind.startswith(PLANES):
-                count = int(kind.removeprefix(PLANES))
-                self.terms[row] = count, self._term_count
-                self._term_count += count * slices.words
+            for way, function in ((TURNED, "turned"), (IN_ORDER, "in_order")):
+                if kind.startswith(way):
+                    count = int(kind.removeprefix(way))
+                    place = f"terms + {self._term_count}"
+                    self.inputs[row] = f"PLANE({function}, c->planes, {place}, {count})"
+                    self._term_count += count * slices.words
 
     def source(self) -> str:
         """All functions of the type."""

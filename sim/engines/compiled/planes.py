@@ -1,18 +1,20 @@
 """Which cell types are sliced, and the tables of their planes: where each bit comes from."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from ....hdl.fabric.fabric import CellType, Fabric, Path
 from .emit_c import LANES, is_large
+from .emit_slices import IN_ORDER, TURNED
 from .ir import Module
 from .schedule import Schedule
 from .slices import PLANE, Slices, plane_words, saving, sliced
 
-__all__ = ["TERM", "aligned_terms", "slicing"]
+__all__ = ["TERM", "slicing", "terms_of"]
 
 _FEWEST = PLANE // 2
 """Cells of a type that is sliced, at least."""
@@ -23,8 +25,13 @@ _WORTH = 1.05
 _MOST_PADDING = 2
 """So many times the positions may a sliced type have that it would have in lanes."""
 
-TERM = np.dtype([("mask", np.uint64), ("word", np.int32), ("turn", np.int32)])
-"""As in C: bits of a word of the planes, where they are after a rotation."""
+TERM = np.dtype(
+    [("taken", np.uint64), ("given", np.uint64), ("word", np.int32), ("turn", np.int32)]
+)
+"""As in C: some bits of a word of the planes, and which bits they become."""
+
+_MOST_TURNS = 4
+"""Rotated words of which an input is made, at most, if there is another way."""
 
 
 class _Inputs(NamedTuple):
@@ -91,10 +98,13 @@ def _is_plane(
     )
 
 
-def aligned_terms(
+def terms_of(
     places: np.ndarray, words: np.ndarray, bits: np.ndarray, count: int
-) -> np.ndarray:
-    """The terms of an input: [word][term].
+) -> tuple[str, np.ndarray]:
+    """How the words of an input are made from those that drive it, and the terms: [word][term].
+
+    A term either rotates a word and takes some bits, or takes some bits of a word and spreads them
+    to others in the same order. Rotations do where wiring is regular.
 
     Parameters
     ----------
@@ -106,16 +116,59 @@ def aligned_terms(
         Words of the input.
     """
     to, at = np.divmod(places, PLANE)
-    turns = (at - bits) % PLANE
-    keys = np.stack([to, words, turns], axis=1)
-    kinds, which = np.unique(keys, axis=0, return_inverse=True)
-    masks = np.zeros(len(kinds), np.uint64)
-    np.bitwise_or.at(masks, which.reshape(-1), np.uint64(1) << at.astype(np.uint64))
-    counts = np.bincount(kinds[:, 0], minlength=count)
-    terms = np.zeros((count, max(1, counts.max())), TERM)
-    begins = np.cumsum(counts) - counts
-    number = np.arange(len(kinds)) - begins[kinds[:, 0]]
-    terms["mask"][kinds[:, 0], number] = masks
-    terms["word"][kinds[:, 0], number] = kinds[:, 1]
-    terms["turn"][kinds[:, 0], number] = kinds[:, 2]
-    return terms
+    one = np.uint64(1)
+    keys = np.stack([to, words, (at - bits) % PLANE], axis=1)
+    turned, which = np.unique(keys, axis=0, return_inverse=True)
+    masks = np.zeros(len(turned), np.uint64)
+    np.bitwise_or.at(masks, which.reshape(-1), one << at.astype(np.uint64))
+    most = np.bincount(turned[:, 0], minlength=count).max(initial=1)
+    if most > _MOST_TURNS:
+        rows = list(_in_order(to, words, bits, at))
+        if np.bincount([row[0] for row in rows], minlength=count).max() < most:
+            return IN_ORDER, _table(rows, count)
+    return TURNED, _table(
+        [
+            (word, 0, mask, source, turn)
+            for (word, source, turn), mask in zip(turned.tolist(), masks.tolist())
+        ],
+        count,
+    )
+
+
+def _table(rows: list[tuple[int, int, int, int, int]], count: int) -> np.ndarray:
+    """Terms by the word that they are of; rows begin with its number, in ascending order."""
+    to = np.array([row[0] for row in rows], np.int64)
+    counts = np.bincount(to, minlength=count)
+    table = np.zeros((count, max(1, counts.max(initial=0))), TERM)
+    number = np.arange(len(rows)) - (np.cumsum(counts) - counts)[to]
+    table[to, number] = np.array([row[1:] for row in rows], TERM)
+    return table
+
+
+def _in_order(
+    to: np.ndarray, words: np.ndarray, bits: np.ndarray, at: np.ndarray
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """Terms that keep the order of bits."""
+    order = np.lexsort((at, bits, words, to))
+    keys = np.stack([to[order], words[order]], axis=1)
+    begins = np.flatnonzero(np.r_[True, np.any(keys[1:] != keys[:-1], axis=1)])
+    pairs = np.stack([bits[order], at[order]], axis=1)
+    for begin, some in zip(begins.tolist(), np.split(pairs, begins[1:])):
+        word, source = keys[begin].tolist()
+        for taken, given in _ascending(tuple(map(tuple, some.tolist()))):
+            yield word, taken, given, source, 0
+
+
+@lru_cache(maxsize=4096)
+def _ascending(pairs: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
+    """Pairs of bits in as few parts as ascend in both: the masks of each part."""
+    parts: list[list[int]] = []  # last bits, and masks
+    for bit, at in pairs:
+        fitting = [part for part in parts if part[0] < bit and part[1] < at]
+        if fitting:
+            part = max(fitting, key=lambda part: part[1])
+        else:
+            part = [0, 0, 0, 0]
+            parts.append(part)
+        part[:] = bit, at, part[2] | 1 << bit, part[3] | 1 << at
+    return [(taken, given) for _, _, taken, given in parts]

@@ -10,9 +10,9 @@ from ....hdl.fabric.digest import Digest
 from ....hdl.fabric.errors import InvalidValue
 from ....hdl.fabric.fabric import Cell, CellType, Fabric, Path, Pin
 from .emit_c import HALF, LANES, InputKind, element_bytes
-from .emit_slices import PLANES
+from .emit_slices import TURNED
 from .ir import WORD, Module
-from .planes import TERM, aligned_terms, slicing
+from .planes import TERM, slicing, terms_of
 from .program import Group, Program, whole_vectors
 from .schedule import Schedule
 from .slices import PLANE
@@ -256,7 +256,7 @@ class Tables:
                 kinds.append("strap")
                 continue
             if group.slices is not None and self._is_plane(group, path):
-                kinds.append(PLANES)
+                kinds.append(TURNED)
                 continue
             if path not in drivers:
                 drivers[path] = list(self._drivers(group, path))
@@ -283,9 +283,9 @@ class Tables:
         words, blocks = slices.words, group.cells // group.block
         tables, kinds = [], list(group.kinds)
         for row, (path, _) in enumerate(group.inputs):
-            if kinds[row] == PLANES:
-                terms = self._terms(group, path)
-                kinds[row] = f"{PLANES}{terms.shape[1]}"
+            if kinds[row] == TURNED:
+                way, terms = self._terms(group, path)
+                kinds[row] = f"{way}{terms.shape[1]}"
                 tables.append(terms.reshape(blocks, -1))
         group.kinds = tuple(kinds)
         empty = np.zeros((blocks, 1), TERM)
@@ -300,7 +300,7 @@ class Tables:
             bits = np.array(values, np.uint64) << bit.astype(np.uint64)
             np.bitwise_or.at(group.strap_planes, (block, number, word), bits)
 
-    def _terms(self, group: Group, path: Path) -> np.ndarray:
+    def _terms(self, group: Group, path: Path) -> tuple[str, np.ndarray]:
         runs = group.run_of[group.used]
         cells, outputs = self.fabric.drivers.of(group.numbers[group.used], path)
         names, groups = self.fabric.drivers.paths.things, self._group_of[cells]
@@ -311,7 +311,7 @@ class Tables:
             some = kinds == kind
             number, output = divmod(kind, len(names))
             words[some] = self.groups[number].plane(names[output], places[some])
-        return aligned_terms(group.used, words, places % PLANE, group.cells // PLANE)
+        return terms_of(group.used, words, places % PLANE, group.cells // PLANE)
 
     def _drivers(self, group: Group, path: Path) -> Iterator["_Drivers"]:
         """The outputs that drive an input of the cells of a group, with the cells of each."""
