@@ -167,8 +167,8 @@ void leave(Context *c, const Type *t) {
 
 _NAME = re.compile(r"\b[np]\d+(?:t\d+)?\b")
 
-_LOADED = ("register", "input", "spread")
-"""What is loaded anew in each step that uses it."""
+_FOUND = ("pair", "any")
+"""How inputs are read that are not read twice, since it takes long."""
 
 
 def plane_rows(
@@ -392,7 +392,7 @@ class _Function:
         here = [
             n
             for n in self.cone
-            if (n not in self.in_planes and self.step[n] == step and n.op not in _LOADED)
+            if (n not in self.in_planes and self.step[n] == step and not self.emitter.loads(n))
             or (n.op == "collect" and self.step[n] == step + 1)
         ]
         old = {node.attr: node for node in self.loads.get(step, ())}
@@ -575,7 +575,7 @@ class _Lanes(Statements):
         super().__init__(emitter.base, wires)
         self._slices = emitter
         self._in_planes, self._steps, self._step = in_planes, steps, step
-        self._names = _Names(step)
+        self._names = _Names(step, emitter)
 
     def __contains__(self, node: Node) -> bool:
         """Whether a node needs no statement here."""
@@ -583,7 +583,7 @@ class _Lanes(Statements):
             return True
         if node in self._in_planes:
             return node.op != "collect" or self._steps[node] != self._step + 1
-        return node.op not in _LOADED and self._steps[node] != self._step
+        return not self._slices.loads(node) and self._steps[node] != self._step
 
     def need(self, *nodes: Node) -> None:
         for node in Graph.cone(nodes, known=self):
@@ -629,12 +629,12 @@ class _Lanes(Statements):
 class _Names:
     """The names of nodes in a step of lanes; what is loaded has one of its own in each."""
 
-    def __init__(self, step: int) -> None:
-        self._step = step
+    def __init__(self, step: int, emitter: "SliceEmitter") -> None:
+        self._step, self._emitter = step, emitter
         self.done: set[Node] = set()
 
     def __getitem__(self, node: Node) -> str:
-        return f"n{node.serial}" + (f"t{self._step}" if node.op in _LOADED else "")
+        return f"n{node.serial}" + (f"t{self._step}" if self._emitter.loads(node) else "")
 
 
 class SliceEmitter:
@@ -664,6 +664,12 @@ class SliceEmitter:
                     place = f"terms + {self._term_count}"
                     self.inputs[row] = f"PLANE({function}, c->planes, {place}, {count})"
                     self._term_count += count * slices.words
+
+    def loads(self, node: Node) -> bool:
+        """Whether a node in lanes is loaded anew in each step that uses it."""
+        if node.op == "input":
+            return self.base.code.kinds[self.base.input_numbers[node.attr]] not in _FOUND
+        return node.op in ("register", "spread")
 
     def source(self) -> str:
         """All functions of the type."""

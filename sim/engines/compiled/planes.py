@@ -22,9 +22,6 @@ _FEWEST = PLANE // 2
 _WORTH = 1.05
 """A type is sliced if its operations then cost less than this part of what they cost in lanes."""
 
-_MOST_PADDING = 2
-"""So many times the positions may a sliced type have that it would have in lanes."""
-
 TERM = np.dtype(
     [("taken", np.uint64), ("given", np.uint64), ("word", np.int32), ("turn", np.int32)]
 )
@@ -50,9 +47,9 @@ def slicing(
     first = {type_: cells[0] for type_, cells in fabric.types().items()}
     wanted: dict[CellType, tuple[int, _Inputs]] = {}
     for type_, module in modules.items():
-        counts = [runs * len(cells) for cells in plan.classes[type_]]
-        words = plane_words(counts)
-        if sum(counts) < _FEWEST or _padded(counts, PLANE) > _MOST_PADDING * _padded(counts, LANES):
+        count = sum(-(-runs * len(cells) // LANES) * LANES for cells in plan.classes[type_])
+        words = plane_words(count)
+        if count < _FEWEST:
             continue
         straps = frozenset(path for path in module.inputs if str(path[0]) in first[type_].straps)
         single = frozenset(path for path, width in module.inputs.items() if width == 1) - straps
@@ -70,10 +67,6 @@ def slicing(
         )
         found[type_] = sliced(modules[type_], words, inputs.straps, planes)
     return found
-
-
-def _padded(counts: list[int], block: int) -> int:
-    return sum(-(-count // block) * block for count in counts)
 
 
 def _is_plane(

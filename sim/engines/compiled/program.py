@@ -95,11 +95,17 @@ class Group:
         self.kinds: tuple[InputKind, ...] = ()
 
     def arrange(self, runs: int) -> None:
-        """Assign a position to each cell: by class, then by run; each class fills whole vectors."""
+        """Assign a position to each cell: by class, then by run; each class fills whole vectors.
+
+        In a sliced type classes share blocks. So outputs of some cells are computed too early, or
+        again. This does no harm: those that are too early are computed once more in their turn,
+        before they are read.
+        """
         end = 0
         for cells in self.classes:
-            begin, end = end, end + whole_vectors(runs * len(cells), self.block)
+            begin, end = end, end + whole_vectors(runs * len(cells))
             self.ranges.append((begin, end))
+        end = whole_vectors(end, self.block)
         self.numbers = np.full(end, -1, np.int32)
         self.run_of = np.zeros(end, np.int32)
         for (begin, _), cells in zip(self.ranges, self.classes):
@@ -177,8 +183,10 @@ class Program:
             for task in together:
                 number = numbers[task.type]
                 function = sets[number].setdefault(task.outputs, len(sets[number]))
+                block = groups[number].block
                 for begin, end in (groups[number].ranges[each] for each in task.classes):
-                    if ranges and (*ranges[-1][:2], ranges[-1][3]) == (number, function, begin):
+                    begin, end = begin // block * block, whole_vectors(end, block)
+                    if ranges and ranges[-1][:2] == (number, function) and ranges[-1][3] >= begin:
                         begin = ranges.pop()[2]
                     ranges.append((number, function, begin, end))
             shared = sum(end - begin for *_, begin, end in ranges) > _ALONE

@@ -49,11 +49,11 @@ _BY_BIT = ("and", "or", "xor", "mux", "slice", "cat", "eq", "ult", "add", "sub")
 """Operations that can be done on planes."""
 
 
-def plane_words(cells: Sequence[int]) -> int:
-    """Words of a plane that are computed at a time, for classes of so many cells."""
+def plane_words(cells: int) -> int:
+    """Words of a plane that are computed at a time, for so many cells."""
 
     def padded(words: int) -> int:
-        return sum(-(-count // (PLANE * words)) * PLANE * words for count in cells)
+        return -(-cells // (PLANE * words)) * PLANE * words
 
     return _WIDE_PLANE if 8 * padded(_WIDE_PLANE) <= 9 * padded(1) else 1
 
