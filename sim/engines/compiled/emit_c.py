@@ -80,6 +80,7 @@ struct Type {
   long first_plane;        /* of [block][plane][word] */
   const Term *terms;       /* [block][input][word][term] */
   const uint64_t *strap_planes; /* [block][bit of a strap][word] */
+  uint32_t *kept;          /* [vector][number][lane]: from late outputs to the update */
 };
 
 typedef struct {

@@ -194,6 +194,7 @@ class _Function:
         self.stores: list[tuple[str, int, Node]] = []  # planes, by row
         self.lane_stores: list[tuple[Path, int, Node]] = []
         self.states: list[tuple[int, Node]] = []
+        self.kept: list[tuple[int, Node]] = []
         self.events: list[Node] = []
         self.writing = False
 
@@ -203,7 +204,7 @@ class _Function:
         """Find the step of each node: planes in even ones, lanes in odd ones."""
         writes = self.emitter.slices.writes if self.writing else []
         written = [node for some in writes for write in some for node in write.nodes]
-        roots = [node for *_, node in self.stores + self.lane_stores + self.states]
+        roots = [node for *_, node in self.stores + self.lane_stores + self.states + self.kept]
         self.cone = [
             node for node in Graph.cone([*roots, *self.events, *written]) if not node.is_const
         ]
@@ -244,7 +245,7 @@ class _Function:
         if self.writing:
             for some, steps in zip(self.emitter.slices.writes, self.write_steps):
                 used += [(node, at) for write, at in zip(some, steps) for node in write.nodes]
-        used += [(node, self._first_step(node)) for *_, node in self.lane_stores]
+        used += [(node, self._first_step(node)) for *_, node in self.lane_stores + self.kept]
         states = {number: self._first_step(node) for number, node in self.states}
         while True:
             known = [*used, *((node, states[number]) for number, node in self.states)]
@@ -290,7 +291,7 @@ class _Function:
         for _, node in self.states:
             if not node.is_const:
                 used(node, self._lane_step(node))
-        for *_, node in self.lane_stores:
+        for *_, node in self.lane_stores + self.kept:
             if not node.is_const:
                 used(node, self._lane_step(node))
         if self.writing:
@@ -350,6 +351,7 @@ class _Function:
                 there,
                 "for (long v = 0; v < VECTORS; v++) {",
                 "  const long i = b + v * WIDTH;",
+                "  uint32_t *kept = t->kept + AT(KEPT);",
                 *(f"  {line}" for line in (*found, *lines)),
                 "}",
             ]
@@ -413,6 +415,9 @@ class _Function:
         for path, word, node in self.lane_stores:
             if self._first_step(node) == step:
                 body.output(path, word, node)
+        for place, node in self.kept:
+            if self._first_step(node) == step:
+                body.keep(place, node)
         body.need(*here)
         return body.lines
 
@@ -470,7 +475,7 @@ def _connect(parts: list[tuple[bool, list[str]]]) -> tuple[int, int]:
     return counts["p"], counts["n"]
 
 
-_STORED = re.compile(r"(?:store\(((?:state|out) \+ \d+), (n\w+)\)|(there\[\d+\]) = (p\w+));")
+_STORED = re.compile(r"(?:store\(((?:state|out|kept) \+ \d+), (n\w+)\)|(there\[\d+\]) = (p\w+));")
 _LOADED_FROM = re.compile(r"V (n\w+) = (load\((\w+) \+ [^()]+\)|splat\(now[^()]+\));")
 
 
@@ -622,6 +627,15 @@ class _Lanes(Statements):
             return "(1u << WIDTH) - 1" if node.attr else "0"
         return f"part({self._source(node)}, v)"
 
+    def keep(self, place: int, node: Node) -> None:
+        self.need(node)
+        self.lines.append(f"store(kept + {LANES * place}, {self._names[node]});")
+
+    def _expression(self, node: Node, name: str) -> str:
+        if node.op == "kept":
+            return f"load(kept + {LANES * node.attr})"
+        return super()._expression(node, name)
+
     def state_of(self, number: int, node: Node, width: int) -> None:
         self.lines.append(f"store(state + {LANES * number}, {self._of_width(node, width)});")
 
@@ -653,7 +667,10 @@ class SliceEmitter:
         self.row_counts = len(self.module.registers), len(code.inputs), len(code.outputs)
         self.output_rows = plane_rows(code.outputs, self.module.widths)
         first = len(self.output_rows)
-        self.register_rows = {key: first + row for row, key in enumerate(slices.registers)}
+        kept = [("kept", place) for place in range(len(slices.kept))]
+        self.register_rows: dict[tuple[str | int, int], int] = {
+            key: first + row for row, key in enumerate([*slices.registers, *kept])
+        }
         self.strap_rows = {key: row for row, key in enumerate(slices.straps)}
         self.inputs: dict[int, str] = {}
         self._term_count = 0
@@ -669,7 +686,7 @@ class SliceEmitter:
         """Whether a node in lanes is loaded anew in each step that uses it."""
         if node.op == "input":
             return self.base.code.kinds[self.base.input_numbers[node.attr]] not in _FOUND
-        return node.op in ("register", "spread")
+        return node.op in ("register", "spread", "kept")
 
     def source(self) -> str:
         """All functions of the type."""
@@ -680,6 +697,7 @@ class SliceEmitter:
             "ROWS": max(rows, 1),
             "STRAPS": max(len(self.strap_rows), 1),
             "TERMS": max(self._term_count, 1),
+            "KEPT": len(self.slices.kept_lanes),
             "REGISTERS": self.row_counts[0],
             "OUTPUTS": self.row_counts[2],
         }
@@ -702,8 +720,9 @@ class SliceEmitter:
             f"{{1, {self.base.output_numbers[key]}, 1, {row}}}"
             for key, row in self.output_rows.items()
         ]
-        for (number, bit), row in self.register_rows.items():
+        for number, bit in self.slices.registers:
             if bit == 0:
+                row = self.register_rows[number, bit]
                 rows.append(f"{{0, {number}, {self.module.registers[number].width}, {row}}}")
         items = ", ".join(rows) or "{0, 0, 0, 0}"
         return (
@@ -724,6 +743,13 @@ class SliceEmitter:
         for path in outputs:
             for word, node in enumerate(self.slices.outputs[path]):
                 self._output(function, path, word, node)
+        made = set(Graph.cone([node for path in outputs for node in self.slices.outputs[path]]))
+        for place, node in enumerate(self.slices.kept):
+            if node in made:
+                function.stores.append(("there", self.register_rows["kept", place], node))
+        function.kept = [
+            (place, node) for place, node in enumerate(self.slices.kept_lanes) if node in made
+        ]
         parameters = "Context *c, const Type *t, long begin, long end"
         return function.text(f"late_{number}", parameters, "begin", "end")
 
@@ -734,29 +760,8 @@ class SliceEmitter:
         for key, node in zip(slices.registers, slices.nexts):
             function.stores.append(("there", self.register_rows[key], node))
         function.states = list(slices.lane_nexts.items())
-        outputs = [
-            (path, word, node)
-            for path in self.base.early
-            for word, node in enumerate(slices.outputs[path])
-        ]
-        after = slices.graph.copy((node for *_, node in outputs), self._advanced)
-        for (path, word, _), node in zip(outputs, after):
-            self._output(function, path, word, node)
+        for path, words in slices.after.items():
+            for word, node in enumerate(words):
+                self._output(function, path, word, node)
         parameters = "Context *c, const Type *t, long begin, long end"
         return function.text("update", parameters, "begin", "end")
-
-    def _advanced(self, node: Node, args: Sequence[Node]) -> Node | None:
-        """The node that has in this cycle the value that a node has in the next one."""
-        graph = self.slices.graph
-        if node.op == "register":
-            if isinstance(node.attr, tuple):
-                return self._nexts[node.attr[:2]]
-            return self.slices.lane_nexts[node.attr]
-        if node.op == "read":
-            memory, word, _ = node.attr
-            return graph.read(memory, word, node.width, args[0], after=True)
-        return None
-
-    @cached_property
-    def _nexts(self) -> dict[tuple[int, int], Node]:
-        return dict(zip(self.slices.registers, self.slices.nexts))

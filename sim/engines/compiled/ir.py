@@ -25,6 +25,7 @@ slice       low                 w bits from bit `low`
 cat         offsets             the arguments side by side, each at its offset
 spread                          a bit that is kept as a plane, as a mask in lanes; see `slices`
 collect                         a bit that is a mask in lanes, as a plane
+kept        number              what was kept of this cycle in lanes
 =========== =================== ==================================================================
 """
 
@@ -437,6 +438,9 @@ class Graph:
         if a.is_const:
             return a
         return a.args[0] if a.op == "spread" else self._node("collect", (a,), 1)
+
+    def kept(self, number: int, width: int) -> Node:
+        return self._node("kept", (), width, number)
 
     def any(self, a: Node) -> Node:
         """1 if some bit is set."""

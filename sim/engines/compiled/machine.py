@@ -42,6 +42,7 @@ class _CType(ctypes.Structure):
         ("first_plane", ctypes.c_long),
         ("terms", ctypes.c_void_p),
         ("strap_planes", ctypes.c_void_p),
+        ("kept", ctypes.c_void_p),
     ]
 
 
@@ -139,6 +140,7 @@ class Machine(Tables):
                 c_type.first_plane = group.first_plane
                 c_type.terms = group.terms.ctypes.data
                 c_type.strap_planes = group.strap_planes.ctypes.data
+                c_type.kept = group.kept.ctypes.data
         tasks = [
             _CTask(
                 _address(self._libraries[task.type], f"late_{task.function}"),

@@ -81,11 +81,14 @@ class Group:
         self.slices = slices
         self.block = LANES if slices is None else PLANE * slices.words
         self.planes = {} if slices is None else plane_rows(self.outputs, module.widths)
-        self.plane_count = len(self.planes) + len(slices.registers) if slices else 0
+        self.plane_count = 0
+        if slices is not None:
+            self.plane_count = len(self.planes) + len(slices.registers) + len(slices.kept)
         self.first_plane = 0
         self.shown: set[tuple[Path, int]] = set()
         self.terms: np.ndarray = np.zeros(0, TERM)
         self.strap_planes: np.ndarray = np.zeros(0, np.uint64)
+        self.kept: np.ndarray = np.zeros(0, np.uint32)
         # The tables of `_CType`, filled when the machine is loaded.
         self.state: np.ndarray = np.zeros(0, np.uint32)
         self.index: np.ndarray = np.zeros(0, np.int32)

@@ -83,6 +83,12 @@ class Slices:
         By memory. What enables a write is a plane.
     events : list[Node]
         Planes.
+    after : dict[Path, Words]
+        The outputs that depend on registers only, of the next cycle.
+    kept : list[Node]
+        Planes that are computed for outputs that depend on inputs, and then used for next values.
+    kept_lanes : list[Node]
+        The same in lanes.
     """
 
     graph: Graph
@@ -95,6 +101,9 @@ class Slices:
     outputs: dict[Path, Words] = field(default_factory=dict)
     writes: list[list[Write]] = field(default_factory=list)
     events: list[Node] = field(default_factory=list)
+    after: dict[Path, Words] = field(default_factory=dict)
+    kept: list[Node] = field(default_factory=list)
+    kept_lanes: list[Node] = field(default_factory=list)
 
 
 def plane_nodes(cone: Iterable[Node]) -> set[Node]:
@@ -304,6 +313,77 @@ class _Slicer:
         for memory in module.memories:
             result.writes.append([self._write(write) for write in memory.writes])
         result.events += [self._bit(event.hit, 0) for event in module.events]
+        self._look_ahead()
+        self._keep()
+
+    def _look_ahead(self) -> None:
+        """Find the early outputs of the next cycle."""
+        early = [path for path, sources in self.module.depends.items() if not sources]
+        nodes = [node for path in early for node in self.result.outputs[path]]
+        self._planes_next = dict(zip(self.result.registers, self.result.nexts))
+        found = iter(self.graph.copy(nodes, self._advanced))
+        for path in early:
+            self.result.after[path] = tuple(next(found) for _ in self.result.outputs[path])
+
+    def _advanced(self, node: Node, args: Sequence[Node]) -> Node | None:
+        """The node that has in this cycle the value that a node has in the next one."""
+        if node.op == "register":
+            if isinstance(node.attr, tuple):
+                return self._planes_next[node.attr[:2]]
+            return self.result.lane_nexts[node.attr]
+        if node.op == "read":
+            memory, word, _ = node.attr
+            return self.graph.read(memory, word, node.width, args[0], after=True)
+        return None
+
+    def _keep(self) -> None:
+        """Let what late outputs are made of be kept, where the update needs it again."""
+        result = self.result
+        late = [
+            node
+            for path, words in result.outputs.items()
+            if self.module.depends[path]
+            for node in words
+        ]
+        found = {node for node in Graph.cone(late) if self._is_worth_keeping(node)}
+        writes = [node for some in result.writes for write in some for node in write.nodes]
+        roots = [
+            *result.nexts,
+            *result.lane_nexts.values(),
+            *result.events,
+            *writes,
+            *(node for words in result.after.values() for node in words),
+        ]
+        cone = Graph.cone(roots)
+        needed = {arg for node in cone if node not in found for arg in node.args} | set(roots)
+        planes = plane_nodes(cone)
+        new: dict[Node, Node] = {}
+        for node in cone:
+            if node in found and node in needed:
+                if node in planes:
+                    new[node] = self.graph.plane("register", ("kept", len(result.kept), "plane"))
+                    result.kept.append(node)
+                else:
+                    new[node] = self.graph.kept(len(result.kept_lanes), node.width)
+                    result.kept_lanes.append(node)
+        copied = iter(self.graph.copy(roots, lambda node, args: new.get(node)))
+        result.nexts = [next(copied) for _ in result.nexts]
+        result.lane_nexts = {number: next(copied) for number in result.lane_nexts}
+        result.events = [next(copied) for _ in result.events]
+        for some in result.writes:
+            for number, write in enumerate(some):
+                address, enable, *rest = (next(copied) for _ in write.nodes)
+                data = tuple(rest[: len(write.data)])
+                mask = None if write.mask is None else tuple(rest[len(write.data) :])
+                some[number] = Write(address, enable, data, mask)
+        result.after = {
+            path: tuple(next(copied) for _ in words) for path, words in result.after.items()
+        }
+
+    def _is_worth_keeping(self, node: Node) -> bool:
+        if not node.args or node.op == "spread":
+            return False
+        return node.op == "read" or any(arg.args and arg.op != "spread" for arg in node.args)
 
     def _write(self, write: Write) -> Write:
         mask = None if write.mask is None else tuple(self._lane(node) for node in write.mask)

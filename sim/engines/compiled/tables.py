@@ -292,6 +292,7 @@ class Tables:
         found = np.concatenate(tables or [empty], axis=1)
         group.terms = aligned(found.shape, TERM)
         group.terms[:] = found
+        group.kept = aligned((group.cells // LANES, len(slices.kept_lanes), LANES), np.uint32)
         group.strap_planes = aligned((blocks, max(1, len(slices.straps)), words), np.uint64)
         block, at = np.divmod(group.used, group.block)
         word, bit = np.divmod(at, PLANE)
