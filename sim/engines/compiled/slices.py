@@ -30,7 +30,7 @@ PLANE = 64
 _WIDE_PLANE = 4
 """Words of a plane that are computed at a time where there are cells enough."""
 
-_WIDEST = 8
+_WIDEST = 16
 """Bits of the widest word that can be planes."""
 
 _LANES = 32
