@@ -42,6 +42,7 @@ typedef uint16_t Bits;
 #else
 typedef uint8_t Bits;
 #endif
+typedef uint32_t U1 __attribute__((aligned(1)));
 #define ALL (~(P){0})
 #define NONE ((P){0})
 
@@ -83,6 +84,46 @@ INLINE unsigned lower(V a, V b) {
   return bits(ltu(a, b));
 #endif
 }
+/* The lowest bytes of lanes, from which planes are then taken. */
+INLINE void keep_bytes(uint8_t *p, long v, V x) {
+  p += v * WIDTH;
+#if WIDTH == 16 && !defined __clang__
+  typedef char B __attribute__((vector_size(16), aligned(1)));
+  *(B *)p = __builtin_ia32_pmovdb512_mask((S)x, (B){0}, -1);
+#elif WIDTH == 8 && defined __AVX2__
+  typedef char B __attribute__((vector_size(32)));
+  const B low = {0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+                 0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+  V y = (V)__builtin_ia32_pshufb256((B)x, low);
+  *(U1 *)p = y[0];
+  *(U1 *)(p + 4) = y[4];
+#else
+  for (int l = 0; l < WIDTH; l++) p[l] = x[l];
+#endif
+}
+INLINE uint64_t word_of(const uint8_t *p, int n) {
+#if defined __AVX512BW__ && !defined __clang__
+  typedef char B __attribute__((vector_size(64)));
+  typedef short W __attribute__((vector_size(64)));
+  return __builtin_ia32_cvtb2mask512((B)(*(const W *)p << (7 - n)));
+#elif defined __AVX2__
+  typedef char B __attribute__((vector_size(32)));
+  typedef short W __attribute__((vector_size(32)));
+  const W *w = (const W *)p;
+  return (uint32_t)__builtin_ia32_pmovmskb256((B)(w[0] << (7 - n))) |
+         (uint64_t)(uint32_t)__builtin_ia32_pmovmskb256((B)(w[1] << (7 - n))) << 32;
+#else
+  uint64_t r = 0;
+  for (int l = 0; l < 8; l++)
+    r |= (((const uint64_t *)p)[l] >> n & 0x0101010101010101) * 0x0102040810204080 >> 56 << 8 * l;
+  return r;
+#endif
+}
+#if WORDS == 1
+#define PLANE_OF(p, n) word_of(p, n)
+#else
+#define PLANE_OF(p, n) ((P){word_of(p, n), word_of(p + 64, n), word_of(p + 128, n), word_of(p + 192, n)})
+#endif
 /* A word of a plane whose bits come from elsewhere: each term moves some of them. */
 INLINE uint64_t turned(const uint64_t *planes, const Term *term, int count) {
   uint64_t r = 0;
@@ -165,7 +206,11 @@ void leave(Context *c, const Type *t) {
 }
 """
 
-_NAME = re.compile(r"\b[np]\d+(?:t\d+)?\b")
+_NAME = re.compile(r"\b[bnp]\d+(?:t\d+)?\b")
+"""Bytes of lanes, lanes, and planes, in the text of a function."""
+
+_BYTE = 3
+"""So many bits of one byte, and more, are collected as bytes first."""
 
 _FOUND = ("pair", "any")
 """How inputs are read that are not read twice, since it takes long."""
@@ -234,6 +279,7 @@ class _Function:
                 self._place(node, ends.get(node.attr[0], 1) if node.op == "read" else 0)
         self._move_late(waits)
         self._keep_registers()
+        self._find_bytes()
         events = [self.step[node] for node in self.events if not node.is_const]
         self.event_step = max(events, default=0)
 
@@ -260,6 +306,26 @@ class _Function:
                 break
             states = new
         self.state_steps = states
+
+    def _find_bytes(self) -> None:
+        """Find what is collected as bytes: where, by the lowest of their bits, and which bit."""
+        found: dict[tuple[int, Node], list[tuple[int, Node]]] = {}
+        for node in self.cone:
+            if node.op == "collect" and node.args[0].op == "slice":
+                part = node.args[0]
+                found.setdefault((self.step[node], part.args[0]), []).append((part.attr, node))
+        self.bytes: dict[Node, tuple[str, int]] = {}
+        self.kept_bytes: dict[int, list[tuple[str, Node, int]]] = {}
+        for (step, source), bits in found.items():
+            bits.sort(key=lambda each: each[0])
+            while bits:
+                low = bits[0][0]
+                some = [each for each in bits if each[0] < low + 8]
+                bits = bits[len(some) :]
+                if len(some) >= _BYTE:
+                    name = f"b{some[0][1].serial}"
+                    self.bytes |= {node: (name, bit - low) for bit, node in some}
+                    self.kept_bytes.setdefault(step - 1, []).append((name, source, low))
 
     def _first_step(self, node: Node) -> int:
         return 1 if node.is_const else self._lane_step(node)
@@ -316,18 +382,22 @@ class _Function:
             lines = self._lane_lines(step) if step % 2 else self._plane_lines(step)
             for at in range(0, len(lines), LONGEST):
                 parts.append((step % 2 == 1, lines[at : at + LONGEST]))
-        planes, lanes = _connect(parts)
+        counts = _connect(parts)
         bodies = [self._part(lane, lines) for lane, lines in parts]
-        arrays = [f"P m[{planes or 1}];", f"V x[{lanes or 1} * VECTORS];"]
+        arrays = [
+            f"P m[{counts['p'] or 1}];",
+            f"V x[{counts['n'] or 1} * VECTORS];",
+            f"uint8_t y[{counts['b'] or 1}][BLOCK] __attribute__((aligned(64)));",
+        ]
         inner = ""
         if sum(len(lines) for _, lines in parts) > LONGEST:
-            arguments = "Context *c, const Type *t, long b, P *m, V *x"
+            arguments = "Context *c, const Type *t, long b, P *m, V *x, uint8_t (*y)[BLOCK]"
             inner = "\n".join(
                 f"static __attribute__((noinline)) void {name}_part_{number}({arguments}) {{\n"
                 f"{indented(body)}\n}}\n"
                 for number, body in enumerate(bodies)
             )
-            calls = [f"{name}_part_{number}(c, t, b, m, x);" for number in range(len(bodies))]
+            calls = [f"{name}_part_{number}(c, t, b, m, x, y);" for number in range(len(bodies))]
         else:
             calls = [line for body in bodies for line in ("{", *body, "}")]
         return (
@@ -365,7 +435,7 @@ class _Function:
         ]
 
     def _plane_lines(self, step: int) -> list[str]:
-        body = _Planes(self.emitter, self.in_planes, self.step, step)
+        body = _Planes(self, step)
         for place, row, node in self.stores:
             if node.is_const:
                 if step == 0:
@@ -387,15 +457,17 @@ class _Function:
         return body.lines
 
     def _is_here(self, node: Node, step: int) -> bool:
-        return self.step[node] == step and node.op not in ("register", "collect")
+        if node.op == "collect" and node not in self.bytes:
+            return False
+        return self.step[node] == step and node.op != "register"
 
     def _lane_lines(self, step: int) -> list[str]:
-        body = _Lanes(self.emitter, self.wires, self.in_planes, self.step, step)
+        body = _Lanes(self, step)
         here = [
             n
             for n in self.cone
             if (n not in self.in_planes and self.step[n] == step and not self.emitter.loads(n))
-            or (n.op == "collect" and self.step[n] == step + 1)
+            or (n.op == "collect" and self.step[n] == step + 1 and n not in self.bytes)
         ]
         old = {node.attr: node for node in self.loads.get(step, ())}
         if self.writing:
@@ -418,11 +490,13 @@ class _Function:
         for place, node in self.kept:
             if self._first_step(node) == step:
                 body.keep(place, node)
+        for name, source, low in self.kept_bytes.get(step, ()):
+            body.keep_bytes(name, source, low)
         body.need(*here)
         return body.lines
 
 
-def _connect(parts: list[tuple[bool, list[str]]]) -> tuple[int, int]:
+def _connect(parts: list[tuple[bool, list[str]]]) -> dict[str, int]:
     """Let values be kept that go from part to part; return how many places they need."""
     named = [[list(dict.fromkeys(_NAME.findall(line))) for line in lines] for _, lines in parts]
     first: dict[str, int] = {}
@@ -433,12 +507,13 @@ def _connect(parts: list[tuple[bool, list[str]]]) -> tuple[int, int]:
             for name in names:
                 first.setdefault(name, number)
                 last[name] = number
-                if first[name] != number or (parts[number][0] and name[0] == "p"):
+                if first[name] != number or (parts[number][0] and name[0] != "n"):
                     kept.add(name)
     places = _homes(parts, named, first)
     kept -= places.keys()
-    free: dict[str, list[str]] = {"n": [], "p": []}
-    counts = {"n": 0, "p": 0}
+    forms = {"b": "y[{}]", "n": "x[{} * VECTORS + v]", "p": "m[{}]"}
+    free: dict[str, list[str]] = {kind: [] for kind in forms}
+    counts = dict.fromkeys(forms, 0)
     for number, (lane, lines) in enumerate(parts):
         known: set[str] = set()
         text: list[str] = []
@@ -451,18 +526,17 @@ def _connect(parts: list[tuple[bool, list[str]]]) -> tuple[int, int]:
                     if free[kind]:
                         places[name] = free[kind].pop()
                     else:
-                        at = counts[kind]
-                        places[name] = f"m[{at}]" if kind == "p" else f"x[{at} * VECTORS + v]"
+                        places[name] = forms[kind].format(counts[kind])
                         counts[kind] += 1
-            local = [name for name in new if name in places and (not lane or name[0] == "n")]
+            there = "n" if lane else "p"  # what has a name of its own; other places are known
+            local = [name for name in new if name in places and name[0] == there]
             text += [
                 f"{'V' if lane else 'P'} {name} = {places[name]};"
                 for name in local
                 if first[name] < number
             ]
-            if lane:  # planes have no names there
-                line = _NAME.sub(lambda m: places[m[0]] if m[0][0] == "p" else m[0], line)
-            text.append(line)
+            other = {name: places[name] for name in names if name[0] != there}
+            text.append(_NAME.sub(lambda m: other.get(m[0], m[0]), line) if other else line)
             text += [
                 f"{places[name]} = {name};"
                 for name in local
@@ -472,7 +546,7 @@ def _connect(parts: list[tuple[bool, list[str]]]) -> tuple[int, int]:
             if last[name] == number:
                 free[name[0]].append(places[name])
         lines[:] = text
-    return counts["p"], counts["n"]
+    return counts
 
 
 _STORED = re.compile(r"(?:store\(((?:state|out|kept) \+ \d+), (n\w+)\)|(there\[\d+\]) = (p\w+));")
@@ -513,10 +587,9 @@ def _homes(
 class _Planes:
     """The statements of one step of planes."""
 
-    def __init__(
-        self, emitter: "SliceEmitter", in_planes: set[Node], steps: dict[Node, int], step: int
-    ) -> None:
-        self.emitter, self._in_planes, self._steps, self._step = emitter, in_planes, steps, step
+    def __init__(self, function: _Function, step: int) -> None:
+        self.emitter, self._in_planes = function.emitter, function.in_planes
+        self._steps, self._step, self._bytes = function.step, step, function.bytes
         self.lines: list[str] = []
         self._done: set[Node] = set()
 
@@ -524,7 +597,9 @@ class _Planes:
         """Whether a node needs no statement here."""
         if node.is_const or node in self._done or node not in self._in_planes:
             return True
-        return node.op == "collect" or (node.op != "register" and self._steps[node] != self._step)
+        if node.op == "collect" and node not in self._bytes:
+            return True
+        return node.op != "register" and self._steps[node] != self._step
 
     def need(self, *nodes: Node) -> None:
         for node in Graph.cone(nodes, known=self):
@@ -544,6 +619,9 @@ class _Planes:
             return f"here[{self.emitter.register_rows[node.attr[:2]]}]"
         if node.op == "input":
             return self._input(node)
+        if node.op == "collect":
+            name, bit = self._bytes[node]
+            return f"PLANE_OF({name}, {bit})"
         values = [self._value(arg) for arg in node.args]
         match node.op:
             case "and" | "or":
@@ -569,17 +647,11 @@ class _Planes:
 class _Lanes(Statements):
     """The statements of one step of lanes."""
 
-    def __init__(
-        self,
-        emitter: "SliceEmitter",
-        wires: str,
-        in_planes: set[Node],
-        steps: dict[Node, int],
-        step: int,
-    ) -> None:
-        super().__init__(emitter.base, wires)
-        self._slices = emitter
-        self._in_planes, self._steps, self._step = in_planes, steps, step
+    def __init__(self, function: _Function, step: int) -> None:
+        emitter = function.emitter
+        super().__init__(emitter.base, function.wires)
+        self._slices, self._in_planes = emitter, function.in_planes
+        self._steps, self._step = function.step, step
         self._names = _Names(step, emitter)
 
     def __contains__(self, node: Node) -> bool:
@@ -626,6 +698,10 @@ class _Lanes(Statements):
         if node.is_const:
             return "(1u << WIDTH) - 1" if node.attr else "0"
         return f"part({self._source(node)}, v)"
+
+    def keep_bytes(self, name: str, node: Node, low: int) -> None:
+        value = self.number(node)
+        self.lines.append(f"keep_bytes({name}, v, {value}{f' >> {low}' if low else ''});")
 
     def keep(self, place: int, node: Node) -> None:
         self.need(node)
