@@ -38,7 +38,9 @@ _LANES = 32
 
 _SPREAD = 48
 _COLLECT = 48
-"""Costs of the conversion of a bit in 64 cells."""
+_COLLECT_MORE = 20
+"""Costs of the conversion of a bit in 64 cells: from planes, to planes, and of each one of several
+bits of a word."""
 
 _PLANES = {1: 4, _WIDE_PLANE: 1}
 """By the words of a plane: the cost of an operation on a bit in 64 cells."""
@@ -162,6 +164,10 @@ class _Partition:
         self._count = 2 + len(self.cone)
         self.lanes_only = 0
         users: dict[Node, list[int]] = {}
+        taken: dict[Node, int] = {}
+        for node in self.cone:
+            if node.op == "slice":
+                taken[node.args[0]] = taken.get(node.args[0], 0) + node.width
         for node in self.cone:
             place = self._place[node]
             planes, lanes = self._costs(node)
@@ -171,7 +177,8 @@ class _Partition:
                 if node.op == "slice":  # only the bits that it takes are converted
                     bits = node.width
                     self._edges.append((self._place[arg], place, bits * (_SPREAD + _LANES)))
-                    self._edges.append((place, self._place[arg], bits * _COLLECT))
+                    each = _COLLECT if taken[arg] < 3 else _COLLECT_MORE
+                    self._edges.append((place, self._place[arg], bits * each))
                 elif not arg.is_const:
                     users.setdefault(arg, []).append(place)
         self.registers = {node.attr: node for node in self.cone if node.op == "register"}
@@ -201,8 +208,9 @@ class _Partition:
         place, width = self._place[node], node.width
         spread, collect = self._count, self._count + 1
         self._count += 2
-        each = _SPREAD if width == 1 else _SPREAD + _LANES
-        self._edges += [(place, spread, width * each), (collect, place, width * _COLLECT)]
+        to_lanes = width * (_SPREAD if width == 1 else _SPREAD + _LANES)
+        to_planes = width * (_COLLECT if width < 3 else _COLLECT_MORE)
+        self._edges += [(place, spread, to_lanes), (collect, place, to_planes)]
         for user in users:
             if user != 0:
                 self._edges.append((spread, user, _FOREVER))
