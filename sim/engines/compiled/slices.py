@@ -171,9 +171,11 @@ class _Partition:
         for node in self.cone:
             place = self._place[node]
             planes, lanes = self._costs(node)
-            self.lanes_only += min(lanes, self._fallback(node))
+            self.lanes_only += 2 * _LANES if node.op == "input" else lanes
             self._edges += [(place, 1, planes), (0, place, lanes)]
             for arg in node.args:
+                if self.is_strap(arg):
+                    continue
                 if node.op == "slice":  # only the bits that it takes are converted
                     bits = node.width
                     self._edges.append((self._place[arg], place, bits * (_SPREAD + _LANES)))
@@ -198,9 +200,8 @@ class _Partition:
             self._convert(node, sorted(set(places)))
         self.cost, self.planes = self._cut()
 
-    @staticmethod
-    def _used(users: dict[Node, list[int]], node: Node, place: int) -> None:
-        if not node.is_const:
+    def _used(self, users: dict[Node, list[int]], node: Node, place: int) -> None:
+        if not node.is_const and not self.is_strap(node):
             users.setdefault(node, []).append(place)
 
     def _convert(self, node: Node, users: Sequence[int]) -> None:
@@ -217,19 +218,18 @@ class _Partition:
             if user != 1:
                 self._edges.append((user, collect, _FOREVER))
 
-    def _fallback(self, node: Node) -> int:
-        """What a node costs in lanes that is a plane in any case: the reading of an input."""
-        return 2 * _LANES if node.op == "input" else _FOREVER
+    def is_strap(self, node: Node) -> bool:
+        """Whether a node is a constant of each cell, which has both forms."""
+        return node.op == "input" and node.attr[0] in self.straps and node.width <= _WIDEST
 
     def _costs(self, node: Node) -> tuple[int, int]:
         """The costs of a node as planes and in lanes."""
         width, plane = node.width, self._plane
         lanes = _LANES
         if node.op == "input":
-            path = node.attr[0]
-            if path in self.straps and width <= _WIDEST:
-                return plane * width, _LANES
-            return (8, _FOREVER) if path in self.single else (_FOREVER, 2 * _LANES)
+            if self.is_strap(node):
+                return 0, 0
+            return (8, _FOREVER) if node.attr[0] in self.single else (_FOREVER, 2 * _LANES)
         if node.op == "register":
             return (_FOREVER if width > _WIDEST else 3 * plane * width), 2 * _LANES
         if node.op == "slice":
@@ -301,7 +301,9 @@ class _Slicer:
         self._bits: dict[Node, list[Node]] = {}
         self._lanes: dict[Node, Node] = {}
         for node in partition.cone:
-            if node in partition.planes:
+            if partition.is_strap(node):
+                self._lanes[node] = graph.input(*node.attr, node.width)
+            elif node in partition.planes:
                 self._bits[node] = self._as_planes(node)
             else:
                 self._lanes[node] = self._as_lanes(node)
@@ -407,7 +409,14 @@ class _Slicer:
             return graph.zero
         if node in self._bits:
             return self._bits[node][bit]
+        if self._partition.is_strap(node):
+            return self._strap((*node.attr, bit))
         return graph.collect(graph.slice(self._lanes[node], bit, 1))
+
+    def _strap(self, key: tuple[Path, int, int]) -> Node:
+        if key not in self.result.straps:
+            self.result.straps.append(key)
+        return self.graph.plane("input", (*key, "plane"))
 
     def _lane(self, node: Node) -> Node:
         """A node in lanes."""
@@ -434,8 +443,6 @@ class _Slicer:
         graph, width = self.graph, node.width
         if node.op in ("input", "register"):
             source = node.attr if isinstance(node.attr, tuple) else (node.attr,)
-            if node.op == "input" and node.attr[0] in self._partition.straps:
-                self.result.straps += [(*node.attr, bit) for bit in range(width)]
             return [graph.plane(node.op, (*source, bit, "plane")) for bit in range(width)]
         if node.op == "slice":
             return [self._bit(node.args[0], node.attr + bit) for bit in range(width)]
