@@ -14,9 +14,9 @@ from .ir import Module
 from .schedule import Schedule
 from .slices import PLANE, Slices, plane_words, saving, sliced
 
-__all__ = ["TERM", "slicing", "terms_of"]
+__all__ = ["FEWEST", "TERM", "slicing", "terms_of"]
 
-_FEWEST = PLANE // 2
+FEWEST = PLANE // 2
 """Cells of a type that is sliced, at least."""
 
 _WORTH = 1.05
@@ -49,7 +49,7 @@ def slicing(
     for type_, module in modules.items():
         count = sum(-(-runs * len(cells) // LANES) * LANES for cells in plan.classes[type_])
         words = plane_words(count)
-        if count < _FEWEST:
+        if count < FEWEST:
             continue
         straps = frozenset(path for path in module.inputs if str(path[0]) in first[type_].straps)
         single = frozenset(path for path, width in module.inputs.items() if width == 1) - straps
