@@ -411,7 +411,7 @@ class _Function:
         place = "+ b / BLOCK *"
         here = [
             f"const P *here = (const P *)(c->planes + t->first_plane) {place} ROWS;",
-            f"const P *straps = (const P *)t->strap_planes {place} STRAPS;",
+            f"const P *constants = (const P *)t->strap_planes {place} STRAPS;",
         ]
         there = f"P *there = (P *)(c->{self.planes} + t->first_plane) {place} ROWS;"
         if lane:
@@ -636,7 +636,7 @@ class _Planes:
         path, word, bit, _ = node.attr
         emitter = self.emitter
         if (path, word, bit) in emitter.strap_rows:
-            return f"straps[{emitter.strap_rows[path, word, bit]}]"
+            return f"constants[{emitter.strap_rows[path, word, bit]}]"
         row = emitter.base.input_numbers[path, word]
         kind = emitter.base.code.kinds[row]
         if kind == "same":
@@ -681,7 +681,7 @@ class _Lanes(Statements):
         if node.op == "register":
             return f"here + {self._slices.register_rows[node.attr[:2]]}"
         if node.op == "input" and node.attr[:3] in self._slices.strap_rows:
-            return f"straps + {self._slices.strap_rows[node.attr[:3]]}"
+            return f"constants + {self._slices.strap_rows[node.attr[:3]]}"
         return f"&p{node.serial}"
 
     def _collected(self, node: Node) -> str:
