@@ -1,9 +1,10 @@
 # amaranth: UnusedElaboratable=no
 """Random modules and random networks in lock step on three engines: every output, every cycle.
 
-The compiled engine and the exported Verilog in Verilator are compared with Amaranth's simulator.
-`make nightly` runs 1,000 modules, 100 networks with random bits at their inputs, and 50 networks on
-their benches, with traffic, from a new seed. A failure names the seed of the batch of modules, or
+Besides, many equal cells with random logic of single bits, and random wires between them. The
+compiled engine and the exported Verilog in Verilator are compared with Amaranth's simulator.
+`make nightly` runs 1,000 modules, 100 fabrics of such cells, 100 networks with random bits at their
+inputs, and 50 networks on their benches, with traffic, from a new seed. A failure names the seed of the batch of modules, or
 of the network, and the options that repeat it alone. With `--sanitize` the generated C is compiled
 with -fsanitize=undefined,address, and Verilator is left out.
 """
@@ -26,6 +27,8 @@ from multicube.hdl.bench import bench_for
 from multicube.hdl.fabric.fabric import CellType, Pin
 from multicube.sim import Run, pattern
 from multicube.sim.engines.compiled import emit_c
+from multicube.sim.engines.compiled.planes import FEWEST
+from random_cells import COUNTS, fewest_sliced, random_cells
 from random_modules import (
     BINARY,
     UNARY,
@@ -39,7 +42,7 @@ from random_modules import (
     side_by_side,
 )
 
-KINDS = ("modules", "networks", "benches")
+KINDS = ("modules", "cells", "networks", "benches")
 
 BATCH = 10
 """Modules that are simulated side by side: Verilator and compilers start once for all."""
@@ -85,10 +88,18 @@ def most_statements(count: int) -> Iterator[None]:
 
 
 def modules(seed: int, *, verilog: bool = True, cycles: int = 20) -> None:
-    """A batch of random modules; every second batch as tables."""
+    """A batch of random modules; of three batches one as tables, and one sliced."""
     fabric = side_by_side(random_types(seed))
-    with most_statements(seed % 2 * emit_c.STRAIGHT):
+    sliced = FEWEST if seed % 3 else 1
+    with most_statements(emit_c.STRAIGHT if seed % 3 != 1 else 0), fewest_sliced(sliced):
         lock_step(fabric, results(fabric), seed, cycles, verilog=verilog)
+
+
+def cells(seed: int, *, verilog: bool = True, cycles: int = 20) -> None:
+    """Equal cells with single bits between them, sliced however few they are."""
+    fabric = random_cells(seed, COUNTS[seed % len(COUNTS)])
+    with fewest_sliced(1):
+        lock_step(fabric, results(fabric), seed, cycles, verilog=verilog and seed % 7 == 0)
 
 
 def random_networks(seed: int) -> Iterator[Network]:
@@ -117,7 +128,8 @@ def networks(seed: int, *, verilog: bool = True, cycles: int = 60) -> str:
     outputs = [Pin(None, path) for path, leaf in fabric.boundary.items() if leaf.flow == Out]
     said = f"{network.family} {network.chosen}"
     try:
-        lock_step(fabric, outputs, seed, cycles, verilog=verilog)
+        with fewest_sliced(FEWEST if seed % 2 else 1):
+            lock_step(fabric, outputs, seed, cycles, verilog=verilog)
     except Exception as error:
         raise AssertionError(f"{said}: {error}") from error
     return said
@@ -138,7 +150,8 @@ def benches(seed: int, *, verilog: bool = True, cycles: int = 60) -> str:
     inputs = {"send": 1, "measure": 1}
     assert set(inputs) <= {path[0] for path in bench.boundary}
     try:
-        lock_step(bench, counters, seed, cycles, verilog=verilog, fixed=inputs)
+        with fewest_sliced(1 if seed % 2 else FEWEST):
+            lock_step(bench, counters, seed, cycles, verilog=verilog, fixed=inputs)
     except Exception as error:
         raise AssertionError(f"{said}: {error}") from error
     return said
@@ -175,6 +188,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of the first case")
     parser.add_argument("--modules", type=int, default=1000, help="how many (default: 1000)")
+    parser.add_argument("--cells", type=int, default=100, help="fabrics of them (default: 100)")
     parser.add_argument("--networks", type=int, default=100, help="how many (default: 100)")
     parser.add_argument("--benches", type=int, default=50, help="how many (default: 50)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
@@ -186,13 +200,13 @@ def main() -> int:
         return sanitized(counts)
     batches = -(-options.modules // BATCH)
     print(
-        f"Seed {options.seed}: {batches * BATCH} modules, {options.networks} networks, "
-        f"{options.benches} benches",
+        f"Seed {options.seed}: {batches * BATCH} modules, {options.cells} of cells, "
+        f"{options.networks} networks, {options.benches} benches",
         flush=True,
     )
-    sizes = dict(zip(KINDS, (BATCH, 1, 1)))
-    counts = dict(zip(KINDS, (batches, options.networks, options.benches)))
-    checks = dict(zip(KINDS, (modules, networks, benches)))
+    sizes = dict(zip(KINDS, (BATCH, 1, 1, 1)))
+    counts = dict(zip(KINDS, (batches, options.cells, options.networks, options.benches)))
+    checks = dict(zip(KINDS, (modules, cells, networks, benches)))
     cases = [
         (kind, seed)
         for kind, count in counts.items()

@@ -102,7 +102,7 @@ class Operators(wiring.Component):
         return m
 
 
-class _Maker:
+class RandomLogicMaker:
     """Makes random expressions and statements."""
 
     def __init__(self, rng: random.Random, leaves: list[Value], widest: int = WIDEST) -> None:
@@ -222,7 +222,7 @@ class RandomLogic(wiring.Component):
             states.append(Signal(shape, init=init, name=f"state_{number}"))
         # The first half are registers, the rest combinational of inputs and registers.
         half = len(states) // 2
-        maker = _Maker(rng, leaves + states[:half], max(WIDEST, self.wide))
+        maker = RandomLogicMaker(rng, leaves + states[:half], max(WIDEST, self.wide))
         for number, signal in enumerate(states):
             maker.statements(m, "sync" if number < half else "comb", signal, 1)
             m.d.comb += getattr(self, f"o{number}").eq(signal)

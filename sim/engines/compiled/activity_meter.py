@@ -66,7 +66,7 @@ static void compare(const Context *c, Observer *o) {
   o->begun = 1;
 }
 
-void look(Context *c, Observer *o) { evaluate(c); compare(c, o); }
+void look(Context *c, Observer *o) { settle(c); compare(c, o); }
 
 /* As `run`. A cycle is compared when nothing can change its inputs any more. */
 long watch(Context *c, Observer *o, long cycles) {

@@ -20,7 +20,9 @@ from functools import lru_cache
 
 from ....hdl.fabric.fabric import Path
 from .batches import Batches
+from .emit_slices import SliceEmitter
 from .ir import Graph, Module, Node
+from .slices import Slices
 from .statements import LANES, Statements, element_bytes
 
 __all__ = [
@@ -32,12 +34,14 @@ __all__ = [
     "TypeCode",
     "element_bytes",
     "emit",
+    "is_large",
 ]
 
 InputKind = str
 """How the lanes read an input: "strap" (a constant per lane), "same" (one wire for all),
 "row" (consecutive wires), "pair" (for each `HALF` lanes, wires of two rows, each of as many from a
-multiple of `HALF` on) or "any"."""
+multiple of `HALF` on) or "any"; of sliced types also `TURNED` or `IN_ORDER` with the
+number of terms."""
 
 HALF = 8
 """Lanes whose wires are found together if they are a pair: half of a vector or a whole one."""
@@ -53,6 +57,12 @@ STRUCTURES = (
 typedef struct Context Context;
 typedef struct Type Type;
 
+typedef struct {
+  uint64_t taken, given;   /* these bits of a word become those */
+  int32_t word;            /* which one of all planes' words */
+  int32_t turn;            /* by so many bits it is rotated */
+} Term;
+
 struct Type {
   void (*publish)(Context *, const Type *);
   void (*update)(Context *, const Type *, long begin, long end);
@@ -63,6 +73,14 @@ struct Type {
   void *const *memories;   /* [memory][cell][row][word] */
   const uint32_t *live;    /* [cell]: all ones, or zeros for padding */
   long first_wire;         /* of [vector][output word][lane] */
+  /* Only of sliced types: others have zeros. */
+  void (*enter)(Context *, const Type *);
+  void (*leave)(Context *, const Type *);
+  long block;              /* cells that are computed together */
+  long first_plane;        /* of [block][plane][word] */
+  const Term *terms;       /* [block][input][word][term] */
+  const uint64_t *strap_planes; /* [block][bit of a strap][word] */
+  uint32_t *kept;          /* [vector][number][lane]: from late outputs to the update */
 };
 
 typedef struct {
@@ -81,6 +99,7 @@ struct Context {
   long task_count;
   const Type *event_type;
   long event, event_cell;
+  uint64_t *planes, *next_planes; /* single bits of sliced types, of this cycle and the next */
 };
 """
 )
@@ -207,7 +226,31 @@ static void evaluate(Context *c) {
     t->late(c, t->type, t->begin, t->end);
 }
 
-void settle(Context *c) { evaluate(c); }
+/* Sliced types have planes while the clock runs, and lanes otherwise. */
+static void enter(Context *c) {
+  for (const Type *t = c->types; t < c->types + c->type_count; t++)
+    if (t->enter) t->enter(c, t);
+}
+
+static void leave(Context *c) {
+  for (const Type *t = c->types; t < c->types + c->type_count; t++)
+    if (t->leave) t->leave(c, t);
+}
+
+static void swap(Context *c) {
+  uint32_t *wires = c->now;
+  c->now = c->next;
+  c->next = wires;
+  uint64_t *planes = c->planes;
+  c->planes = c->next_planes;
+  c->next_planes = planes;
+}
+
+void settle(Context *c) {
+  enter(c);
+  evaluate(c);
+  leave(c);
+}
 
 void publish(Context *c) {
   for (const Type *t = c->types; t < c->types + c->type_count; t++) t->publish(c, t);
@@ -215,15 +258,16 @@ void publish(Context *c) {
 
 /* Returns how many cycles were done; fewer than asked for after an event. */
 long run(Context *c, long cycles) {
-  for (long n = 0; n < cycles; n++) {
+  long n = 0;
+  enter(c);
+  for (; n < cycles; n++) {
     evaluate(c);
     for (const Type *t = c->types; t < c->types + c->type_count; t++) t->update(c, t, 0, t->cells);
-    if (c->event >= 0) return n;
-    uint32_t *wires = c->now;
-    c->now = c->next;
-    c->next = wires;
+    if (c->event >= 0) break;
+    swap(c);
   }
-  return cycles;
+  leave(c);
+  return n;
 }
 """
 )
@@ -245,6 +289,10 @@ class TypeCode:
         How each input is read.
     late : tuple[tuple[Path, ...], ...]
         Sets of outputs that depend on inputs; each becomes a function.
+    slices : Slices, optional
+        The module in planes and lanes.
+    shown : frozenset[tuple[Path, int]]
+        Port and word of the outputs that are planes, and are stored in lanes as well.
     """
 
     module: Module
@@ -252,12 +300,16 @@ class TypeCode:
     outputs: tuple[tuple[Path, int], ...]
     kinds: tuple[InputKind, ...]
     late: tuple[tuple[Path, ...], ...]
+    slices: Slices | None = None
+    shown: frozenset[tuple[Path, int]] = frozenset()
 
 
 @lru_cache(maxsize=256)
 def emit(code: TypeCode) -> str:
     """The C program of a cell type."""
     emitter = TypeEmitter(code)
+    if code.slices is not None:
+        return "\n".join([_PRELUDE, SliceEmitter(emitter, code.slices).source()])
     late = [emitter.late(number, outputs) for number, outputs in enumerate(code.late)]
     functions = [*late, emitter.publish(), emitter.update()]
     if emitter.large:
@@ -268,6 +320,13 @@ def emit(code: TypeCode) -> str:
 
 STRAIGHT = 10_000
 """Most operations of a module that is compiled as a statement for each."""
+
+
+def is_large(module: Module) -> bool:
+    """Whether a module has more operations than that."""
+    words = (node for words in module.outputs.values() for node in words)
+    nexts = (register.next for register in module.registers)
+    return len(Graph.cone([*words, *nexts])) > STRAIGHT
 
 
 class TypeEmitter:
@@ -287,9 +346,7 @@ class TypeEmitter:
         self.input_numbers = {key: row for row, key in enumerate(code.inputs)}
         self.output_numbers = {key: row for row, key in enumerate(code.outputs)}
         self.early = [path for path, sources in self.module.depends.items() if not sources]
-        words = (node for words in self.module.outputs.values() for node in words)
-        nexts = (register.next for register in self.module.registers)
-        self.large = len(Graph.cone([*words, *nexts])) > STRAIGHT
+        self.large = is_large(self.module)
         self.bodies: list[Statements] = []
 
     def _body(self, wires: str) -> Statements:

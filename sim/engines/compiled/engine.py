@@ -88,7 +88,8 @@ class CompiledEngine:
         modules, plan = lowered_types(fabric)
         share = -(-_ENOUGH_CELLS // max(map(len, fabric.types().values()), default=1))
         self._machines = [
-            Machine(fabrics[at : at + share], modules, plan) for at in range(0, self.runs, share)
+            Machine(fabrics[at : at + share], modules, plan, planes=True)
+            for at in range(0, self.runs, share)
         ]
         self._share = share
         self.bytes = sum(machine.bytes for machine in self._machines)

@@ -23,6 +23,9 @@ eq ult                          1 or 0
 mux                             second argument if the first (of width 1) is 1, else the third
 slice       low                 w bits from bit `low`
 cat         offsets             the arguments side by side, each at its offset
+spread                          a bit that is kept as a plane, as a mask in lanes; see `slices`
+collect                         a bit that is a mask in lanes, as a plane
+kept        number              what was kept of this cycle in lanes
 =========== =================== ==================================================================
 """
 
@@ -215,6 +218,10 @@ class Graph:
 
     def register(self, index: int, width: int) -> Node:
         return self._node("register", (), width, index)
+
+    def plane(self, op: str, source: tuple[Any, ...]) -> Node:
+        """A bit of an input or a register that is kept as a plane; the bit is the last number."""
+        return self._node(op, (), 1, source)
 
     def read(self, memory: int, word: int, width: int, address: Node, after: bool = False) -> Node:
         return self._node("read", (address,), width, (memory, word, after))
@@ -422,6 +429,19 @@ class Graph:
             return self.slice(b.args[0], a.attr, a.width + b.width)
         return None
 
+    def spread(self, a: Node) -> Node:
+        if a.is_const:
+            return a
+        return a.args[0] if a.op == "collect" else self._node("spread", (a,), 1)
+
+    def collect(self, a: Node) -> Node:
+        if a.is_const:
+            return a
+        return a.args[0] if a.op == "spread" else self._node("collect", (a,), 1)
+
+    def kept(self, number: int, width: int) -> Node:
+        return self._node("kept", (), width, number)
+
     def any(self, a: Node) -> Node:
         """1 if some bit is set."""
         return self.xor(self.eq(a, self.zero), self.one)
@@ -463,6 +483,10 @@ class Graph:
                 return self.slice(args[0], node.attr, node.width)
             case "cat":
                 return self.cat(zip(args, node.attr))
+            case "spread":
+                return self.spread(*args)
+            case "collect":
+                return self.collect(*args)
             case "const" | "input" | "register":
                 return node
         return self._node(node.op, args, node.width, node.attr)

@@ -36,6 +36,13 @@ class _CType(ctypes.Structure):
         ("memories", ctypes.c_void_p),
         ("live", ctypes.c_void_p),
         ("first_wire", ctypes.c_long),
+        ("enter", ctypes.c_void_p),
+        ("leave", ctypes.c_void_p),
+        ("block", ctypes.c_long),
+        ("first_plane", ctypes.c_long),
+        ("terms", ctypes.c_void_p),
+        ("strap_planes", ctypes.c_void_p),
+        ("kept", ctypes.c_void_p),
     ]
 
 
@@ -61,6 +68,8 @@ class _CContext(ctypes.Structure):
         ("event_type", ctypes.c_void_p),
         ("event", ctypes.c_long),
         ("event_cell", ctypes.c_long),
+        ("planes", ctypes.c_void_p),
+        ("next_planes", ctypes.c_void_p),
     ]
 
 
@@ -87,6 +96,8 @@ class Machine(Tables):
         self.fill()
         self._now = aligned(self.wire_count, np.uint32)
         self._next = aligned(self.wire_count, np.uint32)
+        # What they hold is made anew from the lanes whenever the clock begins to run.
+        self._planes = [aligned(max(1, self.plane_words), np.uint64) for _ in range(2)]
         self._bind()
         self._driver.publish(self._context)
 
@@ -94,8 +105,10 @@ class Machine(Tables):
         """Compile the program and load it, with the tables' addresses."""
         program = self.program
         late = [[f"late_{number}" for number in range(count)] for count in program.late]
+        borders = [("enter", "leave") if group.slices else () for group in self.groups]
         wanted = [
-            (source, ("publish", "update", *names)) for source, names in zip(program.sources, late)
+            (source, ("publish", "update", *border, *names))
+            for source, border, names in zip(program.sources, borders, late)
         ]
         self._driver, *self._libraries = load_libraries(
             [(DRIVER + THREADED, _DRIVER_FUNCTIONS), *wanted]
@@ -120,6 +133,14 @@ class Machine(Tables):
             c_type.memories = ctypes.addressof(memories)
             c_type.live = group.live.ctypes.data
             c_type.first_wire = group.first_wire
+            c_type.block = group.block
+            if group.slices is not None:
+                c_type.enter = _address(library, "enter")
+                c_type.leave = _address(library, "leave")
+                c_type.first_plane = group.first_plane
+                c_type.terms = group.terms.ctypes.data
+                c_type.strap_planes = group.strap_planes.ctypes.data
+                c_type.kept = group.kept.ctypes.data
         tasks = [
             _CTask(
                 _address(self._libraries[task.type], f"late_{task.function}"),
@@ -140,6 +161,8 @@ class Machine(Tables):
             tasks=ctypes.addressof(self._c_tasks),
             task_count=len(tasks),
             event=-1,
+            planes=self._planes[0].ctypes.data,
+            next_planes=self._planes[1].ctypes.data,
         )
         self._context = ctypes.byref(self._c)
 

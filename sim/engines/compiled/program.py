@@ -11,9 +11,12 @@ import numpy as np
 from ....hdl.fabric.fabric import CellType, Fabric, Path
 from .compiled_errors import CombinationalLoop
 from .emit_c import LANES, InputKind, TypeCode, emit
+from .emit_slices import plane_rows
 from .ir import Module
 from .netlist import lowered
+from .planes import TERM
 from .schedule import Schedule, schedule
+from .slices import PLANE, Slices
 from .words import word_widths
 
 __all__ = ["Group", "Program", "Task", "lowered_types", "whole_vectors"]
@@ -42,15 +45,21 @@ def lowered_types(fabric: Fabric) -> tuple[dict[CellType, Module], Schedule]:
         return modules, schedule(fabric, modules)
 
 
-def whole_vectors(count: int) -> int:
-    """A number of cells, rounded up to whole vectors."""
-    return -(-count // LANES) * LANES
+def whole_vectors(count: int, block: int = LANES) -> int:
+    """A number of cells, rounded up to whole vectors, or blocks of so many cells."""
+    return -(-count // block) * block
 
 
 class Group:
     """All cells of one type in all runs: their positions and arrays."""
 
-    def __init__(self, type_: CellType, module: Module, classes: Sequence[np.ndarray]) -> None:
+    def __init__(
+        self,
+        type_: CellType,
+        module: Module,
+        classes: Sequence[np.ndarray],
+        slices: Slices | None = None,
+    ) -> None:
         self.type = type_
         self.module = module
         self.classes = classes
@@ -68,6 +77,18 @@ class Group:
         )
         self.wires = {key: row for row, key in enumerate(self.outputs)}
         self.first_wire = 0
+        # Of a sliced type: cells that are computed together, and rows of planes.
+        self.slices = slices
+        self.block = LANES if slices is None else PLANE * slices.words
+        self.planes = {} if slices is None else plane_rows(self.outputs, module.widths)
+        self.plane_count = 0
+        if slices is not None:
+            self.plane_count = len(self.planes) + len(slices.registers) + len(slices.kept)
+        self.first_plane = 0
+        self.shown: set[tuple[Path, int]] = set()
+        self.terms: np.ndarray = np.zeros(0, TERM)
+        self.strap_planes: np.ndarray = np.zeros(0, np.uint64)
+        self.kept: np.ndarray = np.zeros(0, np.uint32)
         # The tables of `_CType`, filled when the machine is loaded.
         self.state: np.ndarray = np.zeros(0, np.uint32)
         self.index: np.ndarray = np.zeros(0, np.int32)
@@ -77,11 +98,17 @@ class Group:
         self.kinds: tuple[InputKind, ...] = ()
 
     def arrange(self, runs: int) -> None:
-        """Assign a position to each cell: by class, then by run; each class fills whole vectors."""
+        """Assign a position to each cell: by class, then by run; each class fills whole vectors.
+
+        In a sliced type classes share blocks. So outputs of some cells are computed too early, or
+        again. This does no harm: those that are too early are computed once more in their turn,
+        before they are read.
+        """
         end = 0
         for cells in self.classes:
             begin, end = end, end + whole_vectors(runs * len(cells))
             self.ranges.append((begin, end))
+        end = whole_vectors(end, self.block)
         self.numbers = np.full(end, -1, np.int32)
         self.run_of = np.zeros(end, np.int32)
         for (begin, _), cells in zip(self.ranges, self.classes):
@@ -104,6 +131,14 @@ class Group:
         vector, lane = divmod(place, LANES)
         row = vector * len(self.outputs) + self.wires[path, word]
         return self.first_wire + row * LANES + lane
+
+
+    def plane(self, path: Path, places: np.ndarray) -> np.ndarray:
+        """The word among all planes that has an output of the cells at some positions."""
+        assert self.slices is not None
+        words = self.slices.words
+        row = places // self.block * self.plane_count + self.planes[path, 0]
+        return self.first_plane + row * words + places % self.block // PLANE
 
 
 class Task(NamedTuple):
@@ -151,8 +186,10 @@ class Program:
             for task in together:
                 number = numbers[task.type]
                 function = sets[number].setdefault(task.outputs, len(sets[number]))
+                block = groups[number].block
                 for begin, end in (groups[number].ranges[each] for each in task.classes):
-                    if ranges and (*ranges[-1][:2], ranges[-1][3]) == (number, function, begin):
+                    begin, end = begin // block * block, whole_vectors(end, block)
+                    if ranges and ranges[-1][:2] == (number, function) and ranges[-1][3] >= begin:
                         begin = ranges.pop()[2]
                     ranges.append((number, function, begin, end))
             shared = sum(end - begin for *_, begin, end in ranges) > _ALONE
@@ -161,7 +198,17 @@ class Program:
                 tasks.append(Task(*each, waits=waits and not place, shared=shared))
             was_shared = shared
         sources = [
-            emit(TypeCode(group.module, group.inputs, group.outputs, group.kinds, tuple(outputs)))
+            emit(
+                TypeCode(
+                    group.module,
+                    group.inputs,
+                    group.outputs,
+                    group.kinds,
+                    tuple(outputs),
+                    group.slices,
+                    frozenset(group.shown),
+                )
+            )
             for group, outputs in zip(groups, sets)
         ]
         return cls(sources, [len(outputs) for outputs in sets], tasks)

@@ -288,10 +288,14 @@ class Statements:
         )
         return f"-r_{name}" if node.width == 1 else f"r_{name}"
 
+    def _lanes(self, node: Node) -> str:
+        """A bit for each lane of a node of width 1."""
+        return f"bits({self.mask(node)})"
+
     def write(self, number: int, write: Write) -> None:
         type_, words, rows = self._rows(number)
         first = len(self.lines)
-        self.lines.append(f"{{ unsigned e = bits({self.mask(write.enable)}); if (e) {{")
+        self.lines.append(f"{{ unsigned e = {self._lanes(write.enable)}; if (e) {{")
         self.lines.append(
             f"  {type_} *m = {self._memory(number)}; V a = {self.number(write.address)};"
         )

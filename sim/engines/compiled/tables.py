@@ -10,15 +10,21 @@ from ....hdl.fabric.digest import Digest
 from ....hdl.fabric.errors import InvalidValue
 from ....hdl.fabric.fabric import Cell, CellType, Fabric, Path, Pin
 from .emit_c import HALF, LANES, InputKind, element_bytes
+from .emit_slices import TURNED
 from .ir import WORD, Module
+from .planes import TERM, slicing, terms_of
 from .program import Group, Program, whole_vectors
 from .schedule import Schedule
+from .slices import PLANE
 from .words import word_widths
 
 __all__ = ["Tables", "aligned", "lane_word", "ones"]
 
 _MOST_IN_PAIRS = 1 << 29
 """Wires whose addresses, in bytes, fit an index."""
+
+_PLANES_ALIGNED = 8
+"""Words to a multiple of which the planes of each type begin."""
 
 
 def lane_word(value: int, word: int, width: int) -> int:
@@ -68,6 +74,8 @@ class Tables:
         One per run; they differ only in straps and contents of memories.
     modules : Mapping[CellType, Module]
     plan : Schedule
+    planes : bool
+        Whether types of many cells with single bits are sliced; see `slices`.
 
     Attributes
     ----------
@@ -76,6 +84,8 @@ class Tables:
     boundary : dict[Path, tuple[int, list[int]]]
         The first wire of each input of the fabric, and the widths of its words.
     wire_count : int
+    plane_words : int
+        Words of all planes.
     program : Program
         Once the tables are filled.
     """
@@ -85,14 +95,18 @@ class Tables:
         fabrics: Sequence[Fabric],
         modules: Mapping[CellType, Module],
         plan: Schedule,
+        *,
+        planes: bool = False,
     ) -> None:
         self.fabrics = fabrics
         self.fabric = fabrics[0]
         self.runs = len(fabrics)
         self._plan = plan
         self._groups: dict[CellType, Group] = {}
+        slices = slicing(self.fabric, modules, plan, self.runs) if planes else {}
         for type_, module in modules.items():
-            group = self._groups[type_] = Group(type_, module, plan.classes[type_])
+            group = Group(type_, module, plan.classes[type_], slices.get(type_))
+            self._groups[type_] = group
             group.arrange(self.runs)
         self.groups = list(self._groups.values())
         # By cell: its group, -1 for the boundary; by run and cell: its position in the group.
@@ -125,6 +139,12 @@ class Tables:
             group.first_wire = count
             count += group.cells * len(group.outputs)
         self.wire_count = count
+        count = 0
+        for group in self.groups:
+            if group.slices is not None:
+                group.first_plane = whole_vectors(count, _PLANES_ALIGNED)
+                count = group.first_plane + group.cells // PLANE * group.plane_count
+        self.plane_words = count
 
     def wire(self, run: int, driver: Pin, word: int) -> int:
         if driver.cell is None:
@@ -159,7 +179,7 @@ class Tables:
     @property
     def bytes(self) -> int:
         """Bytes of memory that the tables take."""
-        total = 8 * self.wire_count
+        total = 8 * self.wire_count + 16 * self.plane_words
         for group in self.groups:
             total += 4 * group.cells * (len(group.module.registers) + 2 * len(group.inputs))
             for memory in group.module.memories:
@@ -207,6 +227,8 @@ class Tables:
             for memory_name, rows in cell.contents.items():
                 self._set_contents(group, place, memory_name, rows)
         self._connect(group, here)
+        if group.slices is not None:
+            self._fill_planes(group, here)
 
     def _cells(self, group: Group) -> list[Cell]:
         """The cell at each position of a group that has one."""
@@ -233,6 +255,9 @@ class Tables:
                 ]
                 kinds.append("strap")
                 continue
+            if group.slices is not None and self._is_plane(group, path):
+                kinds.append(TURNED)
+                continue
             if path not in drivers:
                 drivers[path] = list(self._drivers(group, path))
             for some in drivers[path]:
@@ -241,6 +266,53 @@ class Tables:
             kind, group.index[:, row] = _reading(group.index[:, row], group.live)
             kinds.append(kind)
         group.kinds = tuple(kinds)
+
+    def _is_plane(self, group: Group, path: Path) -> bool:
+        """Whether all that drives an input of a sliced type are planes, and not one wire."""
+        assert group.slices is not None
+        if path not in group.slices.single:
+            return False
+        cells, outputs = self.fabric.drivers.of(group.numbers[group.used], path)
+        alike = self.runs == 1 and bool(np.all((cells == cells[0]) & (outputs == outputs[0])))
+        return not alike
+
+    def _fill_planes(self, group: Group, cells: Sequence[Cell]) -> None:
+        """The terms of inputs that are planes, and the planes of straps."""
+        slices = group.slices
+        assert slices is not None
+        words, blocks = slices.words, group.cells // group.block
+        tables, kinds = [], list(group.kinds)
+        for row, (path, _) in enumerate(group.inputs):
+            if kinds[row] == TURNED:
+                way, terms = self._terms(group, path)
+                kinds[row] = f"{way}{terms.shape[1]}"
+                tables.append(terms.reshape(blocks, -1))
+        group.kinds = tuple(kinds)
+        empty = np.zeros((blocks, 1), TERM)
+        found = np.concatenate(tables or [empty], axis=1)
+        group.terms = aligned(found.shape, TERM)
+        group.terms[:] = found
+        group.kept = aligned((group.cells // LANES, len(slices.kept_lanes), LANES), np.uint32)
+        group.strap_planes = aligned((blocks, max(1, len(slices.straps)), words), np.uint64)
+        block, at = np.divmod(group.used, group.block)
+        word, bit = np.divmod(at, PLANE)
+        for number, (path, part, place) in enumerate(slices.straps):
+            values = [cell.straps[str(path[0])] >> WORD * part + place & 1 for cell in cells]
+            bits = np.array(values, np.uint64) << bit.astype(np.uint64)
+            np.bitwise_or.at(group.strap_planes, (block, number, word), bits)
+
+    def _terms(self, group: Group, path: Path) -> tuple[str, np.ndarray]:
+        runs = group.run_of[group.used]
+        cells, outputs = self.fabric.drivers.of(group.numbers[group.used], path)
+        names, groups = self.fabric.drivers.paths.things, self._group_of[cells]
+        places = self._places[runs, cells]
+        words = np.zeros(len(cells), np.int64)
+        kinds = groups.astype(np.int64) * len(names) + outputs
+        for kind in np.unique(kinds).tolist():
+            some = kinds == kind
+            number, output = divmod(kind, len(names))
+            words[some] = self.groups[number].plane(names[output], places[some])
+        return terms_of(group.used, words, places % PLANE, group.cells // PLANE)
 
     def _drivers(self, group: Group, path: Path) -> Iterator["_Drivers"]:
         """The outputs that drive an input of the cells of a group, with the cells of each."""
@@ -254,6 +326,8 @@ class Tables:
             some = np.arange(len(kinds)) if alike else np.flatnonzero(kinds == kind)
             number, output = divmod(kind, len(names))
             type_ = self.groups[number - 1].type if number else None
+            if number and (names[output], 0) in self.groups[number - 1].planes:
+                self.groups[number - 1].shown.add((names[output], 0))
             places = self._places[runs[some], cells[some]] if number else runs[some]
             yield self._output(type_, names[output], some, places)
 

@@ -82,8 +82,9 @@ static void barrier(Team *team) {
 }
 
 /* Where the share of a thread begins; it ends where that of the next begins. */
-static long share(long begin, long end, const Member *m, long next) {
-  return begin + (end - begin) / LANES * (m->number + next) / m->team->count * LANES;
+static long share(const Type *t, long begin, long end, const Member *m, long next) {
+  const long block = t->block ? t->block : LANES;
+  return begin + (end - begin) / block * (m->number + next) / m->team->count * block;
 }
 
 static void *work(void *argument) {
@@ -95,20 +96,19 @@ static void *work(void *argument) {
     for (const Task *t = c->tasks; t < c->tasks + c->task_count; t++) {
       if (t->waits) barrier(team);
       if (t->shared)
-        t->late(c, t->type, share(t->begin, t->end, m, 0), share(t->begin, t->end, m, 1));
+        t->late(c, t->type, share(t->type, t->begin, t->end, m, 0),
+                share(t->type, t->begin, t->end, m, 1));
       else if (!m->number)
         t->late(c, t->type, t->begin, t->end);
     }
     if (c->task_count) barrier(team);
     for (const Type *t = c->types; t < c->types + c->type_count; t++)
-      t->update(c, t, share(0, t->cells, m, 0), share(0, t->cells, m, 1));
+      t->update(c, t, share(t, 0, t->cells, m, 0), share(t, 0, t->cells, m, 1));
     if (c->event >= 0) atomic_store(&team->stop, m->done);
     barrier(team);
     /* A faster thread may have stopped in the next cycle already. */
     if (atomic_load(&team->stop) == m->done) break;
-    uint32_t *wires = c->now;
-    c->now = c->next;
-    c->next = wires;
+    swap(c);
   }
   return 0;
 }
@@ -117,6 +117,7 @@ static void *work(void *argument) {
 long run_threads(Context *c, long cycles, long count) {
   Team team = {.cycles = cycles, .turn = -1, .stop = -1};
   Member members[count];
+  enter(c);
   for (long n = 0; n < count; n++)
     members[n] = (Member){.context = *c, .team = &team, .number = n};
   long begun = 1;
@@ -136,6 +137,7 @@ long run_threads(Context *c, long cycles, long count) {
       c->event_cell = other->event_cell;
     }
   }
+  leave(c);
   return members[0].done;
 }
 """

@@ -1,0 +1,167 @@
+"""Which cell types are sliced, and the tables of their planes: where each bit comes from."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ....hdl.fabric.fabric import CellType, Fabric, Path
+from .emit_c import LANES, is_large
+from .emit_slices import IN_ORDER, TURNED
+from .ir import Module
+from .schedule import Schedule
+from .slices import PLANE, Slices, plane_words, saving, sliced
+
+__all__ = ["FEWEST", "TERM", "slicing", "terms_of"]
+
+FEWEST = PLANE // 2
+"""Cells of a type that is sliced, at least."""
+
+_WORTH = 1.05
+"""A type is sliced if its operations then cost less than this part of what they cost in lanes."""
+
+TERM = np.dtype(
+    [("taken", np.uint64), ("given", np.uint64), ("word", np.int32), ("turn", np.int32)]
+)
+"""As in C: some bits of a word of the planes, and which bits they become."""
+
+_MOST_TURNS = 4
+"""Rotated words of which an input is made, at most, if there is another way."""
+
+
+class _Inputs(NamedTuple):
+    """The inputs of a type that are constants of each cell, and those of single bits."""
+
+    straps: frozenset[Path]
+    single: frozenset[Path]
+
+
+def slicing(
+    fabric: Fabric, modules: Mapping[CellType, Module], plan: Schedule, runs: int
+) -> dict[CellType, Slices]:
+    """The types that are sliced in some runs of a fabric whose cells share vectors."""
+    if sys.byteorder != "little":  # the code finds vectors in the bytes of planes
+        return {}
+    first = {type_: cells[0] for type_, cells in fabric.types().items()}
+    wanted: dict[CellType, tuple[int, _Inputs]] = {}
+    for type_, module in modules.items():
+        count = sum(-(-runs * len(cells) // LANES) * LANES for cells in plan.classes[type_])
+        words = plane_words(count)
+        if count < FEWEST:
+            continue
+        straps = frozenset(path for path in module.inputs if str(path[0]) in first[type_].straps)
+        single = frozenset(path for path, width in module.inputs.items() if width == 1) - straps
+        if not is_large(module) and saving(module, words, straps, single) < _WORTH:
+            wanted[type_] = words, _Inputs(straps, single)
+    types = [None] * len(fabric.drivers.cells)
+    for type_ in wanted:
+        for number in fabric.numbers(fabric.types()[type_]).tolist():
+            types[number] = type_
+    found = {}
+    for type_, (words, inputs) in wanted.items():
+        cells = np.concatenate(plan.classes[type_])
+        planes = frozenset(
+            path for path in inputs.single if _is_plane(fabric, modules, types, cells, path, runs)
+        )
+        found[type_] = sliced(modules[type_], words, inputs.straps, planes)
+    return found
+
+
+def _is_plane(
+    fabric: Fabric,
+    modules: Mapping[CellType, Module],
+    types: list[CellType | None],
+    cells: np.ndarray,
+    path: Path,
+    runs: int,
+) -> bool:
+    """Whether an input of single bits can be a plane: all that drives it is, or it is one wire."""
+    drivers, outputs = fabric.drivers.of(cells, path)
+    names = fabric.drivers.paths.things
+    kinds = set(zip(drivers.tolist(), outputs.tolist()))
+    if len(kinds) == 1 and runs == 1:
+        return True
+    return all(
+        driver >= 0
+        and (type_ := types[driver]) is not None
+        and modules[type_].widths[names[output]] == [1]
+        for driver, output in kinds
+    )
+
+
+def terms_of(
+    places: np.ndarray, words: np.ndarray, bits: np.ndarray, count: int
+) -> tuple[str, np.ndarray]:
+    """How the words of an input are made from those that drive it, and the terms: [word][term].
+
+    A term either rotates a word and takes some bits, or takes some bits of a word and spreads them
+    to others in the same order. Rotations do where wiring is regular.
+
+    Parameters
+    ----------
+    places : np.ndarray
+        Of the cells that have the input.
+    words, bits : np.ndarray
+        By cell: word among the planes, and its bit, that drives it.
+    count : int
+        Words of the input.
+    """
+    to, at = np.divmod(places, PLANE)
+    one = np.uint64(1)
+    keys = np.stack([to, words, (at - bits) % PLANE], axis=1)
+    turned, which = np.unique(keys, axis=0, return_inverse=True)
+    masks = np.zeros(len(turned), np.uint64)
+    np.bitwise_or.at(masks, which.reshape(-1), one << at.astype(np.uint64))
+    most = np.bincount(turned[:, 0], minlength=count).max(initial=1)
+    if most > _MOST_TURNS:
+        rows = list(_in_order(to, words, bits, at))
+        if np.bincount([row[0] for row in rows], minlength=count).max() < most:
+            return IN_ORDER, _table(rows, count)
+    return TURNED, _table(
+        [
+            (word, 0, mask, source, turn)
+            for (word, source, turn), mask in zip(turned.tolist(), masks.tolist())
+        ],
+        count,
+    )
+
+
+def _table(rows: list[tuple[int, int, int, int, int]], count: int) -> np.ndarray:
+    """Terms by the word that they are of; rows begin with its number, in ascending order."""
+    to = np.array([row[0] for row in rows], np.int64)
+    counts = np.bincount(to, minlength=count)
+    table = np.zeros((count, max(1, counts.max(initial=0))), TERM)
+    number = np.arange(len(rows)) - (np.cumsum(counts) - counts)[to]
+    table[to, number] = np.array([row[1:] for row in rows], TERM)
+    return table
+
+
+def _in_order(
+    to: np.ndarray, words: np.ndarray, bits: np.ndarray, at: np.ndarray
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """Terms that keep the order of bits."""
+    order = np.lexsort((at, bits, words, to))
+    keys = np.stack([to[order], words[order]], axis=1)
+    begins = np.flatnonzero(np.r_[True, np.any(keys[1:] != keys[:-1], axis=1)])
+    pairs = np.stack([bits[order], at[order]], axis=1)
+    for begin, some in zip(begins.tolist(), np.split(pairs, begins[1:])):
+        word, source = keys[begin].tolist()
+        for taken, given in _ascending(tuple(map(tuple, some.tolist()))):
+            yield word, taken, given, source, 0
+
+
+@lru_cache(maxsize=4096)
+def _ascending(pairs: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
+    """Pairs of bits in as few parts as ascend in both: the masks of each part."""
+    parts: list[list[int]] = []  # last bits, and masks
+    for bit, at in pairs:
+        fitting = [part for part in parts if part[0] < bit and part[1] < at]
+        if fitting:
+            part = max(fitting, key=lambda part: part[1])
+        else:
+            part = [0, 0, 0, 0]
+            parts.append(part)
+        part[:] = bit, at, part[2] | 1 << bit, part[3] | 1 << at
+    return [(taken, given) for _, _, taken, given in parts]

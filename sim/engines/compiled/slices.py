@@ -1,0 +1,487 @@
+"""Bit slices: which values of a module are planes, with a bit for each cell, and which are lanes.
+
+A *plane* holds one bit of a value in many cells, 64 in each word, so that an operation on it does
+the same in 64 cells and more at once. In *lanes* each cell has a word of 32 bits of its own. Single
+bits, and words of a few bits bit by bit, are cheaper as planes; payloads and wide counters are
+cheaper in lanes, and a value can be converted. Which of them are planes is a minimum cut: a value
+that is a plane is on one side, one in lanes on the other, and what is cut are the costs of the
+operations and of the conversions.
+
+The module's graph is rewritten accordingly. In the new graph a plane is a node of width 1 that is
+made of planes, and two operations convert: `spread` and `collect` (see `ir`).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+from ....hdl.fabric.fabric import Path
+from .ir import Graph, Module, Node, Words, Write
+
+__all__ = ["PLANE", "Slices", "plane_nodes", "plane_words", "saving", "sliced"]
+
+PLANE = 64
+"""Cells in a word of a plane."""
+
+_WIDE_PLANE = 4
+"""Words of a plane that are computed at a time where there are cells enough."""
+
+_WIDEST = 16
+"""Bits of the widest word that can be planes."""
+
+_LANES = 32
+"""Cost of an operation in the lanes of 64 cells: four vectors of two steps, or eight of one."""
+
+_SPREAD = 48
+_COLLECT = 48
+_COLLECT_MORE = 20
+"""Costs of the conversion of a bit in 64 cells: from planes, to planes, and of each one of several
+bits of a word."""
+
+_PLANES = {1: 4, _WIDE_PLANE: 1}
+"""By the words of a plane: the cost of an operation on a bit in 64 cells."""
+
+_FOREVER = 1 << 30
+
+_BY_BIT = ("and", "or", "xor", "mux", "slice", "cat", "eq", "ult", "add", "sub")
+"""Operations that can be done on planes."""
+
+
+def plane_words(cells: int) -> int:
+    """Words of a plane that are computed at a time, for so many cells."""
+
+    def padded(words: int) -> int:
+        return -(-cells // (PLANE * words)) * PLANE * words
+
+    return _WIDE_PLANE if 8 * padded(_WIDE_PLANE) <= 9 * padded(1) else 1
+
+
+@dataclass(eq=False)
+class Slices:
+    """A module whose values are planes and lanes.
+
+    Attributes
+    ----------
+    graph : Graph
+    words : int
+        Of a plane that are computed at a time.
+    single : frozenset[Path]
+        Inputs of single bits that are planes.
+    registers : list[tuple[int, int]]
+        Number and bit of the register that each plane of state is, lowest bits first.
+    straps : list[tuple[Path, int, int]]
+        Port, word and bit of each plane of constants.
+    nexts : list[Node]
+        By plane of state: its next value.
+    lane_nexts : dict[int, Node]
+        The next values of the registers that are lanes.
+    outputs : dict[Path, Words]
+        Single bits are planes.
+    writes : list[list[Write]]
+        By memory. What enables a write is a plane.
+    events : list[Node]
+        Planes.
+    after : dict[Path, Words]
+        The outputs that depend on registers only, of the next cycle.
+    kept : list[Node]
+        Planes that are computed for outputs that depend on inputs, and then used for next values.
+    kept_lanes : list[Node]
+        The same in lanes.
+    """
+
+    graph: Graph
+    words: int
+    single: frozenset[Path]
+    registers: list[tuple[int, int]] = field(default_factory=list)
+    straps: list[tuple[Path, int, int]] = field(default_factory=list)
+    nexts: list[Node] = field(default_factory=list)
+    lane_nexts: dict[int, Node] = field(default_factory=dict)
+    outputs: dict[Path, Words] = field(default_factory=dict)
+    writes: list[list[Write]] = field(default_factory=list)
+    events: list[Node] = field(default_factory=list)
+    after: dict[Path, Words] = field(default_factory=dict)
+    kept: list[Node] = field(default_factory=list)
+    kept_lanes: list[Node] = field(default_factory=list)
+
+
+def plane_nodes(cone: Iterable[Node]) -> set[Node]:
+    """The planes among nodes of a sliced graph, which are given with their arguments before them."""
+    found: set[Node] = set()
+    for node in cone:
+        if node.op in ("register", "input"):
+            if isinstance(node.attr, tuple) and node.attr[-1] == "plane":
+                found.add(node)
+        elif node.op == "collect" or (
+            node.width == 1 and node.op != "spread" and any(arg in found for arg in node.args)
+        ):
+            found.add(node)
+    return found
+
+
+def _roots(module: Module) -> Iterable[Node]:
+    for words in module.outputs.values():
+        yield from words
+    for register in module.registers:
+        yield register.next
+    for memory in module.memories:
+        for write in memory.writes:
+            yield from write.nodes
+    for event in module.events:
+        yield event.hit
+
+
+def _number(bits: Sequence[bool]) -> int:
+    return sum(bit << place for place, bit in enumerate(bits))
+
+
+class _Partition:
+    """Which nodes of a module's graph are planes.
+
+    Parameters
+    ----------
+    module : Module
+    words : int
+        Of a plane that are computed at a time.
+    straps : frozenset[Path]
+        Inputs whose bits are constants of each cell.
+    single : frozenset[Path]
+        Inputs of single bits that are planes.
+    """
+
+    def __init__(
+        self, module: Module, words: int, straps: frozenset[Path], single: frozenset[Path]
+    ) -> None:
+        self.module, self.straps, self.single = module, straps, single
+        self.cone = [node for node in Graph.cone(_roots(module)) if not node.is_const]
+        self._plane = _PLANES[words]
+        self._edges: list[tuple[int, int, int]] = []
+        # 0 is the side of the planes, 1 that of the lanes.
+        self._place = {node: 2 + number for number, node in enumerate(self.cone)}
+        self._count = 2 + len(self.cone)
+        self.lanes_only = 0
+        users: dict[Node, list[int]] = {}
+        taken: dict[Node, int] = {}
+        for node in self.cone:
+            if node.op == "slice":
+                taken[node.args[0]] = taken.get(node.args[0], 0) + node.width
+        for node in self.cone:
+            place = self._place[node]
+            planes, lanes = self._costs(node)
+            self.lanes_only += 2 * _LANES if node.op == "input" else lanes
+            self._edges += [(place, 1, planes), (0, place, lanes)]
+            for arg in node.args:
+                if self.is_strap(arg):
+                    continue
+                if node.op == "slice":  # only the bits that it takes are converted
+                    bits = node.width
+                    self._edges.append((self._place[arg], place, bits * (_SPREAD + _LANES)))
+                    each = _COLLECT if taken[arg] < 3 else _COLLECT_MORE
+                    self._edges.append((place, self._place[arg], bits * each))
+                elif not arg.is_const:
+                    users.setdefault(arg, []).append(place)
+        self.registers = {node.attr: node for node in self.cone if node.op == "register"}
+        for number, node in self.registers.items():
+            self._used(users, module.registers[number].next, self._place[node])
+        for words_ in module.outputs.values():
+            for node in words_:
+                self._used(users, node, 0 if node.width == 1 else 1)
+        for memory in module.memories:
+            for write in memory.writes:
+                self._used(users, write.enable, 0)
+                for node in (write.address, *write.data, *(write.mask or ())):
+                    self._used(users, node, 1)
+        for event in module.events:
+            self._used(users, event.hit, 0)
+        for node, places in users.items():
+            self._convert(node, sorted(set(places)))
+        self.cost, self.planes = self._cut()
+
+    def _used(self, users: dict[Node, list[int]], node: Node, place: int) -> None:
+        if not node.is_const and not self.is_strap(node):
+            users.setdefault(node, []).append(place)
+
+    def _convert(self, node: Node, users: Sequence[int]) -> None:
+        """Costs if a value is on one side and some that use it are on the other."""
+        place, width = self._place[node], node.width
+        spread, collect = self._count, self._count + 1
+        self._count += 2
+        to_lanes = width * (_SPREAD if width == 1 else _SPREAD + _LANES)
+        to_planes = width * (_COLLECT if width < 3 else _COLLECT_MORE)
+        self._edges += [(place, spread, to_lanes), (collect, place, to_planes)]
+        for user in users:
+            if user != 0:
+                self._edges.append((spread, user, _FOREVER))
+            if user != 1:
+                self._edges.append((user, collect, _FOREVER))
+
+    def is_strap(self, node: Node) -> bool:
+        """Whether a node is a constant of each cell, which has both forms."""
+        return node.op == "input" and node.attr[0] in self.straps and node.width <= _WIDEST
+
+    def _costs(self, node: Node) -> tuple[int, int]:
+        """The costs of a node as planes and in lanes."""
+        width, plane = node.width, self._plane
+        lanes = _LANES
+        if node.op == "input":
+            if self.is_strap(node):
+                return 0, 0
+            return (8, _FOREVER) if node.attr[0] in self.single else (_FOREVER, 2 * _LANES)
+        if node.op == "register":
+            return (_FOREVER if width > _WIDEST else 3 * plane * width), 2 * _LANES
+        if node.op == "slice":
+            return (_FOREVER if width > _WIDEST else 0), _LANES + _LANES // 2
+        if node.op == "read":
+            return _FOREVER, 16 * _LANES
+        numbers = [arg for arg in node.args if not arg.is_const]
+        widest = max(arg.width for arg in node.args)
+        bits = sum(arg.width for arg in numbers)
+        match node.op:
+            case "and" | "or" | "xor":
+                planes = width
+            case "mux":
+                planes = 3 * width
+                lanes += _LANES // 2
+            case "eq":
+                planes = bits + len(numbers) - 1
+            case "ult":
+                planes = 2 * bits
+            case "add" | "sub":
+                planes = 2 * bits + len(numbers) * width
+            case "cat":
+                planes = 0
+                lanes *= 2 * len(node.args) - 1
+            case _:
+                return _FOREVER, 4 * _LANES
+        if width > _WIDEST or (node.op in ("eq", "ult") and widest > _WIDEST):
+            return _FOREVER, lanes
+        return plane * planes, lanes
+
+    def _cut(self) -> tuple[int, set[Node]]:
+        rows, columns, capacities = np.array(self._edges, np.int64).T
+        graph = coo_array(
+            (np.minimum(capacities, _FOREVER).astype(np.int32), (rows, columns)),
+            shape=(self._count, self._count),
+        ).tocsr()
+        graph.sum_duplicates()
+        graph.data = np.minimum(graph.data, _FOREVER).astype(np.int32)
+        found = maximum_flow(graph, 0, 1)
+        left = graph - found.flow
+        left.data = np.maximum(left.data, 0)
+        left.eliminate_zeros()
+        reached = set(breadth_first_order(left, 0, return_predecessors=False).tolist())
+        planes = {node for node in self.cone if self._place[node] in reached}
+        return int(found.flow_value), planes
+
+
+def saving(module: Module, words: int, straps: frozenset[Path], single: frozenset[Path]) -> float:
+    """The cost of a module's operations in planes and lanes, as a part of that in lanes alone."""
+    partition = _Partition(module, words, straps, single)
+    return partition.cost / max(1, partition.lanes_only)
+
+
+@lru_cache(maxsize=256)
+def sliced(
+    module: Module, words: int, straps: frozenset[Path], single: frozenset[Path]
+) -> Slices:
+    """A module in planes and lanes. Parameters as of `_Partition`."""
+    return _Slicer(module, _Partition(module, words, straps, single), words).result
+
+
+class _Slicer:
+    """Rewrites a module's graph."""
+
+    def __init__(self, module: Module, partition: _Partition, words: int) -> None:
+        self.graph = graph = Graph()
+        self.module, self._partition = module, partition
+        self.result = result = Slices(graph, words, partition.single)
+        self._bits: dict[Node, list[Node]] = {}
+        self._lanes: dict[Node, Node] = {}
+        for node in partition.cone:
+            if partition.is_strap(node):
+                self._lanes[node] = graph.input(*node.attr, node.width)
+            elif node in partition.planes:
+                self._bits[node] = self._as_planes(node)
+            else:
+                self._lanes[node] = self._as_lanes(node)
+        known = partition.registers
+        for number, register in enumerate(module.registers):
+            if known.get(number) in partition.planes:
+                for bit in range(register.width):
+                    result.registers.append((number, bit))
+                    result.nexts.append(self._bit(register.next, bit))
+            else:
+                result.lane_nexts[number] = self._lane(register.next)
+        for path, some in module.outputs.items():
+            result.outputs[path] = tuple(
+                self._bit(node, 0) if width == 1 else self._lane(node)
+                for node, width in zip(some, module.widths[path])
+            )
+        for memory in module.memories:
+            result.writes.append([self._write(write) for write in memory.writes])
+        result.events += [self._bit(event.hit, 0) for event in module.events]
+        self._look_ahead()
+        self._keep()
+
+    def _look_ahead(self) -> None:
+        """Find the early outputs of the next cycle."""
+        early = [path for path, sources in self.module.depends.items() if not sources]
+        nodes = [node for path in early for node in self.result.outputs[path]]
+        self._planes_next = dict(zip(self.result.registers, self.result.nexts))
+        found = iter(self.graph.copy(nodes, self._advanced))
+        for path in early:
+            self.result.after[path] = tuple(next(found) for _ in self.result.outputs[path])
+
+    def _advanced(self, node: Node, args: Sequence[Node]) -> Node | None:
+        """The node that has in this cycle the value that a node has in the next one."""
+        if node.op == "register":
+            if isinstance(node.attr, tuple):
+                return self._planes_next[node.attr[:2]]
+            return self.result.lane_nexts[node.attr]
+        if node.op == "read":
+            memory, word, _ = node.attr
+            return self.graph.read(memory, word, node.width, args[0], after=True)
+        return None
+
+    def _keep(self) -> None:
+        """Let what late outputs are made of be kept, where the update needs it again."""
+        result = self.result
+        late = [
+            node
+            for path, words in result.outputs.items()
+            if self.module.depends[path]
+            for node in words
+        ]
+        found = {node for node in Graph.cone(late) if self._is_worth_keeping(node)}
+        writes = [node for some in result.writes for write in some for node in write.nodes]
+        roots = [
+            *result.nexts,
+            *result.lane_nexts.values(),
+            *result.events,
+            *writes,
+            *(node for words in result.after.values() for node in words),
+        ]
+        cone = Graph.cone(roots)
+        needed = {arg for node in cone if node not in found for arg in node.args} | set(roots)
+        planes = plane_nodes(cone)
+        new: dict[Node, Node] = {}
+        for node in cone:
+            if node in found and node in needed:
+                if node in planes:
+                    new[node] = self.graph.plane("register", ("kept", len(result.kept), "plane"))
+                    result.kept.append(node)
+                else:
+                    new[node] = self.graph.kept(len(result.kept_lanes), node.width)
+                    result.kept_lanes.append(node)
+        copied = iter(self.graph.copy(roots, lambda node, args: new.get(node)))
+        result.nexts = [next(copied) for _ in result.nexts]
+        result.lane_nexts = {number: next(copied) for number in result.lane_nexts}
+        result.events = [next(copied) for _ in result.events]
+        for some in result.writes:
+            for number, write in enumerate(some):
+                address, enable, *rest = (next(copied) for _ in write.nodes)
+                data = tuple(rest[: len(write.data)])
+                mask = None if write.mask is None else tuple(rest[len(write.data) :])
+                some[number] = Write(address, enable, data, mask)
+        result.after = {
+            path: tuple(next(copied) for _ in words) for path, words in result.after.items()
+        }
+
+    def _is_worth_keeping(self, node: Node) -> bool:
+        if not node.args or node.op == "spread":
+            return False
+        return node.op == "read" or any(arg.args and arg.op != "spread" for arg in node.args)
+
+    def _write(self, write: Write) -> Write:
+        mask = None if write.mask is None else tuple(self._lane(node) for node in write.mask)
+        data = tuple(self._lane(node) for node in write.data)
+        return Write(self._lane(write.address), self._bit(write.enable, 0), data, mask)
+
+    def _bit(self, node: Node, bit: int) -> Node:
+        """A bit of a node, as a plane."""
+        graph = self.graph
+        if node.is_const:
+            return graph.const(node.attr >> bit & 1)
+        if bit >= node.width:
+            return graph.zero
+        if node in self._bits:
+            return self._bits[node][bit]
+        if self._partition.is_strap(node):
+            return self._strap((*node.attr, bit))
+        return graph.collect(graph.slice(self._lanes[node], bit, 1))
+
+    def _strap(self, key: tuple[Path, int, int]) -> Node:
+        if key not in self.result.straps:
+            self.result.straps.append(key)
+        return self.graph.plane("input", (*key, "plane"))
+
+    def _lane(self, node: Node) -> Node:
+        """A node in lanes."""
+        graph = self.graph
+        if node.is_const:
+            return graph.const(node.attr)
+        if node not in self._lanes:
+            bits = self._bits[node]
+            self._lanes[node] = graph.cat([(graph.spread(x), at) for at, x in enumerate(bits)])
+        return self._lanes[node]
+
+    def _as_lanes(self, node: Node) -> Node:
+        graph = self.graph
+        if node.op == "input":
+            return graph.input(*node.attr, node.width)
+        if node.op == "register":
+            return graph.register(node.attr, node.width)
+        if node.op == "slice" and node.args[0] in self._bits:
+            bits = self._bits[node.args[0]][node.attr : node.attr + node.width]
+            return graph.cat([(graph.spread(x), at) for at, x in enumerate(bits)])
+        return graph.rebuilt(node, [self._lane(arg) for arg in node.args])
+
+    def _as_planes(self, node: Node) -> list[Node]:
+        graph, width = self.graph, node.width
+        if node.op in ("input", "register"):
+            source = node.attr if isinstance(node.attr, tuple) else (node.attr,)
+            return [graph.plane(node.op, (*source, bit, "plane")) for bit in range(width)]
+        if node.op == "slice":
+            return [self._bit(node.args[0], node.attr + bit) for bit in range(width)]
+        if node.op == "cat":
+            found = [graph.zero] * width
+            for arg, at in zip(node.args, node.attr):
+                for bit in range(arg.width):
+                    found[at + bit] = graph.or_(found[at + bit], self._bit(arg, bit))
+            return found
+        if node.op == "mux":
+            condition = self._bit(node.args[0], 0)
+            both = [[self._bit(arg, bit) for arg in node.args[1:]] for bit in range(width)]
+            return [graph.mux(condition, *pair) for pair in both]
+        widest = max(width, *(arg.width for arg in node.args))
+        pairs = [(self._bit(node.args[0], b), self._bit(node.args[1], b)) for b in range(widest)]
+        match node.op:
+            case "and" | "or" | "xor":
+                gate = {"and": graph.and_, "or": graph.or_, "xor": graph.xor}[node.op]
+                return [gate(*pair) for pair in pairs[:width]]
+            case "eq":
+                found_ = graph.one
+                for pair in pairs:
+                    found_ = graph.and_(found_, graph.eq(*pair))
+                return [found_]
+            case "ult":
+                less = graph.zero
+                for a, b in pairs:
+                    less = graph.mux(graph.xor(a, b), b, less)
+                return [less]
+        return self._sum(pairs[:width], node.op == "sub")
+
+    def _sum(self, pairs: Sequence[tuple[Node, Node]], minus: bool) -> list[Node]:
+        graph = self.graph
+        found, carry = [], graph.zero
+        for a, b in pairs:
+            differ = graph.xor(a, b)
+            found.append(graph.xor(differ, carry))
+            if minus:  # the carry is what is borrowed: b where the bits differ
+                carry = graph.mux(differ, b, carry)
+            else:
+                carry = graph.mux(differ, carry, a)
+        return found
