@@ -131,7 +131,7 @@ class RoutedNetwork(PacketNetwork):
         self.ordered = relation.ordered
         self.holds_links = given.holds_links
         self.flits = not self.holds_links
-        self.groups = given.groups
+        self.groups = given.group_entries
         self.recovers = given.recovers
         if not self.recovers and not given.allow_deadlock:
             self._check_deadlock()

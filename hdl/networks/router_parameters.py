@@ -58,7 +58,7 @@ class RouterParameters(SwitchParameters):
         plain=4,
     )
 
-    groups: int = integer(
+    group_entries: int = integer(
         0,
         "entries of each router's table of groups: multicasts and reductions; 0: none",
         least=0,
@@ -67,13 +67,13 @@ class RouterParameters(SwitchParameters):
     )
     reduction: str = word(
         "add",
-        "with groups: what routers do with values that meet",
+        "with group_entries: what routers do with values that meet",
         {"none": "they merge none", **REDUCTIONS},
         plain="add",
     )
     patience: int = integer(
         256,
-        "with groups: cycles after which a value that waits for others tells which are missing",
+        "with group_entries: cycles after which a value that waits for others tells which are missing",
         least=1,
         most=2**16,
         plain=256,
@@ -92,7 +92,7 @@ class RouterParameters(SwitchParameters):
     @property
     def grouped(self) -> Groups | None:
         """What routers do for groups of terminals."""
-        return Groups(self.groups, self.reduction, self.patience) if self.groups else None
+        return Groups(self.group_entries, self.reduction, self.patience) if self.group_entries else None
 
     @property
     def recovers(self) -> bool:
@@ -106,7 +106,7 @@ class RouterParameters(SwitchParameters):
 
     def check(self, relation: Relation, shapes: Sequence[RouterShape]) -> None:
         """Raise ValueError if a routing, and the routers that it needs, do not allow a value."""
-        if self.groups:
+        if self.group_entries:
             self.check_groups(relation)
         if self.recovers:
             self.check_recovery(relation)
@@ -148,7 +148,7 @@ class RouterParameters(SwitchParameters):
     def check_groups(self, relation: Relation) -> None:
         """What a packet of a group can't pass, or what does not keep several exits for it."""
         self._require(
-            f"with groups={self.groups}",
+            f"with group_entries={self.group_entries}",
             decision=1,
             refill="no",
             pipeline=0,
@@ -158,13 +158,13 @@ class RouterParameters(SwitchParameters):
         )
         if relation.phases is not None:
             raise InvalidValue(
-                f"Groups must be 0 if packets go by way of intermediate terminals, "
-                f"not {self.groups}"
+                f"Group entries must be 0 if packets go by way of intermediate terminals, "
+                f"not {self.group_entries}"
             )
-        if self.groups > 1 << relation.tags.code.width:
+        if self.group_entries > 1 << relation.tags.code.width:
             raise InvalidValue(
-                f"Groups must be at most {1 << relation.tags.code.width}, as many as there are "
-                f"tags, not {self.groups}"
+                f"Group entries must be at most {1 << relation.tags.code.width}, as many as there are "
+                f"tags, not {self.group_entries}"
             )
 
     def check_packet_switching(self, relation: Relation) -> None:

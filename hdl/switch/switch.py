@@ -1,7 +1,7 @@
 """The switch: what enters it, where it may go, who gets an output, and how it leaves."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -9,21 +9,21 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
-from ..graphs.routing.group_tree import Kind
 from ..links.packet import Packet
 from ..primitives.arbiters import arbitrate, check_arbiter
 from ..primitives.output_buffer import OutputBuffer
 from ..primitives.replay_queue import ReplayQueue
 from ..primitives.request_queue import MOST_AHEAD
 from ..primitives.round_robin import lowest
+from .copying import Copying
 from .crossing import cross
 from .discarding import discarding
-from .copying import Copying
 from .entry import InputQueue, decided, inside_packet
 from .exit import Exit
 from .grant import Grant
+from .group_entry import group_exits, group_members, place_merge
 from .held import Head, hold
-from .merge import Groups, Merge, MergeRow
+from .merge import Groups, Merge
 from .route import RouteLogic
 from .routed_switch import RoutedSwitch
 from .selection import Selector
@@ -166,7 +166,7 @@ class Switch(RoutedSwitch):
             self.meters = (Meter("discarded", "discarded", "pulses"),)
             members["discarded"] = Out(links)
         if groups is not None:
-            members |= self._group_members(groups, len(shape.inputs), len(shape.outputs))
+            members |= group_members(groups, len(shape.inputs), len(shape.outputs))
         super().__init__(
             packet,
             shape,
@@ -176,21 +176,6 @@ class Switch(RoutedSwitch):
             random=grant.arbiter == "random",
             members=members,
         )
-
-    @staticmethod
-    def _group_members(groups: Groups, inputs: int, outputs: int) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            "group": Out(groups.bits).array(inputs),
-            "copies": In(outputs).array(inputs),
-        }
-        if groups.merges:
-            found |= {
-                "merged": Out(groups.bits),
-                "row": In(MergeRow(inputs, outputs)),
-                "late": Out(inputs),
-                "late_group": Out(groups.bits),
-            }
-        return found
 
     @property
     def unhindered(self) -> bool:
@@ -275,7 +260,7 @@ class Switch(RoutedSwitch):
             route = Signal(len(self.shape.outputs), name=f"route_{i}")
             offered = self._permitted(m, i, source.payload.tag)
             if self.groups is not None:
-                offered = self._grouped(m, i, offered)
+                offered = group_exits(m, self, i, self.groups, offered)
             if selector is not None:
                 begins = Signal(init=1, name=f"begins_{i}")
                 enters = arrival.valid & arrival.ready
@@ -332,53 +317,10 @@ class Switch(RoutedSwitch):
             copying = Copying(m, name, head, last, flit.kind, outputs, replay, merged)
         return Waiting(head, word, last, flit, stored, ready, copying)
 
-    def _grouped(self, m: Module, i: int, single: Value) -> Value:
-        """The outputs of an arriving header, one bit each: `single` are those of a packet for one
-        terminal. One that is to be merged has none."""
-        assert self.groups is not None
-        header = self.i[i].payload
-        m.d.comb += self.group[i].eq(header.tag[: self.groups.bits])
-        several = Mux(header.kind == Kind.MULTICAST, self.copies[i], 0)
-        return Mux(header.kind == Kind.SINGLE, single, several)
-
     def _merge(self, m: Module, groups: Groups, waiting: Mapping[int, Waiting]) -> Waiting:
         """What is merged, and waits as at the head of a queue."""
-        inputs, outputs = len(self.shape.inputs), len(self.shape.outputs)
-        m.submodules.merge = merge = Merge(
-            self.packet, inputs=inputs, outputs=outputs, groups=groups, single=self.single
-        )
-        m.d.comb += [
-            self.merged.eq(merge.group),
-            merge.row.eq(self.row),
-            self.late.eq(merge.late),
-            self.late_group.eq(merge.late_group),
-        ]
-        for i, one in waiting.items():
-            assert one.copying is not None
-            m.d.comb += [
-                merge.i[i].valid.eq(one.head.valid & one.copying.merging),
-                Value.cast(merge.i[i].payload).eq(one.word),
-            ]
-        self._merging = merge
-        layout = data.StructLayout({"flit": self.packet, "exits": outputs})
-        if self.entry.replay:
-            m.submodules.queue_merge = queue = ReplayQueue(layout, depth=self.exit.longest)
-            source, head = queue.i, queue.o
-        else:
-            queue = None
-            source, head = (
-                stream.Signature(layout).create(path=(f"{name}_merged",))
-                for name in ("next", "last")
-            )
-            m.d.comb += source.ready.eq(~head.valid | head.ready)
-            with m.If(source.ready):
-                m.d.sync += [head.valid.eq(source.valid), head.payload.eq(source.payload)]
-        m.d.comb += [
-            source.valid.eq(merge.o.valid),
-            merge.o.ready.eq(source.ready),
-            source.payload.flit.eq(merge.o.payload),
-            source.payload.exits.eq(merge.exits),
-        ]
+        replay = self.exit.longest if self.entry.replay else 0
+        self._merging, head, queue = place_merge(m, self, groups, waiting, replay)
         flit, exits = head.payload.flit, head.payload.exits
         return self._at_head(m, "merge", head, flit.last, flit, exits, Const(1), queue)
 
