@@ -98,8 +98,7 @@ class Merge(wiring.Component):
     row : In(MergeRow(inputs, outputs))
         Its entry.
     o : Out(stream.Signature(packet))
-        The merged packet. At the root its kind is that of a packet for one terminal, or of a
-        multicast.
+        The merged packet. From the root on, what is for all members is a multicast.
     exits : Out(outputs)
         By which it leaves; with the header.
     late : Out(inputs)
@@ -165,7 +164,7 @@ class Merge(wiring.Component):
         m.d.comb += [
             self.exits.eq(Mux(kind[0] & root, self.row.around, self.row.exits)),
             out.tag.eq(candidate),
-            out.kind.eq(Mux(root, kind & Kind.MULTICAST, kind)),
+            out.kind.eq(Mux(root & (kind == Kind.ALL_REDUCE), Kind.MULTICAST, kind)),
             Value.cast(out.payload).eq(self.fold.build_some(values, taken)),
             out.last.eq(~left.any()),
         ]

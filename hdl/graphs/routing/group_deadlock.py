@@ -128,8 +128,8 @@ def group_waits(
                 waits.setdefault(channel, set()).update(nexts)
         if Kind.REDUCE in kinds:
             exit_ = tree.graph.exits[tree.root]
-            for own in waits.values():
-                own.add(exit_)
+            for channel, own in waits.items():
+                own |= {exit_} - {channel}
         ordered.append(waits)
     return ordered, others
 
