@@ -102,8 +102,8 @@ class Merge(wiring.Component):
     exits : Out(outputs)
         By which it leaves; with the header.
     late : Out(inputs)
-        The children that were missing when a packet had waited for `patience` cycles: the last such
-        report, from registers; 0 if there was none.
+        The children that are missing, from when a packet has waited for `patience` cycles until
+        some packets are merged. From registers.
     late_group : Out(bits)
         The group of this report.
     """
@@ -175,6 +175,8 @@ class Merge(wiring.Component):
                 m.d.sync += [kept.eq(out.tag), kept_kind.eq(out.kind)]
         m.d.comb += [port.ready.eq(taken[i] & moves) for i, port in enumerate(self.i)]
         self._watch(m, valid.any() & ~busy & ~self.o.valid, missing, candidate)
+        with m.If(moves & ~busy):
+            m.d.sync += self.late.eq(0)
         return m
 
     def _watch(self, m: Module, waits: Value, missing: Value, group: Value) -> None:

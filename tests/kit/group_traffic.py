@@ -65,7 +65,7 @@ class Traffic:
             self.expected[member][Kind.MULTICAST, group, tuple(values)] += 1
 
     def reduce(self, group: int, values: Mapping[int, Sequence[int]], *, around: bool) -> None:
-        """`values` are those of each member; if they are not as many, the shorter ones end first."""
+        """`values` are those of each member; if some are fewer, these end first."""
         root, members = self.groups[group]
         longest = max(map(len, values.values()))
         result = []
