@@ -48,7 +48,12 @@ CASES: list[Any] = [
         id="passes",
         marks=pytest.mark.long,
     ),
-    pytest.param(f"torus k=3 {WHOLE}", {1: (4, range(9))}, EVERY, id="torus, all kinds in passes"),
+    pytest.param(
+        "torus k=3 latency=2 switch=cut-through depth=6",
+        {1: (4, range(9))},
+        EVERY,
+        id="torus, all kinds in passes",
+    ),
     pytest.param(
         "mesh k=3 switch=store-and-forward depth=5",
         {0: (2, range(9))},

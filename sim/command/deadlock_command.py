@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -54,7 +55,8 @@ def deadlock(
     with tqdm(range(built.sinks), unit="destinations", disable=None, leave=False) as destinations:
         waits = dependencies(map(built.moves, destinations), built.is_escape)
     with phase("looking for a cycle of channels"):
-        cycle = dependency_cycle(waits)
+        pins = dependency_cycle(waits)
+    cycle: Sequence[object] | None = pins
     if cycle is None and (groups or kinds):
         cycle = _group_cycle(built, groups, kinds)
     pairs = sum(map(len, waits.values()))
