@@ -226,6 +226,7 @@ def test_missing_child_is_named_and_nothing_is_lost() -> None:
         ]
         engine.set("d", count)
         engine.step(30)
+        assert not network.missing(engine.signal)
         assert engine.read(["terminal_0"], "taken") == [3]
         flits = engine.memory("terminal_0", "record")[:3]
     assert Counter(traffic._packets(flits)) == traffic.expected[0]

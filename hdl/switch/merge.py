@@ -111,6 +111,8 @@ class Merge(wiring.Component):
     def __init__(
         self, packet: Packet, *, inputs: int, outputs: int, groups: Groups, single: bool = False
     ) -> None:
+        inputs = check_integer("Inputs", inputs, 1)
+        outputs = check_integer("Outputs", outputs, 1)
         if not (packet.flits and packet.groups):
             raise InvalidValue("Packet must have flits and groups")
         self.packet = packet
