@@ -2,7 +2,7 @@
 """A source whose messages wait: each is sent when others have come, and time has passed."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
@@ -143,6 +143,7 @@ class DependentSource(wiring.Component):
         fields = [order.destination, *([order.length] if self.packet.sized else []), order.message]
         width = sum(map(len, fields))
         m.d.comb += Cat(fields).eq(self._rows(m, "orders", pick, self.depth, width))
+        self._fill(m, order, pick, departure)
 
         begun = Signal()
         taken = self.o.valid & self.o.ready
@@ -151,6 +152,9 @@ class DependentSource(wiring.Component):
         self._record(m, self.sent, pick, taken & ~begun)
         self._record(m, self.left, pick, departure)
         return m
+
+    def _fill(self, m: Module, order: data.View, pick: Signal, departure: Value) -> None:
+        """Fill what the order of a row has besides: nothing here."""
 
     def _rows(
         self, m: Module, name: str, row: Value, depth: int, width: int, valid: Value | None = None

@@ -16,7 +16,7 @@ class WorkloadBench(PacketBench):
     network : PacketNetwork
         With as many sources as sinks.
     sources : SourcePlan
-        Of `DependentSource`.
+        Of `DependentSource`, or of one that has a `word` as well.
     """
 
     def __init__(self, network: PacketNetwork, sources: SourcePlan) -> None:
@@ -29,6 +29,7 @@ class WorkloadBench(PacketBench):
             network_latency=False,
             # Whole bytes, so that a few more messages change no router.
             message=8 * -(-rows.bit_length() // 8),
+            word=sources.parameters.get("word", 0),
         )
         drivers = {receiver.cell: driver for driver, receiver in self._metered}
         outputs = [drivers[sink] for sink in self.sinks]

@@ -1,0 +1,269 @@
+"""Runs collectives on networks: by algorithms of the terminals, with real words, all checked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...hdl.bench import SourcePlan
+from ...hdl.bench.workload_bench import WorkloadBench
+from ...hdl.fabric.checks import check_word
+from ...hdl.fabric.fabric import Pin
+from ...hdl.graphs.schedules.collectives import (
+    ALGORITHMS,
+    CollectiveProgram,
+    Pair,
+    check_collective,
+    check_group,
+    collective_program,
+)
+from ...hdl.graphs.schedules.copy_schedule import copy_schedule
+from ...hdl.networks.network import PacketNetwork
+from ...hdl.operations.folds import Fold
+from ..engines import Engine
+from ..engines.engine_selection import resolve_engine
+from ..measure.collective_bound import collective_bound
+from ..measure.result import SimulationError
+from ..workload.collective import (
+    collective_result,
+    collective_sources,
+    collective_workload,
+    own_words,
+)
+from .probe import crossings
+from .workload_run import check_for_messages, send_workload
+
+__all__ = ["OPERATIONS", "CollectiveRun", "run_collective"]
+
+OPERATIONS = ("add", "or", "max")
+"""The folds of a reduction: those for which the order of values does not matter."""
+
+
+@dataclass(frozen=True)
+class CollectiveRun:
+    """The result of a collective.
+
+    Attributes
+    ----------
+    network : str
+        Family.
+    parameters : dict[str, Any]
+    kind, algorithm : str
+        What was done, and how; never `auto`.
+    members : tuple[int, ...]
+    root : int
+    flits : int
+        The vector's length, or what each member has for each other.
+    operation : str
+        By which words were folded; of a barrier `or`, as each member has a bit of its own.
+    cycles : int
+        From the first cycle until the last flit has arrived.
+    bound : int
+        No algorithm takes fewer cycles (`measure.collective_bound`).
+    flit_hops : int
+        Flits that links between switches carried: the sum over all links.
+    messages : int
+    correct : bool
+        Whether each word of each member's result is right.
+    engine : str
+    tried : dict[str, int]
+        With `auto`: the cycles of all algorithms that were tried.
+    """
+
+    network: str
+    parameters: dict[str, Any]
+    kind: str
+    algorithm: str
+    members: tuple[int, ...]
+    root: int
+    flits: int
+    operation: str
+    cycles: int
+    bound: int
+    flit_hops: int
+    messages: int
+    correct: bool
+    engine: str
+    tried: dict[str, int]
+
+    def __repr__(self) -> str:
+        return (
+            f"<CollectiveRun {self.kind} by {self.algorithm} of {len(self.members)} members "
+            f"in {self.cycles} cycles>"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as plain lists, dictionaries, numbers and strings."""
+        return {**vars(self), "members": list(self.members)}
+
+
+def run_collective(
+    network: PacketNetwork,
+    kind: str,
+    *,
+    root: int | None = None,
+    group: Sequence[int] | None = None,
+    flits: int = 1,
+    algorithm: str = "auto",
+    operation: str = "add",
+    engine: str = "auto",
+    threads: int | None = None,
+) -> CollectiveRun:
+    """Perform a collective on a network, and check every word of its result.
+
+    Parameters
+    ----------
+    network : PacketNetwork
+        It has as many sources as sinks, and loses nothing.
+    kind : str
+        One of `KINDS`.
+    root : int, optional
+        The terminal that has, or gets, the whole; by default the first of the group.
+    group : Sequence[int], optional
+        The members, in their order; by default all terminals.
+    flits : int
+        Length of the vector, or of what each member has for each other.
+    algorithm : str
+        One of `ALGORITHMS` of this kind, or `auto`: all of them are run, and the fastest counts.
+    operation : str
+        One of `OPERATIONS`, for reductions.
+    engine : str
+        One of `engines.selection.ENGINES`.
+    threads : int, optional
+        Processor cores that the engine `compiled` uses; one if not given.
+
+    Raises
+    ------
+    SimulationError
+        If messages were lost or damaged, or a word of the result is wrong.
+    TypeError, ValueError
+        If the network, or one of the arguments, does not allow it.
+    """
+    check_for_messages(network)
+    members = check_group(range(network.ports) if group is None else group, network.ports)
+    root = members[0] if root is None else root
+    check_collective(kind, members, root, flits)
+    check_word(f"Algorithm of {kind}", algorithm, (*ALGORITHMS[kind], "auto"))
+    check_word("Operation", operation, OPERATIONS)
+    names = ALGORITHMS[kind] if algorithm == "auto" else (algorithm,)
+    chosen = _Collective(network, kind, members, root, flits, operation)
+    name = resolve_engine(engine)
+    runs = chosen.run(names, name, threads)
+    best = min(runs, key=lambda run: run.cycles)
+    tried = {run.algorithm: run.cycles for run in runs} if algorithm == "auto" else {}
+    return CollectiveRun(**{**vars(best), "tried": tried})
+
+
+class _Collective:
+    """A collective on a network, whatever the algorithm."""
+
+    def __init__(
+        self,
+        network: PacketNetwork,
+        kind: str,
+        members: tuple[int, ...],
+        root: int,
+        flits: int,
+        operation: str,
+    ) -> None:
+        self.network = network
+        self.kind = kind
+        self.members = members
+        self.root = root
+        self.flits = flits
+        at = members.index(root)
+        width = network.packet["payload"].width
+        if kind == "barrier":
+            self.fold = Fold("or", max(width, len(members)))
+        else:
+            self.fold = Fold(operation, width)
+        self.own = own_words(kind, len(members), at, flits, width=width)
+        self.wanted = collective_result(kind, self.own, at, flits, self.fold)
+
+    def run(
+        self, algorithms: Sequence[str], engine: str, threads: int | None
+    ) -> list[CollectiveRun]:
+        """Run several algorithms; all sources have the same room, so that they are built once."""
+        longest = self.network.lengths[1] if self.network.packet.flits else 1
+        programs = [self._program(each).cut(longest) for each in algorithms]
+        plans = []
+        room: dict[str, int] = {}
+        for _ in range(2 if len(programs) > 1 else 1):
+            plans = [self._sources(program, room) for program in programs]
+            for plan in plans:
+                for name in ("depth", "arrivals", "count_bits", "rows", "banks"):
+                    room[name] = max(plan.parameters[name], room.get(name, 0))
+        return [
+            self._perform(program, plan, engine, threads) for program, plan in zip(programs, plans)
+        ]
+
+    def _program(self, algorithm: str) -> CollectiveProgram:
+        return collective_program(
+            self.kind, algorithm, self.members, self.root, self.flits, pairs=self._pairs
+        )
+
+    def _pairs(self, folding: bool) -> list[Pair]:
+        """The pairs of the algorithm `schedule`, in which rank 0 is the root."""
+        count, at = len(self.members), self.members.index(self.root)
+        ranks = [self.members[(at + rank) % count] for rank in range(count)]
+
+        def path(one: int, other: int) -> list[Pin]:
+            ends = (ranks[other], ranks[one]) if folding else (ranks[one], ranks[other])
+            # A reduction is a broadcast backwards in time, so its paths are, too.
+            return self.network.path(*ends)[:: -1 if folding else 1]
+
+        copies = copy_schedule(path, count, self.flits)
+        if folding:
+            return [(copy.receiver, copy.sender) for copy in reversed(copies)]
+        return [(copy.sender, copy.receiver) for copy in copies]
+
+    def _sources(self, program: CollectiveProgram, room: Mapping[str, int]) -> SourcePlan:
+        workload = collective_workload(program)
+        return collective_sources(self.network, program, workload, self.own, self.fold, room)
+
+    def _perform(
+        self, program: CollectiveProgram, plan: SourcePlan, engine: str, threads: int | None
+    ) -> CollectiveRun:
+        found: list[list[int]] = []
+        hops = 0
+
+        def look(bench: WorkloadBench, opened: Engine) -> None:
+            nonlocal hops
+            width = self.fold.shape.width
+            last = width * (program.banks - 1)
+            for member, rows in zip(program.members, program.outputs):
+                memory = opened.memory(bench.sources[member], "words") if rows else []
+                found.append([memory[row] >> last & (1 << width) - 1 for row in rows])
+            delivered = set(bench.deliveries)
+            hops = sum(
+                flits
+                for output, flits in crossings(opened, bench).items()
+                if output in bench.wires and output not in delivered
+            )
+
+        workload = collective_workload(program)
+        times = send_workload(self.network, workload, plan, engine, threads, look)
+        run = CollectiveRun(
+            network=self.network.family,
+            parameters=self.network.chosen,
+            kind=self.kind,
+            algorithm=program.algorithm,
+            members=self.members,
+            root=self.root,
+            flits=self.flits,
+            operation=self.fold.name,
+            cycles=1 + max(each.arrived for each in times),
+            bound=collective_bound(self.network, self.kind, self.members, self.root, self.flits),
+            flit_hops=hops,
+            messages=len(program.transfers),
+            correct=found == self.wanted,
+            engine=engine,
+            tried={},
+        )
+        if not run.correct:
+            wrong = next(
+                member
+                for member, words, wanted in zip(self.members, found, self.wanted)
+                if words != wanted
+            )
+            raise SimulationError(f"Terminal {wrong} has other words than the {self.kind}'s", run)
+        return run
