@@ -47,6 +47,11 @@ _SUBCOMMANDS = {
         "bench", "bench", "Compare the engines on a network, under uniform traffic."
     ),
     "booksim": _subcommand("booksim", "booksim", "Run a configuration file of BookSim2."),
+    "collective": _subcommand(
+        "collective",
+        "collective",
+        "Run a broadcast, reduction, exchange or barrier of a group of terminals.",
+    ),
     "compare": _subcommand(
         "compare",
         "compare",

@@ -19,6 +19,9 @@ arrives.
   maximum flow from one side to the other, need for them, and one more; tried are the halves and
   quarters of the group in its order, in both directions. And all flits together need N times the
   sum of all distances in links, which all links of the network share.
+
+A barrier by a counter in memory takes as long as the request of the member that comes last: to the
+memory, and back with the reply.
 """
 
 from collections.abc import Sequence
@@ -29,9 +32,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow, shortest_path
 
 from ...hdl.graphs.graph import Graph
+from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.networks.network import PacketNetwork
 
-__all__ = ["collective_bound", "header_cycles"]
+__all__ = ["collective_bound", "header_cycles", "request_cycles"]
 
 Cycles = NDArray[np.int64]
 
@@ -86,6 +90,11 @@ def header_cycles(network: PacketNetwork, members: Sequence[int]) -> Cycles:
         apart += 1
     np.fill_diagonal(apart, 0)
     return apart
+
+
+def request_cycles(network: MemoryNetwork) -> int:
+    """The fewest cycles of a request to memory and of its reply: one for each box, both ways."""
+    return 2 * network.zero_load_cycles + 2
 
 
 def _latencies(graph: Graph) -> Cycles:

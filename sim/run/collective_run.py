@@ -6,7 +6,8 @@ from typing import Any
 
 from ...hdl.bench import SourcePlan
 from ...hdl.bench.workload_bench import WorkloadBench
-from ...hdl.fabric.checks import check_word
+from ...hdl.fabric.checks import check_kind, check_word
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
 from ...hdl.graphs.schedules.collectives import (
     ALGORITHMS,
@@ -17,11 +18,12 @@ from ...hdl.graphs.schedules.collectives import (
     collective_program,
 )
 from ...hdl.graphs.schedules.copy_schedule import copy_schedule
-from ...hdl.networks.network import PacketNetwork
+from ...hdl.networks.memory_network import MemoryNetwork
+from ...hdl.networks.network import Network, PacketNetwork
 from ...hdl.operations.folds import Fold
 from ..engines import Engine
 from ..engines.engine_selection import resolve_engine
-from ..measure.collective_bound import collective_bound
+from ..measure.collective_bound import collective_bound, request_cycles
 from ..measure.result import SimulationError
 from ..workload.collective import (
     collective_result,
@@ -29,6 +31,7 @@ from ..workload.collective import (
     collective_workload,
     own_words,
 )
+from .counter_barrier import barrier_hops, passed_all, run_counter_barrier
 from .probe import crossings
 from .workload_run import check_for_messages, send_workload
 
@@ -49,7 +52,7 @@ class CollectiveRun:
     parameters : dict[str, Any]
     kind, algorithm : str
         What was done, and how; never `auto`.
-    members : tuple[int, ...]
+    group : tuple[int, ...]
     root : int
     flits : int
         The vector's length, or what each member has for each other.
@@ -59,9 +62,11 @@ class CollectiveRun:
         From the first cycle until the last flit has arrived.
     bound : int
         No algorithm takes fewer cycles (`measure.collective_bound`).
-    flit_hops : int
-        Flits that links between switches carried: the sum over all links.
+    flit_hops : int or None
+        Flits that links between switches carried: the sum over all links. With memory, requests and
+        replies; None if boxes don't count what they combine.
     messages : int
+        Messages, or requests.
     correct : bool
         Whether each word of each member's result is right.
     engine : str
@@ -73,13 +78,13 @@ class CollectiveRun:
     parameters: dict[str, Any]
     kind: str
     algorithm: str
-    members: tuple[int, ...]
+    group: tuple[int, ...]
     root: int
     flits: int
     operation: str
     cycles: int
     bound: int
-    flit_hops: int
+    flit_hops: int | None
     messages: int
     correct: bool
     engine: str
@@ -87,17 +92,17 @@ class CollectiveRun:
 
     def __repr__(self) -> str:
         return (
-            f"<CollectiveRun {self.kind} by {self.algorithm} of {len(self.members)} members "
+            f"<CollectiveRun {self.kind} by {self.algorithm} of {len(self.group)} members "
             f"in {self.cycles} cycles>"
         )
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain lists, dictionaries, numbers and strings."""
-        return {**vars(self), "members": list(self.members)}
+        return {**vars(self), "group": list(self.group)}
 
 
 def run_collective(
-    network: PacketNetwork,
+    network: Network,
     kind: str,
     *,
     root: int | None = None,
@@ -112,8 +117,8 @@ def run_collective(
 
     Parameters
     ----------
-    network : PacketNetwork
-        It has as many sources as sinks, and loses nothing.
+    network : Network
+        It has as many sources as sinks, and loses nothing. With memory it has barriers only.
     kind : str
         One of `KINDS`.
     root : int, optional
@@ -123,7 +128,8 @@ def run_collective(
     flits : int
         Length of the vector, or of what each member has for each other.
     algorithm : str
-        One of `ALGORITHMS` of this kind, or `auto`: all of them are run, and the fastest counts.
+        One of `ALGORITHMS` of this kind, or `auto`: all of them are run, and the fastest counts. On
+        a network with memory it is `network`: processors add to a counter, and load it.
     operation : str
         One of `OPERATIONS`, for reductions.
     engine : str
@@ -138,19 +144,54 @@ def run_collective(
     TypeError, ValueError
         If the network, or one of the arguments, does not allow it.
     """
-    check_for_messages(network)
+    check_kind("Network", network, Network, "a network")
     members = check_group(range(network.ports) if group is None else group, network.ports)
     root = members[0] if root is None else root
     check_collective(kind, members, root, flits)
-    check_word(f"Algorithm of {kind}", algorithm, (*ALGORITHMS[kind], "auto"))
     check_word("Operation", operation, OPERATIONS)
-    names = ALGORITHMS[kind] if algorithm == "auto" else (algorithm,)
+    able = ALGORITHMS[kind]
+    if network.has_memory:
+        if kind != "barrier":
+            raise InvalidValue(f"Kind must be barrier, for a network with memory, not {kind}")
+        able = ("network",)
+    check_word(f"Algorithm of {kind}", algorithm, (*able, "auto"))
+    if isinstance(network, MemoryNetwork):
+        return _counted(network, members, root, engine)
+    check_for_messages(network)
+    names = able if algorithm == "auto" else (algorithm,)
     chosen = _Collective(network, kind, members, root, flits, operation)
     name = resolve_engine(engine)
     runs = chosen.run(names, name, threads)
     best = min(runs, key=lambda run: run.cycles)
     tried = {run.algorithm: run.cycles for run in runs} if algorithm == "auto" else {}
     return CollectiveRun(**{**vars(best), "tried": tried})
+
+
+def _counted(
+    network: MemoryNetwork, members: tuple[int, ...], root: int, engine: str
+) -> CollectiveRun:
+    """A barrier by a counter in memory."""
+    done = run_counter_barrier(network, members, engine=engine)
+    run = CollectiveRun(
+        network=network.family,
+        parameters=network.chosen,
+        kind="barrier",
+        algorithm="network",
+        group=members,
+        root=root,
+        flits=1,
+        operation="add",
+        cycles=done.cycles,
+        bound=request_cycles(network),
+        flit_hops=barrier_hops(network, done),
+        messages=done.requests,
+        correct=passed_all(done, members),
+        engine=done.engine,
+        tried={},
+    )
+    if not run.correct:
+        raise SimulationError("A processor passed the barrier before all had come", run)
+    return run
 
 
 class _Collective:
@@ -247,7 +288,7 @@ class _Collective:
             parameters=self.network.chosen,
             kind=self.kind,
             algorithm=program.algorithm,
-            members=self.members,
+            group=self.members,
             root=self.root,
             flits=self.flits,
             operation=self.fold.name,
