@@ -33,6 +33,7 @@ LONG = Packet(2, 8, length=4)
 TAGS = multistage_plan("omega", 4).tags("destination")
 STAMPED = Packet(TAGS.code.width, Stamp(TAGS.code.width))
 NUMBERED = Packet(TAGS.code.width, Stamp(TAGS.code.width, message=8))
+FILLED = Packet(TAGS.code.width, Stamp(TAGS.code.width, message=8, word=8))
 LINK = MemoryLink(tag=2, identity=2, address=4, width=32)
 MAP = WordMap((1, 2), 16, 2)
 REQUESTS, REPLIES = Packet(2, request_payload(LINK)), Packet(2, reply_payload(LINK))
@@ -242,6 +243,16 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "depth": 2,
         "arrivals": 2,
         "count_bits": 4,
+    },
+    "CollectiveSource": {
+        "packet": FILLED,
+        "tags": TAGS,
+        "depth": 2,
+        "arrivals": 2,
+        "count_bits": 4,
+        "word": 8,
+        "rows": 4,
+        "banks": 2,
     },
     "TwinSource": {"packet": WORDS, "word": WORDS},
     "TwinSink": {"packet": WORDS, "word": WORDS},
