@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""A dependent source with a memory of words: its messages carry them, and what arrives changes it."""
+"""A dependent source with a memory of words, which its messages carry, and arrivals change."""
 
 from typing import Any
 

@@ -54,9 +54,7 @@ class Order(data.StructLayout):
                 **({"mask": code.width} if packet.broadcast else {}),
                 **({"length": _length_bits(packet)} if packet.sized else {}),
                 **{
-                    name: stamp[name].width
-                    for name in ("message", "word")
-                    if name in stamp.members
+                    name: stamp[name].width for name in ("message", "word") if name in stamp.members
                 },
             }
         )

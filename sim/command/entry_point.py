@@ -48,9 +48,9 @@ _SUBCOMMANDS = {
     ),
     "booksim": _subcommand("booksim", "booksim", "Run a configuration file of BookSim2."),
     "collective": _subcommand(
+        "collective_command",
         "collective",
-        "collective",
-        "Run a broadcast, reduction, exchange or barrier of a group of terminals.",
+        "Run a collective of a group of terminals, and check every word of its result.",
     ),
     "compare": _subcommand(
         "compare",

@@ -25,7 +25,7 @@ from ..engines import Engine
 from ..engines.engine_selection import resolve_engine
 from ..measure.collective_bound import collective_bound, request_cycles
 from ..measure.result import SimulationError
-from ..workload.collective import (
+from ..workload.collective_words import (
     collective_result,
     collective_sources,
     collective_workload,

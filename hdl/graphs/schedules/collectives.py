@@ -29,8 +29,8 @@ __all__ = [
     "Pair",
     "Transfer",
     "binomial_pairs",
-    "check_group",
     "check_collective",
+    "check_group",
     "collective_program",
 ]
 
@@ -308,8 +308,16 @@ class _Draft:
             tree = binomial_pairs(self.count)
         return [(child, parent) for parent, child in reversed(tree)] if folding else tree
 
-    def _vector(self, source: int, destination: int, **how: int) -> Transfer:
-        return Transfer(source, destination, 0, 0, self.words, **how)
+    def _vector(
+        self,
+        source: int,
+        destination: int,
+        *,
+        bank: int = 0,
+        banks: int = 1,
+        folds: bool = False,
+    ) -> Transfer:
+        return Transfer(source, destination, 0, 0, self.words, bank, banks, folds)
 
     def _pieces(self) -> list[tuple[int, int]]:
         """First word and length of the pieces in which a vector passes a chain.

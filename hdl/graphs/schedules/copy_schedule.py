@@ -1,4 +1,4 @@
-"""Copies that don't meet: a tree for a broadcast or a reduction, computed for the paths of a network.
+"""Copies that don't meet: a tree for a broadcast or a reduction, computed for a network's paths.
 
 A list of who sends to whom, as a binomial tree, knows nothing of links, so two of its messages may
 need the same link at the same time. Here every copy reserves the links of its path for the time of

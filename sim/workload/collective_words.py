@@ -1,4 +1,4 @@
-"""Collectives as workloads: their transfers as messages, and the words that they begin and end with."""
+"""Collectives as workloads: transfers as messages, and the words at the beginning and the end."""
 
 import random
 from collections.abc import Mapping, Sequence
