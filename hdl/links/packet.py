@@ -16,6 +16,9 @@ class Packet(data.StructLayout):
     *flits*: the first is the header, and the last has `last` set. In the others the field `tag`
     carries data. The boxes rotate it like any tag, and it has its original value on arrival.
 
+    With `groups` a packet may be for a group of terminals: `kind` in its header says so (`Kind` of
+    `graphs.routing.group_tree`), and the tag is the number of the group.
+
     With `length` a packet is one word, but stands for as many flits as its field `length` says: so
     many cycles a link is busy with it.
 
@@ -30,6 +33,8 @@ class Packet(data.StructLayout):
         Add `last`.
     length : int
         Width of `length`, 0 for none. Not together with flits.
+    groups : bool
+        Add `kind`.
 
     Attributes
     ----------
@@ -45,7 +50,9 @@ class Packet(data.StructLayout):
         broadcast: bool = False,
         flits: bool = False,
         length: int = 0,
+        groups: bool = False,
     ) -> None:
+        self.groups = groups
         self.broadcast = broadcast
         self.flits = flits
         self.length = length
@@ -54,6 +61,7 @@ class Packet(data.StructLayout):
             {
                 "tag": tag,
                 **({"mask": tag} if broadcast else {}),
+                **({"kind": 2} if groups else {}),
                 "payload": payload,
                 **({"last": 1} if flits else {}),
                 **({"length": length} if length else {}),

@@ -452,6 +452,8 @@ class PacketNetwork(Network):
         Layout of a packet on every link.
     flits : bool
         Whether packets have several flits.
+    groups : int
+        Entries of the routers' tables of groups; 0 if packets are for one terminal each.
     holds_links : bool
         Whether a packet is one word, and holds a link for as many cycles as its length says.
     consumes_tags : bool
@@ -478,6 +480,7 @@ class PacketNetwork(Network):
 
     tags: TagScheme
     flits: bool = False
+    groups: int = 0
     holds_links: bool = False
     consumes_tags: bool = False
     isolates: bool = False
@@ -513,6 +516,7 @@ class PacketNetwork(Network):
             broadcast=self.broadcasts,
             flits=self.flits,
             length=length,
+            groups=self.groups > 0,
         )
 
     @property
@@ -549,6 +553,25 @@ class PacketNetwork(Network):
 
         Its links carry `packet`, which is a result of `packet_of`; by default its own layout.
         """
+
+    def group_tables(
+        self, groups: Mapping[int, tuple[int, Iterable[int]]]
+    ) -> Mapping[str, Mapping[str, Sequence[int]]]:
+        """The tables of groups: memories by cell and name, whole.
+
+        They may be written into a network in which no packet of these groups is.
+
+        Parameters
+        ----------
+        groups : Mapping[int, tuple[int, Iterable[int]]]
+            By the number of a group, its root and its members (`graphs.routing.group_tree`).
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it has no such groups, or there is no such tree.
+        """
+        raise InvalidValue(f"Network must have group_entries=1 or more, which {self.family!r} has not")
 
     def channels(self, source: int, destination: int) -> Iterable[Pin]:
         """The outputs of cells on all paths of packets between two terminals.

@@ -13,6 +13,7 @@ from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
 from ..fabric.wires import Lane
 from ..graphs.graph import Channel, End, Graph, Link, Turn
+from ..graphs.routing.group_tree import group_tree
 from ..graphs.routing.relation import Relation
 from ..links.packet import Packet
 from ..primitives.link_end import LinkEnd
@@ -28,6 +29,7 @@ from ..switch.shape import InputChannel, RouterShape, space_needed
 from ..terminals.retransmission import LONGEST_WAIT, acknowledged, clearing_cycles
 from .detours import place_detours
 from .graph_layout import graph_layout
+from .group_tables import group_rows, group_turns, place_group_tables
 from .network import LinkCounts, PacketNetwork, Readings, Terminals, Window
 from .recovery import place_retransmission
 from .route_tables import table_memories, weight_bits
@@ -129,6 +131,7 @@ class RoutedNetwork(PacketNetwork):
         self.ordered = relation.ordered
         self.holds_links = given.holds_links
         self.flits = not self.holds_links
+        self.groups = given.group_entries
         self.recovers = given.recovers
         if not self.recovers and not given.allow_deadlock:
             self._check_deadlock()
@@ -227,6 +230,9 @@ class RoutedNetwork(PacketNetwork):
         kinds: dict[tuple, set[Turn]] = {}
         for node, key in enumerate(keys):
             kinds.setdefault(key, set()).update(turns[node])
+        if self.groups:
+            for key, made in kinds.items():
+                made |= group_turns(*key[:2], every=self._logic() is None)
         shapes = {
             key: RouterShape.of(
                 *key, turns=made, choice=relation.choice, equal_choices=relation.equal_choices
@@ -245,6 +251,8 @@ class RoutedNetwork(PacketNetwork):
         self._place_routers(fabric, packet, logic)
         if logic is None:
             self._place_tables(fabric)
+        if self.groups:
+            place_group_tables(fabric, self.shapes, self.parameters.grouped)
         links = (*graph.links(), *(self._spare_links() if graph.same_router else ()))
         for link in links:
             self._place_link(fabric, packet, link)
@@ -329,6 +337,7 @@ class RoutedNetwork(PacketNetwork):
             refill=given.refill == "yes",
             levels=self.relation.senses,
             timeout=given.timeout if self.recovers else 0,
+            **({"groups": given.grouped} if self.groups else {}),
             **({"single": True} if self.lengths[1] == 1 else {}),
             **selecting,
         )
@@ -470,6 +479,15 @@ class RoutedNetwork(PacketNetwork):
         relation = self.relation.without({end for end in ends.values() if end is not None})
         memories = table_memories(relation, tuple(self.shapes), 1).contents
         return {f"table_{node}": rows for node, rows in enumerate(memories)}
+
+    def group_tables(
+        self, groups: Mapping[int, tuple[int, Iterable[int]]]
+    ) -> Mapping[str, Mapping[str, Sequence[int]]]:
+        """As in `PacketNetwork`."""
+        if not self.groups:
+            return super().group_tables(groups)
+        trees = {number: group_tree(self.relation, *group) for number, group in groups.items()}
+        return group_rows(trees, self.shapes, self.parameters.grouped)
 
     @property
     def levels(self) -> Sequence[tuple[str, str]]:

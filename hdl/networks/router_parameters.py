@@ -8,7 +8,9 @@ from ..fabric.parameters import integer, word
 from ..graphs.graph import Channel
 from ..graphs.routing.deadlock import dependency_cycle
 from ..graphs.routing.relation import Relation
+from ..operations.folds import REDUCTIONS
 from ..primitives.arbiters import check_arbiter
+from ..switch.merge import Groups
 from ..switch.rules import check_room
 from ..switch.selection import SELECTIONS, Selection
 from ..switch.shape import SWITCHINGS, RouterShape, Switching
@@ -56,6 +58,27 @@ class RouterParameters(SwitchParameters):
         plain=4,
     )
 
+    group_entries: int = integer(
+        0,
+        "entries of each router's table of groups: multicasts and reductions; 0: none",
+        least=0,
+        most=256,
+        plain=0,
+    )
+    reduction: str = word(
+        "add",
+        "with group_entries: what routers do with values that meet",
+        {"none": "they merge none", **REDUCTIONS},
+        plain="add",
+    )
+    patience: int = integer(
+        256,
+        "with group_entries: cycles after which a value that waits for others tells which are missing",
+        least=1,
+        most=2**16,
+        plain=256,
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.switch not in ("wormhole", "packet"):
@@ -65,6 +88,11 @@ class RouterParameters(SwitchParameters):
     def holds_links(self) -> bool:
         """Whether packets are single words that hold a link for their length."""
         return self.switch == "packet"
+
+    @property
+    def grouped(self) -> Groups | None:
+        """What routers do for groups of terminals."""
+        return Groups(self.group_entries, self.reduction, self.patience) if self.group_entries else None
 
     @property
     def recovers(self) -> bool:
@@ -78,6 +106,8 @@ class RouterParameters(SwitchParameters):
 
     def check(self, relation: Relation, shapes: Sequence[RouterShape]) -> None:
         """Raise ValueError if a routing, and the routers that it needs, do not allow a value."""
+        if self.group_entries:
+            self.check_groups(relation)
         if self.recovers:
             self.check_recovery(relation)
         if self.refill == "yes":
@@ -113,6 +143,28 @@ class RouterParameters(SwitchParameters):
             raise InvalidValue(
                 f"Timeout must be at least {least}, the longest packet and the decision time, "
                 f"not {self.timeout}"
+            )
+
+    def check_groups(self, relation: Relation) -> None:
+        """What a packet of a group can't pass, or what does not keep several exits for it."""
+        self._require(
+            f"with group_entries={self.group_entries}",
+            decision=1,
+            refill="no",
+            pipeline=0,
+            selection="first-free",
+            recovery="none",
+            switch=("wormhole", "cut-through", "store-and-forward"),
+        )
+        if relation.phases is not None:
+            raise InvalidValue(
+                f"Group entries must be 0 if packets go by way of intermediate terminals, "
+                f"not {self.group_entries}"
+            )
+        if self.group_entries > 1 << relation.tags.code.width:
+            raise InvalidValue(
+                f"Group entries must be at most {1 << relation.tags.code.width}, as many as there are "
+                f"tags, not {self.group_entries}"
             )
 
     def check_packet_switching(self, relation: Relation) -> None:

@@ -1,14 +1,15 @@
 """Folds: associative operations that merge values, taken from those on words of memory."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from amaranth.hdl import Cat, Const, Shape, ShapeLike, Value, ValueLike
+from amaranth.hdl import Cat, Const, Mux, Shape, ShapeLike, Value, ValueLike
 
 from ..fabric.checks import check_word
 from .memory import Operation, find_operation
 
-__all__ = ["FOLDS", "Fold"]
+__all__ = ["FOLDS", "REDUCTIONS", "Fold"]
 
 FOLDS: dict[str, Operation] = {
     "add": find_operation("fetch-and-add"),
@@ -18,18 +19,35 @@ FOLDS: dict[str, Operation] = {
 }
 """The operations that can merge two values: a word in memory and an operand, so to speak."""
 
+REDUCTIONS = {
+    "add": "the sum modulo 2^width",
+    "add-saturating": "the sum, which stays at the least or the greatest value",
+    "or": "bit by bit",
+    "and": "bit by bit",
+    "max": "the greatest",
+    "min": "the least",
+}
+"""The operations that can merge any number of values in any order."""
+
+_OPERATIONS = FOLDS | {
+    "add-saturating": FOLDS["add"],
+    "and": find_operation("fetch-and-and"),
+    "min": find_operation("fetch-and-min"),
+}
+
 
 @dataclass(frozen=True)
 class Fold:
     """Merges values pairwise, earlier values before later ones.
 
-    Sums are modulo 2^width, the maximum is signed if the shape is, and `overwrite` keeps the later
-    value. All operations are associative; the order of the values matters only for `overwrite`.
+    Sums are modulo 2^width or saturate, the maximum is signed if the shape is, and `overwrite`
+    keeps the later value. All operations are associative; the order of the values matters only for
+    `overwrite`, and for signed sums that saturate on the way.
 
     Attributes
     ----------
     name : str
-        One of `FOLDS`.
+        One of `FOLDS` or `REDUCTIONS`.
     shape : Shape
         Shape of a value.
 
@@ -43,24 +61,59 @@ class Fold:
     shape: Shape
 
     def __init__(self, name: str, shape: ShapeLike) -> None:
-        check_word("Operation", name, FOLDS)
+        check_word("Operation", name, _OPERATIONS)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "shape", Shape.cast(shape))
 
     @cached_property
     def operation(self) -> Operation:
-        return FOLDS[self.name]
+        return _OPERATIONS[self.name]
+
+    @property
+    def _bounds(self) -> tuple[int, int]:
+        """The least and the greatest value."""
+        least = -(1 << self.shape.width - 1) if self.shape.signed and self.shape.width else 0
+        return least, least + (1 << self.shape.width) - 1
+
+    @property
+    def identity(self) -> int:
+        """The value that changes no other one; not of `overwrite`."""
+        least, greatest = self._bounds
+        if self.name == "and":
+            return -1 if self.shape.signed else greatest
+        return {"max": least, "min": greatest}.get(self.name, 0)
 
     def build(self, first: ValueLike, second: ValueLike) -> Value:
         """Merge two values into one, in hardware."""
         # The operations work on signed words; an unsigned one gets a 0 as its sign bit.
         sign = Const(0, 0 if self.shape.signed else 1)
         words = [Cat(Value.cast(value), sign) for value in (first, second)]
+        if self.name == "add-saturating":
+            least, greatest = self._bounds
+            total = words[0].as_signed() + words[1].as_signed()
+            kept = Mux(total > greatest, greatest, Mux(total < least, least, total))
+            return kept[: self.shape.width]
         return self.operation.build(*words)[: self.shape.width]
 
     def perform(self, first: int, second: int) -> int:
         """Merge two values into one. All are integers that the shape can hold."""
+        if self.name == "add-saturating":
+            least, greatest = self._bounds
+            return min(max(first + second, least), greatest)
         width = self.shape.width + (not self.shape.signed)
         word = self.operation.perform(first % (1 << width), second % (1 << width), width)
         word %= 1 << self.shape.width
         return word - (word >> self.shape.width - 1 << self.shape.width) * self.shape.signed
+
+    def build_some(self, values: Sequence[ValueLike], taken: Value) -> Value:
+        """Merge those of several values whose bit of `taken` is 1, in hardware: in pairs, then
+        pairs of pairs. At least one bit must be 1."""
+        identity = Const(self.identity % (1 << self.shape.width), self.shape.width)
+        words: list[ValueLike] = [
+            Mux(taken[at], Value.cast(value).as_unsigned(), identity)
+            for at, value in enumerate(values)
+        ]
+        while len(words) > 1:
+            pairs = [words[at : at + 2] for at in range(0, len(words), 2)]
+            words = [self.build(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
+        return Value.cast(words[0])

@@ -5,6 +5,7 @@ from ..links.packet import Packet
 from ..switch.entry import InputQueue
 from ..switch.exit import Exit
 from ..switch.grant import Grant
+from ..switch.merge import Groups
 from ..switch.route import RouteLogic
 from ..switch.rules import check_room
 from ..switch.selection import Selection
@@ -110,10 +111,14 @@ class WormRouter(Switch):
     single : bool
         Whether all packets have one flit. Then nothing remembers worms, and `last` is not looked
         at: it is 1 at all outputs.
+    groups : Groups, optional
+        As in `Switch`. Multicasts are copied at once with wormhole switching, and otherwise in
+        passes.
 
     Members
     -------
-    address, seed, i, o, tag, exits, open, space, freed, level, discarded
+    address, seed, i, o, tag, exits, open, space, freed, level, discarded, group, copies, merged,
+    row, late, late_group
         As in `Switch`.
     """
 
@@ -134,6 +139,7 @@ class WormRouter(Switch):
         weights: int = 1,
         timeout: int = 0,
         single: bool = False,
+        groups: Groups | None = None,
     ) -> None:
         if switching != "wormhole":
             check_room(depth, longest, f"with {switching} switching")
@@ -145,9 +151,15 @@ class WormRouter(Switch):
             packet,
             shape,
             route=logic,
-            entry=InputQueue(depth, refill=refill, store=switching == "store-and-forward"),
+            entry=InputQueue(
+                depth,
+                refill=refill,
+                store=switching == "store-and-forward",
+                replay=groups is not None and switching != "wormhole",
+            ),
             grant=Grant(arbiter, decision, selection, weights, timeout),
             exit=Exit(switching=switching, longest=longest),
             single=single,
             levels=levels,
+            groups=groups,
         )

@@ -7,6 +7,7 @@ from amaranth.lib import stream
 
 from ..fabric.checks import check_integer
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.replay_queue import ReplayQueue
 from .rules import check_room
 
 __all__ = ["InputQueue", "OutputQueue", "decided", "inside_packet"]
@@ -38,6 +39,8 @@ class InputQueue:
         flits behind it are accepted at once.
     store : bool
         Whether a header leaves only when the tail of its packet is in the queue.
+    replay : bool
+        Whether a packet can be read several times (`ReplayQueue`).
 
     Raises
     ------
@@ -49,6 +52,7 @@ class InputQueue:
     refill: bool = False
     room: int = 1
     store: bool = False
+    replay: bool = False
 
     def __post_init__(self) -> None:
         check_integer("Length", self.room, 1)
@@ -57,15 +61,20 @@ class InputQueue:
 
     def place(
         self, m: Module, name: str, shape: ShapeLike, source: stream.Interface, flits: bool
-    ) -> ArrivalQueue:
-        """The queue of an input, for words of a shape; the payload of its arrivals is not set.
+    ) -> tuple[ArrivalQueue | ReplayQueue, stream.Interface]:
+        """The queue of an input, for words of a shape, and where they arrive; the payload of its
+        arrivals is not set.
 
         `flits` says whether the words of `source` are flits.
         """
-        m.submodules[f"queue_{name}"] = queue = ArrivalQueue(
-            shape, depth=self.depth, refill=self.refill
-        )
-        arrival = queue.i[0]
+        queue: ArrivalQueue | ReplayQueue
+        if self.replay:
+            queue = ReplayQueue(shape, depth=self.depth)
+            arrival = queue.i
+        else:
+            queue = ArrivalQueue(shape, depth=self.depth, refill=self.refill)
+            arrival = queue.i[0]
+        m.submodules[f"queue_{name}"] = queue
         admitted: Value = Const(1)
         if self.room > 1 and flits:
             arrives = source.valid & source.ready
@@ -75,7 +84,7 @@ class InputQueue:
             arrival.valid.eq(source.valid & admitted),
             source.ready.eq(arrival.ready & admitted),
         ]
-        return queue
+        return queue, arrival
 
     def has_room(self, level: Value, freed: Value) -> Value:
         """Whether a queue with `level` places in use has room for the longest packet."""

@@ -1,6 +1,6 @@
 """The switch: what enters it, where it may go, who gets an output, and how it leaves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -12,14 +12,18 @@ from ..fabric.fabric import Meter
 from ..links.packet import Packet
 from ..primitives.arbiters import arbitrate, check_arbiter
 from ..primitives.output_buffer import OutputBuffer
+from ..primitives.replay_queue import ReplayQueue
 from ..primitives.request_queue import MOST_AHEAD
 from ..primitives.round_robin import lowest
+from .copying import Copying
 from .crossing import cross
 from .discarding import discarding
 from .entry import InputQueue, decided, inside_packet
 from .exit import Exit
 from .grant import Grant
+from .group_entry import group_exits, group_members, place_merge
 from .held import Head, hold
+from .merge import Groups, Merge
 from .route import RouteLogic
 from .routed_switch import RoutedSwitch
 from .selection import Selector
@@ -50,6 +54,8 @@ class Waiting(NamedTuple):
         Its outputs, one bit for each that the input leads to, if they were found as it arrived.
     decided : Value
         Whether a header may go on over a link.
+    copying : Copying or None
+        What it still needs, if it may be for a group.
     """
 
     head: stream.Interface
@@ -58,6 +64,7 @@ class Waiting(NamedTuple):
     header: data.View
     stored: Value
     decided: Value
+    copying: Copying | None = None
 
 
 class Switch(RoutedSwitch):
@@ -84,6 +91,9 @@ class Switch(RoutedSwitch):
         Whether packets with flits have one flit each.
     levels : bool
         Whether it tells how many flits are in its queues.
+    groups : Groups, optional
+        With it, packets may be for groups: multicasts are copied (`Copying`), and with a reduction
+        others are merged (`Merge`). What is merged is one more input, which leads to all outputs.
 
     Members
     -------
@@ -100,6 +110,12 @@ class Switch(RoutedSwitch):
         With `levels`: flits in the queue of each input from a link. From registers.
     discarded : Out(link inputs)
         With a timeout: for each input from a link, that a packet begins to be discarded.
+    group : Out(bits).array(inputs)
+        With groups: the groups of arriving headers.
+    copies : In(outputs).array(inputs)
+        With groups: the outputs of a multicast for each of these.
+    merged, row, late, late_group
+        With a reduction: as in `Merge`.
 
     Raises
     ------
@@ -118,8 +134,10 @@ class Switch(RoutedSwitch):
         exit: Exit = _EXIT,
         single: bool = False,
         levels: bool = False,
+        groups: Groups | None = None,
     ) -> None:
         self.entry = entry
+        self.groups = groups
         self.grant = grant
         self.exit = exit
         self.single = single or not packet.flits
@@ -147,6 +165,8 @@ class Switch(RoutedSwitch):
         if grant.timeout and links:
             self.meters = (Meter("discarded", "discarded", "pulses"),)
             members["discarded"] = Out(links)
+        if groups is not None:
+            members |= group_members(groups, len(shape.inputs), len(shape.outputs))
         super().__init__(
             packet,
             shape,
@@ -160,7 +180,7 @@ class Switch(RoutedSwitch):
     @property
     def unhindered(self) -> bool:
         """Whether a header that has been granted its output may always leave by it, in turn."""
-        hindered = self.shape.choice or self.guarded_outputs or self.grant.timeout
+        hindered = self.shape.choice or self.guarded_outputs or self.grant.timeout or self.groups
         return not hindered and self.grant.arbiter == "round-robin"
 
     @property
@@ -169,7 +189,7 @@ class Switch(RoutedSwitch):
 
         A worm keeps what its route needs of the tag: of this, only a digit is short.
         """
-        if self.logic is None or not self.logic.quick:
+        if self.logic is None or not self.logic.quick or self.groups:
             return False
         return self.logic.rotates > 0 or (self.single and self.unhindered)
 
@@ -197,17 +217,24 @@ class Switch(RoutedSwitch):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        self._merging: Merge | None = None
         # Inputs without any turn have nothing behind them.
         inputs = [i for i in range(len(self.shape.inputs)) if self._exits(i)]
         selector = self._selector(m)
         receive = self._ahead if self.ahead else self._receive
         waiting = {i: receive(m, i, selector) for i in inputs}
+        if self.groups is not None and self.groups.merges:
+            waiting[len(self.shape.inputs)] = self._merge(m, self.groups, waiting)
         outputs = [self._output(m, j) for j in range(len(self.o))]
         if self.holds:
             self._hold(m, platform, waiting, outputs)
         else:
             self._keep(m, platform, waiting, outputs, selector)
         return m
+
+    def _exits(self, i: int) -> list[int]:
+        """As in `RoutedSwitch`; what is merged leads to all outputs."""
+        return super()._exits(i) if i < len(self.shape.inputs) else [*range(len(self.o))]
 
     def _output(self, m: Module, j: int) -> stream.Interface:
         """The stream into output j, through its buffer if there is one."""
@@ -225,13 +252,15 @@ class Switch(RoutedSwitch):
         layout = self._stored_flit
         fields = {"flit": layout, "exits": len(exits)}
         shape = layout if behind else data.StructLayout(fields)
-        queue = self.entry.place(m, f"{i}", shape, source, self.packet.flits)
-        arrival, head = queue.i[0], queue.o
+        queue, arrival = self.entry.place(m, f"{i}", shape, source, self.packet.flits)
+        head = queue.o
         entering = arrival.payload if behind else arrival.payload.flit
         m.d.comb += entering.eq(source.payload.as_value()[: layout.size])
         if not behind:
             route = Signal(len(self.shape.outputs), name=f"route_{i}")
             offered = self._permitted(m, i, source.payload.tag)
+            if self.groups is not None:
+                offered = group_exits(m, self, i, self.groups, offered)
             if selector is not None:
                 begins = Signal(init=1, name=f"begins_{i}")
                 enters = arrival.valid & arrival.ready
@@ -261,11 +290,39 @@ class Switch(RoutedSwitch):
         ready = decided(m, f"{i}", head, self.grant.decision)
         if self.entry.store:
             enters = arrival.valid & arrival.ready & source.payload.last
-            head = self._whole(m, i, head, enters, last)
+            leaves = last & ~queue.stays if isinstance(queue, ReplayQueue) else last
+            head = self._whole(m, i, head, enters, leaves)
+        return self._at_head(m, f"{i}", head, last, flit, stored, ready, queue)
+
+    def _at_head(
+        self,
+        m: Module,
+        name: str,
+        head: stream.Interface,
+        last: Value,
+        flit: data.View,
+        stored: Value,
+        ready: Value,
+        queue: object,
+    ) -> Waiting:
+        """What is at the head of a queue."""
         word = self._forwarded(flit)
         if len(word) < self.packet.size:
             word = Cat(word, 1)
-        return Waiting(head, word, last, flit, stored, ready)
+        copying = None
+        if self.groups is not None:
+            replay = queue if isinstance(queue, ReplayQueue) else None
+            outputs = len(self.shape.outputs)
+            merged = name == "merge"
+            copying = Copying(m, name, head, last, flit.kind, outputs, replay, merged)
+        return Waiting(head, word, last, flit, stored, ready, copying)
+
+    def _merge(self, m: Module, groups: Groups, waiting: Mapping[int, Waiting]) -> Waiting:
+        """What is merged, and waits as at the head of a queue."""
+        replay = self.exit.longest if self.entry.replay else 0
+        self._merging, head, queue = place_merge(m, self, groups, waiting, replay)
+        flit, exits = head.payload.flit, head.payload.exits
+        return self._at_head(m, "merge", head, flit.last, flit, exits, Const(1), queue)
 
     def _ahead(self, m: Module, i: int, selector: Selector | None) -> Waiting:
         """The queue of an input whose outputs are read ahead, and what is at its head."""
@@ -286,7 +343,7 @@ class Switch(RoutedSwitch):
         if not (self.single and self.packet.flits):
             return self.packet
         members = self.packet.members
-        return Packet(members["tag"], members["payload"])
+        return Packet(members["tag"], members["payload"], groups=self.packet.groups)
 
     def _whole(
         self, m: Module, i: int, queue: stream.Interface, enters: Value, last: Value
@@ -373,7 +430,7 @@ class Switch(RoutedSwitch):
     ) -> None:
         """Registers keep the outputs of worms."""
         outputs, inputs = range(len(self.shape.outputs)), list(waiting)
-        entries = [[i for i in output.inputs if i in inputs] for output in self.shape.outputs]
+        entries = [[i for i in inputs if j in self._exits(i)] for j in outputs]
         # For each input, with one bit per output: what its header requests, is granted and takes,
         # and what its worm holds and uses.
         requests, takes, kept, uses = (
@@ -391,18 +448,27 @@ class Switch(RoutedSwitch):
         passed = [Signal(name=f"passed_{j}") for j in outputs]
         for i, one in waiting.items():
             asked = self._asked(m, i, one)
-            header = heads[i].valid & ~kept[i].any()
-            swallows, begins = self._discard(m, i, one, asked)
-            header &= ~swallows
+            taken = self._choice(m, i, grants[i], readies) if self.shape.choice else Cat(grants[i])
+            copying = one.copying
+            if copying is None:
+                header = heads[i].valid & ~kept[i].any()
+                swallows, begins = self._discard(m, i, one, asked)
+                header &= ~swallows
+                wanted: Value = asked
+                ready = swallows | Cat(uses[i][j] & passed[j] for j in self._exits(i)).any()
+            else:
+                header, begins = heads[i].valid & ~copying.merging, Const(0, 1)
+                wanted = copying.wanted(asked, kept[i])
+                if self.shape.choice:
+                    taken = Mux(copying.several, Cat(grants[i]), taken)
+                ready = copying.ready(m, asked, takes[i], kept[i], uses[i], Cat(passed))
+                if i < len(self.i) and self._merging is not None:
+                    ready = Mux(copying.merging, self._merging.i[i].ready, ready)
             m.d.comb += [
-                requests[i].eq(Mux(header, asked & self._open(one) & ~held, 0)),
-                takes[i].eq(
-                    self._choice(m, i, grants[i], readies) if self.shape.choice else Cat(grants[i])
-                ),
+                requests[i].eq(Mux(header, wanted & self._open(one) & ~held, 0)),
+                takes[i].eq(taken),
                 uses[i].eq(kept[i] | takes[i]),
-                heads[i].ready.eq(
-                    swallows | Cat(uses[i][j] & passed[j] for j in self._exits(i)).any()
-                ),
+                heads[i].ready.eq(ready),
             ]
             if selector is not None:
                 leaves = header & heads[i].ready
@@ -424,11 +490,13 @@ class Switch(RoutedSwitch):
             used = Cat(takes[i][j] for i in entries[j]).any() if self.shape.equal_choices else 1
             request = Cat(requests[i][j] for i in entries[j])
             granted = arbitrate(m, self.grant.arbiter, f"arbiter_{j}", request, self._seed(j), used)
+            shown = {i: kept[i][j] & heads[i].valid for i in entries[j]}
+            for i, bit in shown.items():
+                if (copying := waiting[i].copying) is not None:
+                    shown[i] = bit & ~copying.given[j]
             m.d.comb += [
                 Cat(grants[i][j] for i in entries[j]).eq(granted),
-                offered[j].eq(
-                    Cat(kept[i][j] & heads[i].valid | new[i][j] for i in entries[j]).any()
-                ),
+                offered[j].eq(Cat(shown[i] | new[i][j] for i in entries[j]).any()),
             ]
         cross(
             m,

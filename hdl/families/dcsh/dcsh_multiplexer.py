@@ -178,8 +178,8 @@ class ClusterMultiplexer(wiring.Component):
 
         heads = []
         for number, source in enumerate(self.i):
-            queue = self.entry.place(m, f"{number}", self.packet, source, flits=True)
-            m.d.comb += queue.i[0].payload.eq(source.payload)
+            queue, arrival = self.entry.place(m, f"{number}", self.packet, source, flits=True)
+            m.d.comb += arrival.payload.eq(source.payload)
             heads.append(queue.o)
         for number, head in enumerate(heads):
             ready = decided(m, f"{number}", head, self.decision)

@@ -1,0 +1,121 @@
+# amaranth: UnusedElaboratable=no
+"""The tables of groups beside routers: their cells, and what is in them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..graphs.graph import Channel, End, Turn
+from ..graphs.routing.group_tree import GroupTree
+from ..routers.group_table import GroupTable
+from ..switch.merge import Groups, MergeRow
+from ..switch.shape import InputChannel, RouterShape
+
+__all__ = ["group_rows", "group_turns", "place_group_tables"]
+
+
+def place_group_tables(
+    fabric: Fabric | Scope, shapes: Sequence[RouterShape], groups: Groups
+) -> None:
+    """Place the cells `groups_{node}` beside the routers, with empty tables."""
+    types: dict[RouterShape, CellType] = {}
+    for node, shape in enumerate(shapes):
+        if shape not in types:
+            size = {"inputs": len(shape.inputs), "outputs": len(shape.outputs)}
+            types[shape] = CellType(GroupTable, groups=groups, **size)
+        here, there = f"router_{node}", f"groups_{node}"
+        fabric.place(Cell(there, types[shape]))
+        for i in range(len(shape.inputs)):
+            fabric.link(Pin(here, ("group", i)), Pin(there, ("group", i)))
+            fabric.link(Pin(there, ("exits", i)), Pin(here, ("copies", i)))
+        if groups.merges:
+            fabric.link(Pin(here, ("merged",)), Pin(there, ("merged",)))
+            fabric.link(Pin(there, ("row",)), Pin(here, ("row",)))
+
+
+def group_turns(
+    inputs: Iterable[InputChannel], outputs: Iterable[tuple[End, bool, int]], *, every: bool
+) -> set[Turn]:
+    """The turns that copies make besides those of packets for one terminal: to the terminals, and
+    if a tree may be any, all but those back along a link."""
+    found = {Turn(None, None)}
+    ends = [end for end, escape, _ in outputs if escape]
+    for entry in inputs:
+        found.add(Turn(entry.end, None))
+        if every:
+            found |= {Turn(entry.end, end) for end in ends}
+    return found | ({Turn(None, end) for end in ends} if every else set())
+
+
+def group_rows(
+    trees: Mapping[int, GroupTree], shapes: Sequence[RouterShape], groups: Groups
+) -> dict[str, dict[str, list[int]]]:
+    """The rows of all tables, by cell and memory.
+
+    Parameters
+    ----------
+    trees : Mapping[int, GroupTree]
+        By the number of their group; entries of other groups are empty.
+    shapes : Sequence[RouterShape]
+    groups : Groups
+
+    Raises
+    ------
+    ValueError
+        If there is no such entry, or routers can't make a turn.
+    """
+    size = 1 << groups.bits
+    found: dict[str, dict[str, list[int]]] = {}
+    for node in range(len(shapes)):
+        own = found[f"groups_{node}"] = {"copies": [0] * size}
+        if groups.merges:
+            own["merges"] = [0] * size
+    for number, tree in trees.items():
+        if number not in range(groups.count):
+            raise InvalidValue(f"Group must be from 0 to {groups.count - 1}, not {number}")
+        _check_turns(tree, shapes)
+        root = tree.graph.exit_homes[tree.root]
+        for node, part in tree.nodes.items():
+            shape, rows = shapes[node], found[f"groups_{node}"]
+            copies = _outputs(shape, part.exits)
+            rows["copies"][number] = copies
+            if groups.merges:
+                exits = () if part.onward is None else (part.onward,)
+                values = {
+                    "children": _inputs(tree, shape, part.children),
+                    "exits": _outputs(shape, exits),
+                    "around": copies if node == root else 0,
+                }
+                row = MergeRow(len(shape.inputs), len(shape.outputs))
+                rows["merges"][number] = row.number(values)
+    return found
+
+
+def _outputs(shape: RouterShape, channels: Iterable[Channel]) -> int:
+    return sum(1 << shape.output((channel.port, channel.number)) for channel in channels)
+
+
+def _entry(tree: GroupTree, channel: Channel) -> End:
+    """The input that a channel leads to, or that is a terminal's."""
+    if channel.port < 0:
+        return channel.port, channel.number
+    return tree.graph.link_of(channel).peer_port, channel.number
+
+
+def _inputs(tree: GroupTree, shape: RouterShape, channels: Iterable[Channel]) -> int:
+    return sum(1 << shape.input(_entry(tree, channel)) for channel in channels)
+
+
+def _check_turns(tree: GroupTree, shapes: Sequence[RouterShape]) -> None:
+    """Raise ValueError if a router has no wires for a turn of a multicast."""
+    graph = tree.graph
+    for channel, before in tree.copied.items():
+        shape = shapes[channel.node]
+        came = graph.entries[tree.root] if before is None else before
+        entry = shape.input(_entry(tree, came))
+        output = shape.outputs[shape.output((channel.port, channel.number))]
+        if entry not in output.inputs:
+            raise InvalidValue(
+                f"Router of node {graph.name(channel.node)} has no way for copies from terminal "
+                f"{tree.root} to all members"
+            )

@@ -1,0 +1,116 @@
+"""Packets of groups at an input of a switch: those that are copied, and those that are merged."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import stream
+
+from ..graphs.routing.group_tree import Kind
+from ..primitives.replay_queue import ReplayQueue
+from .entry import inside_packet
+
+__all__ = ["Copying"]
+
+
+class Copying:
+    """Which exits the packet at an input still needs, if it may be for several.
+
+    *At once*: the header takes exits as they are granted, and its worm holds them. Each exit takes
+    a flit when it can; the next flit follows when all exits of the packet have taken this one.
+
+    *In passes*, if the queue holds the whole packet: the header takes those exits that it is
+    granted in the same cycle, and its worm leaves by these. If it needs others too, the packet
+    stays, and then leaves by these. So it holds nothing while it waits.
+
+    Parameters
+    ----------
+    m : Module
+        Where the logic is added.
+    name : str
+        A suffix for the names of signals.
+    head : stream.Interface
+        `valid` and `ready` of the flits at the head of the queue.
+    last : Value
+        Whether this flit is a tail.
+    kind : Value
+        The kind in it, if it is a header.
+    outputs : int
+    queue : ReplayQueue, optional
+        For copies in passes.
+    merged : bool
+        Whether it comes from where packets are merged.
+
+    Attributes
+    ----------
+    several : Signal
+        It is the header of a multicast.
+    merging : Signal
+        The flit is of a packet that is to be merged.
+    given : Signal
+        The outputs that have taken this flit already, one bit each.
+    """
+
+    def __init__(
+        self,
+        m: Module,
+        name: str,
+        head: stream.Interface,
+        last: Value,
+        kind: Value,
+        outputs: int,
+        queue: ReplayQueue | None,
+        merged: bool = False,
+    ) -> None:
+        self._head, self._last, self._queue = head, last, queue
+        self.several, self.merging, merges = (
+            Signal(name=f"{each}_{name}") for each in ("several", "merging", "merges")
+        )
+        self.given, self._served = (
+            Signal(outputs, name=f"{each}_{name}") for each in ("given", "served")
+        )
+        self._stays = Signal(name=f"stays_{name}")
+        self._name = name
+        following = inside_packet(m, f"copies_{name}", head.valid & head.ready, last)
+        m.d.comb += self.several.eq(~following & (kind == Kind.MULTICAST))
+        if not merged:
+            m.d.comb += self.merging.eq(Mux(following, merges, kind[1]))
+            m.d.sync += merges.eq(self.merging)
+
+    def wanted(self, asked: Value, kept: Value) -> Value:
+        """The exits that a header may request, of those it is for; `kept` are those that it has."""
+        if self._queue is None:
+            return Mux(self.several | ~kept.any(), asked, 0)
+        return Mux(kept.any(), 0, asked & ~self._served)
+
+    def ready(
+        self, m: Module, asked: Value, takes: Value, kept: Value, uses: Value, passed: Value
+    ) -> Signal:
+        """Whether the flit leaves its queue in this cycle, if it is valid.
+
+        It does when the last exit takes it. `asked` are the exits that the header is for, `takes`
+        those that it is granted, `kept` and `uses` those that it has before and with these, and
+        `passed` those that take what they are shown.
+        """
+        head = self._head
+        taken, pending = (
+            Signal(len(uses), name=f"{each}_{self._name}") for each in ("taken", "pending")
+        )
+        ready = Signal(name=f"all_taken_{self._name}")
+        target = Mux(self.several, asked, uses) if self._queue is None else uses
+        m.d.comb += [
+            taken.eq(self.given | (uses & passed)),
+            pending.eq(target & ~taken),
+            ready.eq(target.any() & ~pending.any()),
+        ]
+        with m.If(head.valid):
+            m.d.sync += self.given.eq(Mux(ready, 0, taken))
+        if self._queue is not None:
+            stays = Signal(name=f"again_{self._name}")
+            more = self.several & (asked & ~self._served & ~takes).any()
+            m.d.comb += [
+                stays.eq(Mux(kept.any(), self._stays, more)),
+                self._queue.stays.eq(stays),
+                self._queue.last.eq(self._last),
+            ]
+            m.d.sync += self._stays.eq(stays)
+            with m.If(head.valid & ready & self._last):
+                m.d.sync += self._served.eq(Mux(stays, self._served | uses, 0))
+        return ready
