@@ -571,7 +571,9 @@ class PacketNetwork(Network):
         TypeError, ValueError
             If it has no such groups, or there is no such tree.
         """
-        raise InvalidValue(f"Network must have group_entries=1 or more, which {self.family!r} has not")
+        raise InvalidValue(
+            f"Network must have group_entries=1 or more, which {self.family!r} has not"
+        )
 
     def channels(self, source: int, destination: int) -> Iterable[Pin]:
         """The outputs of cells on all paths of packets between two terminals.

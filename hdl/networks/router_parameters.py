@@ -92,7 +92,11 @@ class RouterParameters(SwitchParameters):
     @property
     def grouped(self) -> Groups | None:
         """What routers do for groups of terminals."""
-        return Groups(self.group_entries, self.reduction, self.patience) if self.group_entries else None
+        return (
+            Groups(self.group_entries, self.reduction, self.patience)
+            if self.group_entries
+            else None
+        )
 
     @property
     def recovers(self) -> bool:

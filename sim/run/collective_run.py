@@ -32,13 +32,17 @@ from ..workload.collective_words import (
     own_words,
 )
 from .counter_barrier import barrier_hops, passed_all, run_counter_barrier
-from .probe import crossings
+from .group_collective import GROUP_KINDS, run_group_task
+from .probe import link_flits
 from .workload_run import check_for_messages, send_workload
 
 __all__ = ["OPERATIONS", "CollectiveRun", "run_collective"]
 
 OPERATIONS = ("add", "or", "max")
 """The folds of a reduction: those for which the order of values does not matter."""
+
+NETWORK = "network"
+"""The algorithm of the network itself."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +132,9 @@ def run_collective(
     flits : int
         Length of the vector, or of what each member has for each other.
     algorithm : str
-        One of `ALGORITHMS` of this kind, or `auto`: all of them are run, and the fastest counts. On
-        a network with memory it is `network`: processors add to a counter, and load it.
+        One of `ALGORITHMS` of this kind; `network`, if routers copy and merge packets of groups, or
+        if there is memory, where processors add to a counter and load it; or `auto`: all that the
+        network can do are run, and the fastest counts.
     operation : str
         One of `OPERATIONS`, for reductions.
     engine : str
@@ -149,22 +154,55 @@ def run_collective(
     root = members[0] if root is None else root
     check_collective(kind, members, root, flits)
     check_word("Operation", operation, OPERATIONS)
-    able = ALGORITHMS[kind]
-    if network.has_memory:
-        if kind != "barrier":
-            raise InvalidValue(f"Kind must be barrier, for a network with memory, not {kind}")
-        able = ("network",)
-    check_word(f"Algorithm of {kind}", algorithm, (*able, "auto"))
+    names = _algorithms(network, kind, algorithm, operation)
     if isinstance(network, MemoryNetwork):
         return _counted(network, members, root, engine)
     check_for_messages(network)
-    names = able if algorithm == "auto" else (algorithm,)
     chosen = _Collective(network, kind, members, root, flits, operation)
     name = resolve_engine(engine)
-    runs = chosen.run(names, name, threads)
+    runs = chosen.run([each for each in names if each != NETWORK], name, threads)
+    if NETWORK in names:
+        runs.append(chosen.by_network(name, threads))
     best = min(runs, key=lambda run: run.cycles)
     tried = {run.algorithm: run.cycles for run in runs} if algorithm == "auto" else {}
     return CollectiveRun(**{**vars(best), "tried": tried})
+
+
+def _algorithms(network: Network, kind: str, algorithm: str, operation: str) -> Sequence[str]:
+    """The algorithms that are to be run.
+
+    Raises
+    ------
+    ValueError
+        If there is no such algorithm, or the network can't do it.
+    """
+    if network.has_memory:
+        if kind != "barrier":
+            raise InvalidValue(f"Kind must be barrier, for a network with memory, not {kind}")
+        check_word(f"Algorithm of {kind}", algorithm, (NETWORK, "auto"))
+        return [NETWORK]
+    able = [*ALGORITHMS[kind], *([NETWORK] if kind in GROUP_KINDS else [])]
+    check_word(f"Algorithm of {kind}", algorithm, (*able, "auto"))
+    if algorithm not in (NETWORK, "auto"):
+        return [algorithm]
+    wrong = _hindrance(network, kind, operation)
+    if algorithm == "auto":
+        return able if wrong is None else ALGORITHMS[kind]
+    if wrong is not None:
+        raise InvalidValue(wrong)
+    return [NETWORK]
+
+
+def _hindrance(network: Network, kind: str, operation: str) -> str | None:
+    """Why routers can't perform a collective; None if they can."""
+    if not isinstance(network, PacketNetwork) or not network.groups:
+        return "Network must have group_entries=1 or more, for the algorithm network"
+    merges = network.parameters["reduction"]
+    if kind == "barrier" and merges not in ("add", "or"):
+        return f"Reduction must be add or or, for a barrier by the network, not {merges}"
+    if kind in ("reduce", "allreduce") and merges != operation:
+        return f"Operation must be {merges}, the reduction of the network, not {operation}"
+    return None
 
 
 def _counted(
@@ -176,7 +214,7 @@ def _counted(
         network=network.family,
         parameters=network.chosen,
         kind="barrier",
-        algorithm="network",
+        algorithm=NETWORK,
         group=members,
         root=root,
         flits=1,
@@ -274,28 +312,53 @@ class _Collective:
             for member, rows in zip(program.members, program.outputs):
                 memory = opened.memory(bench.sources[member], "words") if rows else []
                 found.append([memory[row] >> last & (1 << width) - 1 for row in rows])
-            delivered = set(bench.deliveries)
-            hops = sum(
-                flits
-                for output, flits in crossings(opened, bench).items()
-                if output in bench.wires and output not in delivered
-            )
+            hops = link_flits(opened, bench)
 
         workload = collective_workload(program)
         times = send_workload(self.network, workload, plan, engine, threads, look)
+        cycles = 1 + max(each.arrived for each in times)
+        return self._judged(program.algorithm, found, cycles, hops, len(program.transfers), engine)
+
+    def by_network(self, engine: str, threads: int | None) -> CollectiveRun:
+        """Let the routers copy and merge the packets of the group."""
+        heard = run_group_task(
+            self.network,
+            self.kind,
+            self.members,
+            self.root,
+            self.own,
+            self.fold.shape.width,
+            engine=engine,
+            threads=threads,
+        )
+        found = [heard.words[member] for member in self.members]
+        senders = 1 if self.kind == "broadcast" else len(self.members)
+        packets = senders * -(-self.flits // self.network.lengths[1])
+        return self._judged(NETWORK, found, heard.cycles, heard.flit_hops, packets, engine)
+
+    def _judged(
+        self,
+        algorithm: str,
+        found: list[list[int]],
+        cycles: int,
+        hops: int,
+        messages: int,
+        engine: str,
+    ) -> CollectiveRun:
+        """The result, if all words are right."""
         run = CollectiveRun(
             network=self.network.family,
             parameters=self.network.chosen,
             kind=self.kind,
-            algorithm=program.algorithm,
+            algorithm=algorithm,
             group=self.members,
             root=self.root,
             flits=self.flits,
             operation=self.fold.name,
-            cycles=1 + max(each.arrived for each in times),
+            cycles=cycles,
             bound=collective_bound(self.network, self.kind, self.members, self.root, self.flits),
             flit_hops=hops,
-            messages=len(program.transfers),
+            messages=messages,
             correct=found == self.wanted,
             engine=engine,
             tried={},
