@@ -57,7 +57,7 @@ _MOST = 2**20
     "--algorithm",
     default="auto",
     show_default=True,
-    help="direct, tree, ring, doubling, halving, schedule, network, or auto: the fastest that applies.",
+    help="direct, tree, ring, doubling, halving, schedule, network, or auto: the fastest of all.",
 )
 @click.option(
     "--operation", default="add", show_default=True, help="What a reduction does: add, or, max."

@@ -98,7 +98,7 @@ def request_cycles(network: MemoryNetwork) -> int:
 
 
 def _latencies(graph: Graph) -> Cycles:
-    """The least sum of latencies from each node to each other."""
+    """The least sum of latencies from each node to each other; 0 if there is no way."""
     best: dict[tuple[int, int], int] = {}
     for link in graph.links():
         ends = link.node, link.peer
@@ -106,7 +106,8 @@ def _latencies(graph: Graph) -> Cycles:
     table = np.zeros((graph.nodes, graph.nodes))
     for (one, other), latency in best.items():
         table[one, other] = latency
-    return shortest_path(table).astype(int)
+    away = shortest_path(table)
+    return np.where(np.isfinite(away), away, 0).astype(int)
 
 
 def _through_one_link(apart: Cycles, words: int) -> int:
