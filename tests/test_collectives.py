@@ -146,6 +146,30 @@ def test_hardware_moves_the_words(kind: str) -> None:
     assert found.cycles == min(found.tried.values()) >= found.bound
 
 
+@pytest.mark.parametrize("kind", ["allreduce", *map(long, ("broadcast", "reduce", "barrier"))])
+def test_routers_copy_and_merge_the_words(kind: str) -> None:
+    """Of a group, in two packets; beside the terminals' algorithms if none is chosen."""
+    flits = 1 if kind == "barrier" else 6
+    how = {"group": (7, 1, 4, 0, 8), "root": 1}
+    found = run(f"{MESH} group_entries=1", kind, flits, algorithm="network", **how)
+    assert found.correct
+    assert found.cycles >= found.bound
+    if kind == "barrier":
+        tried = run(f"{MESH} group_entries=1", kind, flits, **how).tried
+        assert tried["network"] == found.cycles
+        assert tried.keys() == {*ALGORITHMS[kind], "network"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kind", "most"), [("broadcast", 40), ("reduce", 50), ("allreduce", 85), ("barrier", 40)]
+)
+def test_routers_of_the_mesh_meet_their_targets(kind: str, most: int) -> None:
+    flits = 1 if kind == "barrier" else 16
+    mesh = "mesh k=8 n=2 length=16 payload=32 group_entries=1"
+    assert run(mesh, kind, flits, algorithm="network").cycles <= most
+
+
 def test_engines_agree() -> None:
     how = {"algorithm": "doubling", "operation": "max", "flits": 2}
     compiled, amaranth = (
@@ -362,6 +386,24 @@ test_refusals = refusals(
     ),
     ("mesh k=2", "reduce", {"operation": "xor"}, "Operation must be one of ..., not 'xor'..."),
     ("mesh k=2", "sum", {}, "Kind must be one of broadcast, ..., barrier, not 'sum'"),
+    (
+        "mesh k=2",
+        "reduce",
+        {"algorithm": "network"},
+        "Network must have group_entries=1 or more, for the algorithm network",
+    ),
+    (
+        "mesh k=2 group_entries=1 reduction=max",
+        "reduce",
+        {"algorithm": "network"},
+        "Operation must be max, the reduction of the network, not add",
+    ),
+    (
+        "mesh k=2 group_entries=1 reduction=max",
+        "barrier",
+        {"algorithm": "network"},
+        "Reduction must be add or or, for a barrier by the network, not max",
+    ),
     (
         "combining ports=4",
         "gather",

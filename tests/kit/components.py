@@ -254,6 +254,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "rows": 4,
         "banks": 2,
     },
+    "GroupTerminal": {"packet": Packet(2, 8, flits=True, groups=True), "depth": 2, "longest": 2},
     "TwinSource": {"packet": WORDS, "word": WORDS},
     "TwinSink": {"packet": WORDS, "word": WORDS},
 }

@@ -144,13 +144,14 @@ _PANEL = Panel(
 )
 
 _NOTES = (
-    "A broadcast from terminal 0 to all others (out), and the sum of all at terminal 0 (in). Cycles "
-    "until the last flit has arrived; every word was checked. Links between switches have as many "
-    "wires in all as those of the mesh, with links of 32, and a flit has as many bits as its link.",
+    "A broadcast from terminal 0 to all others (out), and the sum of all at terminal 0 (in). "
+    "Cycles until the last flit has arrived; every word was checked. Links between switches have "
+    "as many wires in all as those of the mesh, with links of 32, and a flit has as many bits as "
+    "its link.",
     "One by one: a message for each. Copies: in log N rounds, as on the Connection Machine (4.2). "
-    "Best: the fastest of direct, tree, ring, halving and schedule. Network: routers copy and merge "
-    "packets of a group (boxes of the omega network don't). Times: best / network. At least: what "
-    "distances and links allow.",
+    "Best: the fastest of direct, tree, ring, halving and schedule. Network: routers copy and "
+    "merge packets of a group (boxes of the omega network don't). Times: best / network. At "
+    "least: what distances and links allow.",
     "In the picture: solid lines by the network, dashed lines by its terminals.",
 )
 
