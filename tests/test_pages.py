@@ -24,6 +24,7 @@ CAN_DEADLOCK = (
 
 SLOW_PYTHON = {
     "board",
+    "collectives",
     "combining",
     "faults",
     "messages",
@@ -34,7 +35,15 @@ SLOW_PYTHON = {
 }
 
 SLOW_COMMANDS = {
-    *("board", "combining", "communication-steps", "hierarchical", "hypercube", "static-networks"),
+    *(
+        "board",
+        "collectives",
+        "combining",
+        "communication-steps",
+        "hierarchical",
+        "hypercube",
+        "static-networks",
+    ),
     *("machines", "measurement", "own-network", "partitions", "single-stage", "switching", "torus"),
     *("verilog-project", "wiring"),
 }
