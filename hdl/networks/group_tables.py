@@ -1,30 +1,107 @@
 # amaranth: UnusedElaboratable=no
 """The tables of groups beside routers: their cells, and what is in them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..graphs.graph import Channel, End, Turn
-from ..graphs.routing.group_tree import GroupTree
+from ..graphs.graph import Channel, End, Graph, Turn
+from ..graphs.routing.group_deadlock import MERGE, SENDS, Wait, group_deadlock
+from ..graphs.routing.group_tree import GroupTree, Kind
+from ..graphs.routing.relation import Relation
 from ..routers.group_table import GroupTable
 from ..switch.merge import Groups, MergeRow
 from ..switch.shape import InputChannel, RouterShape
 
-__all__ = ["group_rows", "group_turns", "place_group_tables"]
+__all__ = ["Missing", "group_cycle", "group_rows", "group_turns", "missing", "place_group_tables"]
+
+
+class Missing(NamedTuple):
+    """A child whose packet does not come.
+
+    Attributes
+    ----------
+    group : int
+    node : str
+        Where the packets of other children wait for it.
+    child : str
+        The node or terminal from which it should come.
+    """
+
+    group: int
+    node: str
+    child: str
+
+    def __str__(self) -> str:
+        return f"group {self.group}: node {self.node} waits for {self.child}"
+
+
+def missing(
+    graph: Graph, shapes: Sequence[RouterShape], signal: Callable[[str, str], int]
+) -> list[Missing]:
+    """The children for which packets have waited for long; `signal` reads one of a cell."""
+    into = {(link.peer, link.peer_port): link.node for link in graph.links()}
+    terminals = {(one.node, one.port): number for number, one in enumerate(graph.entries)}
+    found = []
+    for node, shape in enumerate(shapes):
+        bits = signal(f"router_{node}", "late")
+        for number, entry in enumerate(shape.inputs) if bits else ():
+            if bits >> number & 1:
+                place = node, entry.end[0]
+                child = f"terminal {terminals[place]}" if place in terminals else ""
+                child = child or f"node {graph.name(into[place])}"
+                group = signal(f"router_{node}", "late_group")
+                found.append(Missing(group, graph.name(node), child))
+    return found
+
+
+def group_cycle(
+    relation: Relation,
+    trees: Mapping[int, GroupTree],
+    kinds: Collection[Kind],
+    *,
+    passes: bool,
+    named: Callable[[Channel], str],
+) -> list[str] | None:
+    """A cycle of channels on which packets may wait for each other (`group_deadlock`), in words;
+    `named` are those of a channel between nodes."""
+    numbers = list(trees)
+    found = group_deadlock(relation, list(trees.values()), kinds, passes=passes)
+
+    def said(wait: Wait) -> str:
+        graph, channel = relation.graph, wait.channel
+        node = graph.name(channel.node)
+        if channel.port == MERGE:
+            words = f"what merges packets in node {node}"
+        elif channel.number == SENDS:
+            entry = channel._replace(number=0)
+            words = f"the queue of terminal {graph.entries.index(entry)}"
+        elif channel.port < 0:
+            words = f"node {node} to terminal {graph.exits.index(channel)}"
+        else:
+            words = named(channel)
+        whose = "a packet for one terminal" if wait.tree is None else f"group {numbers[wait.tree]}"
+        return f"{words}, held by {whose}"
+
+    return None if found is None else list(map(said, found))
 
 
 def place_group_tables(
-    fabric: Fabric | Scope, shapes: Sequence[RouterShape], groups: Groups
+    fabric: Fabric | Scope,
+    shapes: Sequence[RouterShape],
+    groups: Groups,
+    rows: Mapping[str, Mapping[str, Sequence[int]]],
 ) -> None:
-    """Place the cells `groups_{node}` beside the routers, with empty tables."""
+    """Place the cells `groups_{node}` beside the routers, with these rows."""
     types: dict[RouterShape, CellType] = {}
     for node, shape in enumerate(shapes):
         if shape not in types:
             size = {"inputs": len(shape.inputs), "outputs": len(shape.outputs)}
             types[shape] = CellType(GroupTable, groups=groups, **size)
         here, there = f"router_{node}", f"groups_{node}"
-        fabric.place(Cell(there, types[shape]))
+        contents = {name: tuple(own) for name, own in rows[there].items()}
+        fabric.place(Cell(there, types[shape], contents=contents))
         for i in range(len(shape.inputs)):
             fabric.link(Pin(here, ("group", i)), Pin(there, ("group", i)))
             fabric.link(Pin(there, ("exits", i)), Pin(here, ("copies", i)))

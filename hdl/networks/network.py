@@ -28,6 +28,7 @@ from ..graphs.mask_rule import MaskRule
 from ..graphs.partitions import Partition, check_partitionable
 from ..graphs.permutations import Permutation
 from ..graphs.plans.multistage import MultistagePlan, equal_ports
+from ..graphs.routing.group_tree import Kind
 from ..graphs.routing.relation import Relation
 from ..graphs.schedules.looping import BoxSettings
 from ..graphs.tags import AddressCode, TagScheme
@@ -36,6 +37,7 @@ from ..support.shown import html_of
 from ..terminals.partition import PartitionInterface
 from .flits import geometric_mean
 from .graph_layout import fabric_layout
+from .group_tables import Missing
 
 __all__ = [
     "Confinement",
@@ -559,6 +561,7 @@ class PacketNetwork(Network):
     ) -> Mapping[str, Mapping[str, Sequence[int]]]:
         """The tables of groups: memories by cell and name, whole.
 
+        As a network is built, the root of group g is terminal g, and all terminals are members.
         They may be written into a network in which no packet of these groups is.
 
         Parameters
@@ -574,6 +577,31 @@ class PacketNetwork(Network):
         raise InvalidValue(
             f"Network must have group_entries=1 or more, which {self.family!r} has not"
         )
+
+    def group_cycle(
+        self, groups: Mapping[int, tuple[int, Iterable[int]]], kinds: Collection[Kind]
+    ) -> list[str] | None:
+        """Channels on which packets of these groups, and those for one terminal, may wait for each
+        other in a cycle, in words; None if they can't deadlock (`graphs.routing.group_deadlock`).
+
+        Parameters
+        ----------
+        groups : Mapping[int, tuple[int, Iterable[int]]]
+            As for `group_tables`.
+        kinds : Collection[Kind]
+            The kinds of their packets.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `group_tables`.
+        """
+        raise InvalidValue(f"Network must be of routers to have groups, not {self.family!r}")
+
+    def missing(self, signal: Callable[[str, str], int]) -> Sequence[Missing]:
+        """The children for which packets of groups have waited for `patience` cycles; `signal`
+        reads a signal of a cell, as `signal` of an engine."""
+        return []
 
     def channels(self, source: int, destination: int) -> Iterable[Pin]:
         """The outputs of cells on all paths of packets between two terminals.

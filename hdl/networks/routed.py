@@ -2,7 +2,7 @@
 """Networks that are described as a graph with a routing relation: the base of all of them."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, fields, make_dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
 from ..fabric.wires import Lane
 from ..graphs.graph import Channel, End, Graph, Link, Turn
-from ..graphs.routing.group_tree import group_tree
+from ..graphs.routing.group_tree import Kind, group_tree
 from ..graphs.routing.relation import Relation
 from ..links.packet import Packet
 from ..primitives.link_end import LinkEnd
@@ -29,7 +29,14 @@ from ..switch.shape import InputChannel, RouterShape, space_needed
 from ..terminals.retransmission import LONGEST_WAIT, acknowledged, clearing_cycles
 from .detours import place_detours
 from .graph_layout import graph_layout
-from .group_tables import group_rows, group_turns, place_group_tables
+from .group_tables import (
+    Missing,
+    group_cycle,
+    group_rows,
+    group_turns,
+    missing,
+    place_group_tables,
+)
 from .network import LinkCounts, PacketNetwork, Readings, Terminals, Window
 from .recovery import place_retransmission
 from .route_tables import table_memories, weight_bits
@@ -252,7 +259,8 @@ class RoutedNetwork(PacketNetwork):
         if logic is None:
             self._place_tables(fabric)
         if self.groups:
-            place_group_tables(fabric, self.shapes, self.parameters.grouped)
+            rows = self._first_groups
+            place_group_tables(fabric, self.shapes, self.parameters.grouped, rows)
         links = (*graph.links(), *(self._spare_links() if graph.same_router else ()))
         for link in links:
             self._place_link(fabric, packet, link)
@@ -480,6 +488,12 @@ class RoutedNetwork(PacketNetwork):
         memories = table_memories(relation, tuple(self.shapes), 1).contents
         return {f"table_{node}": rows for node, rows in enumerate(memories)}
 
+    @cached_property
+    def _first_groups(self) -> Mapping[str, Mapping[str, Sequence[int]]]:
+        """The tables of groups as they are built."""
+        everyone = range(self.ports)
+        return self.group_tables({one: (one % self.ports, everyone) for one in range(self.groups)})
+
     def group_tables(
         self, groups: Mapping[int, tuple[int, Iterable[int]]]
     ) -> Mapping[str, Mapping[str, Sequence[int]]]:
@@ -488,6 +502,19 @@ class RoutedNetwork(PacketNetwork):
             return super().group_tables(groups)
         trees = {number: group_tree(self.relation, *group) for number, group in groups.items()}
         return group_rows(trees, self.shapes, self.parameters.grouped)
+
+    def group_cycle(
+        self, groups: Mapping[int, tuple[int, Iterable[int]]], kinds: Collection[Kind]
+    ) -> list[str] | None:
+        """As in `PacketNetwork`."""
+        trees = {number: group_tree(self.relation, *group) for number, group in groups.items()}
+        passes = self.parameters.switch != "wormhole"
+        return group_cycle(self.relation, trees, kinds, passes=passes, named=self.named)
+
+    def missing(self, signal: Callable[[str, str], int]) -> list[Missing]:
+        """As in `PacketNetwork`."""
+        merges = self.groups and self.parameters.grouped.merges
+        return missing(self.relation.graph, self.shapes, signal) if merges else []
 
     @property
     def levels(self) -> Sequence[tuple[str, str]]:

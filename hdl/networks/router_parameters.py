@@ -73,7 +73,7 @@ class RouterParameters(SwitchParameters):
     )
     patience: int = integer(
         256,
-        "with group_entries: cycles after which a value that waits for others tells which are missing",
+        "with group_entries: cycles after which a value that waits tells whose are missing",
         least=1,
         most=2**16,
         plain=256,
@@ -167,8 +167,8 @@ class RouterParameters(SwitchParameters):
             )
         if self.group_entries > 1 << relation.tags.code.width:
             raise InvalidValue(
-                f"Group entries must be at most {1 << relation.tags.code.width}, as many as there are "
-                f"tags, not {self.group_entries}"
+                f"Group entries must be at most {1 << relation.tags.code.width}, as many as there "
+                f"are tags, not {self.group_entries}"
             )
 
     def check_packet_switching(self, relation: Relation) -> None:

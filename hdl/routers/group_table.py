@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.checks import check_integer
 from ..switch.merge import Groups, MergeRow
 
 __all__ = ["GroupTable"]
@@ -48,6 +49,8 @@ class GroupTable(wiring.Component):
         copies: tuple[int, ...] = (),
         merges: tuple[int, ...] = (),
     ) -> None:
+        inputs = check_integer("Inputs", inputs, 1)
+        outputs = check_integer("Outputs", outputs, 1)
         self.groups, self.outputs = groups, outputs
         self.contents = {"copies": copies, "merges": merges}
         self.row_shape = MergeRow(inputs, outputs)

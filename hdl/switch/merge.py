@@ -98,13 +98,12 @@ class Merge(wiring.Component):
     row : In(MergeRow(inputs, outputs))
         Its entry.
     o : Out(stream.Signature(packet))
-        The merged packet. At the root its kind is that of a packet for one terminal, or of a
-        multicast.
+        The merged packet. From the root on, what is for all members is a multicast.
     exits : Out(outputs)
         By which it leaves; with the header.
     late : Out(inputs)
-        The children that were missing when a packet had waited for `patience` cycles: the last such
-        report, from registers; 0 if there was none.
+        The children that are missing, from when a packet has waited for `patience` cycles until
+        some packets are merged. From registers.
     late_group : Out(bits)
         The group of this report.
     """
@@ -112,6 +111,8 @@ class Merge(wiring.Component):
     def __init__(
         self, packet: Packet, *, inputs: int, outputs: int, groups: Groups, single: bool = False
     ) -> None:
+        inputs = check_integer("Inputs", inputs, 1)
+        outputs = check_integer("Outputs", outputs, 1)
         if not (packet.flits and packet.groups):
             raise InvalidValue("Packet must have flits and groups")
         self.packet = packet
@@ -165,7 +166,7 @@ class Merge(wiring.Component):
         m.d.comb += [
             self.exits.eq(Mux(kind[0] & root, self.row.around, self.row.exits)),
             out.tag.eq(candidate),
-            out.kind.eq(Mux(root, kind & Kind.MULTICAST, kind)),
+            out.kind.eq(Mux(root & (kind == Kind.ALL_REDUCE), Kind.MULTICAST, kind)),
             Value.cast(out.payload).eq(self.fold.build_some(values, taken)),
             out.last.eq(~left.any()),
         ]
@@ -176,6 +177,8 @@ class Merge(wiring.Component):
                 m.d.sync += [kept.eq(out.tag), kept_kind.eq(out.kind)]
         m.d.comb += [port.ready.eq(taken[i] & moves) for i, port in enumerate(self.i)]
         self._watch(m, valid.any() & ~busy & ~self.o.valid, missing, candidate)
+        with m.If(moves & ~busy):
+            m.d.sync += self.late.eq(0)
         return m
 
     def _watch(self, m: Module, waits: Value, missing: Value, group: Value) -> None:

@@ -253,7 +253,7 @@ class Switch(RoutedSwitch):
         fields = {"flit": layout, "exits": len(exits)}
         shape = layout if behind else data.StructLayout(fields)
         queue, arrival = self.entry.place(m, f"{i}", shape, source, self.packet.flits)
-        head = queue.o
+        head, replays = queue.o, isinstance(queue, ReplayQueue)
         entering = arrival.payload if behind else arrival.payload.flit
         m.d.comb += entering.eq(source.payload.as_value()[: layout.size])
         if not behind:
@@ -283,14 +283,15 @@ class Switch(RoutedSwitch):
             m.d.comb += self.level[i].eq(queue.level)
         if self.shape.inputs[i].credits:
             freed = self.freed[self.shape.credited_inputs.index(i)]
-            m.d.comb += freed.eq(head.valid & head.ready)
+            leaves = head.valid & head.ready
+            m.d.comb += freed.eq(leaves & ~queue.stays if replays else leaves)
         flit = head.payload if behind else head.payload.flit
         last = Const(1) if self.single else flit.last
         stored = Const(0, 0) if behind else head.payload.exits
         ready = decided(m, f"{i}", head, self.grant.decision)
         if self.entry.store:
             enters = arrival.valid & arrival.ready & source.payload.last
-            leaves = last & ~queue.stays if isinstance(queue, ReplayQueue) else last
+            leaves = last & ~queue.stays if replays else last
             head = self._whole(m, i, head, enters, leaves)
         return self._at_head(m, f"{i}", head, last, flit, stored, ready, queue)
 

@@ -23,6 +23,7 @@ from multicube.hdl.operations.memory import OPERATIONS, Rules
 from multicube.hdl.switch.entry import InputQueue, OutputQueue
 from multicube.hdl.switch.exit import Exit
 from multicube.hdl.switch.grant import Grant
+from multicube.hdl.switch.merge import Groups
 from multicube.hdl.switch.shape import InputChannel, OutputChannel, RouterShape
 from multicube.hdl.terminals.bus_words import WordMap
 from multicube.hdl.terminals.remote_memory import reply_payload, request_payload
@@ -30,6 +31,7 @@ from proof_table import components
 
 FLITS, WORDS, ROUTED = Packet(2, 8, flits=True), Packet(2, 8), Packet(4, 8)
 LONG = Packet(2, 8, length=4)
+GROUPED = Packet(2, 8, flits=True, groups=True)
 TAGS = multistage_plan("omega", 4).tags("destination")
 STAMPED = Packet(TAGS.code.width, Stamp(TAGS.code.width))
 NUMBERED = Packet(TAGS.code.width, Stamp(TAGS.code.width, message=8))
@@ -76,6 +78,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "Pacer": {"link": LINK, "direction": "request", "lengths": (1, 2)},
     "RandomBits": {"width": 5},
     "RandomOrder": {"count": 3},
+    "ReplayQueue": {"shape": 8, "depth": 3},
     "RequestQueue": {"shape": 8, "outputs": 3, "depth": 3},
     "RoundRobin": {"count": 3},
     "TagEncoder": {"scheme": TAGS},
@@ -114,6 +117,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "entry": OutputQueue(3),
         "selection": "random",
     },
+    "Merge": {"packet": GROUPED, "inputs": 3, "outputs": 2, "groups": Groups(2, "add", 3)},
     "OutputOwners": {"shape": SHAPE, "arbiter": "round-robin"},
     "Pipelined": {
         "packet": WORDS,
@@ -166,6 +170,13 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "DetourEnd": {"packet": FLITS},
     "PacketRouter": {"packet": LONG, "shape": PLAIN, "depth": 4},
     "PipelinedRouter": {"packet": FLITS, "shape": SHAPE, "depth": 3, "pipeline": 1},
+    "GroupTable": {
+        "groups": Groups(2, "add"),
+        "inputs": 3,
+        "outputs": 2,
+        "copies": (1, 3),
+        "merges": (0b01_10_011, 0b10_01_111),
+    },
     "RouteTable": {
         "tag": 2,
         "outputs": 3,

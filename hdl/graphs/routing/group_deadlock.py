@@ -128,8 +128,8 @@ def group_waits(
                 waits.setdefault(channel, set()).update(nexts)
         if Kind.REDUCE in kinds:
             exit_ = tree.graph.exits[tree.root]
-            for own in waits.values():
-                own.add(exit_)
+            for channel, own in waits.items():
+                own |= {exit_} - {channel}
         ordered.append(waits)
     return ordered, others
 
@@ -280,7 +280,7 @@ class _Search:
                     one, wait = before[one]
                     found.append(wait)
                 return found[::-1]
-            ways = [(None, own, self.common.get(at, 0))]
+            ways: list[tuple[int | None, int, int]] = [(None, own, self.common.get(at, 0))]
             for number, waits in enumerate(self.labels):
                 if own >> number & 1:
                     ways.append((self.trees[number], own & ~(1 << number), waits.get(at, 0)))

@@ -6,6 +6,7 @@ several exits where its way divides. Packets that are merged come from all membe
 those of its children, and sends one on towards the root.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -17,8 +18,10 @@ from ..graph import Channel, End, Graph, Turn
 from .relation import Relation
 from .survey import survey
 
-__all__ = ["GroupNode", "GroupTree", "Kind", "group_tree"]
+__all__ = ["GroupNode", "GroupTree", "Kind", "group_tree", "parse_group"]
 
+
+_GROUP = re.compile(r"(\d{1,9}):(all|\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*)")
 
 _Tree = dict[int, Channel]
 """For each node of a tree but the first, its channel."""
@@ -316,3 +319,34 @@ def _entry(graph: Graph, channel: Channel) -> End:
 
 def _output(channel: Channel) -> End | None:
     return None if channel.port < 0 else (channel.port, channel.number)
+
+
+def parse_group(words: str, terminals: int) -> tuple[int, list[int]]:
+    """The root and the members of a group, from words such as "0:all" or "5:0-7,12".
+
+    Raises
+    ------
+    ValueError
+        If it is not of this form.
+
+    Examples
+    --------
+    >>> parse_group("5:0-2,7", 8)
+    (5, [0, 1, 2, 7])
+    """
+    match = _GROUP.fullmatch(words)
+    if match is None:
+        raise InvalidValue(f"Group must be ROOT:MEMBERS as 0:all or 5:0-7,12, not {words!r}")
+    root, members = match.groups()
+    if members == "all":
+        return int(root), list(range(terminals))
+    found: list[int] = []
+    for part in members.split(","):
+        first, _, last = part.partition("-")
+        low, high = int(first), int(last or first)
+        if low > high or high >= terminals:
+            raise InvalidValue(
+                f"Members of a group must be from 0 to {terminals - 1}, in order, not {part}"
+            )
+        found += range(low, high + 1)
+    return int(root), found

@@ -1,0 +1,281 @@
+# amaranth: UnusedElaboratable=no
+"""Multicasts and reductions in routers, against what each terminal must get."""
+
+import random
+from collections import Counter
+from functools import reduce
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.sim import Simulator
+from group_traffic import FOLDS, Members, Traffic
+from multicube.hdl import PacketNetwork, build
+from multicube.hdl.graphs.routing.group_deadlock import group_deadlock
+from multicube.hdl.graphs.routing.group_tree import Kind, group_tree
+from multicube.hdl.operations.folds import Fold
+from multicube.sim.engines.amaranth import AmaranthEngine
+from multicube.sim.engines.compiled import CompiledEngine
+from multicube.sim.run.rerouting import write_tables
+from refusals import refusals
+from scripted_terminals import scripted
+
+M, R, A = Kind.MULTICAST, Kind.REDUCE, Kind.ALL_REDUCE
+EVERY = (Kind.SINGLE, Kind.SINGLE, M, R, A)
+
+
+def deadlock(network: PacketNetwork, groups: Members, kinds: tuple[Kind, ...]) -> Any:
+    assert network.relation is not None
+    trees = [group_tree(network.relation, *group) for group in groups.values()]
+    passes = network.parameters.switch != "wormhole"
+    return group_deadlock(network.relation, trees, kinds, passes=passes)
+
+
+WHOLE = "switch=cut-through depth=4"
+CASES: list[Any] = [
+    pytest.param("mesh k=3", {0: (4, range(9))}, (Kind.SINGLE, M), id="mesh, copies at once"),
+    pytest.param(
+        "mesh k=3",
+        {1: (1, [0, 3, 8])},
+        (Kind.SINGLE, R, A),
+        id="mesh, reductions",
+        marks=pytest.mark.long,
+    ),
+    pytest.param(
+        f"mesh k=3 {WHOLE}",
+        {0: (0, range(9)), 1: (8, [0, 4, 8])},
+        (Kind.SINGLE, M),
+        id="passes",
+        marks=pytest.mark.long,
+    ),
+    pytest.param(
+        "torus k=3 latency=2 switch=cut-through depth=6",
+        {1: (4, range(9))},
+        EVERY,
+        id="torus, all kinds in passes",
+    ),
+    pytest.param(
+        "mesh k=3 switch=store-and-forward depth=5",
+        {0: (2, range(9))},
+        EVERY,
+        id="stored whole",
+        marks=pytest.mark.long,
+    ),
+    pytest.param(
+        f"graph {WHOLE}",
+        {0: (2, range(10))},
+        (Kind.SINGLE, M),
+        id="any graph",
+        marks=pytest.mark.long,
+    ),
+    pytest.param(
+        "fat-tree k=2 n=2",
+        {1: (1, range(4))},
+        (Kind.SINGLE, R),
+        id="choice of channels",
+        marks=pytest.mark.long,
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "groups", "kinds"), CASES)
+def test_each_member_gets_each_packet_once(
+    words: str, groups: Members, kinds: tuple[Kind, ...]
+) -> None:
+    name, *rest = words.split()
+    given = {
+        key: int(value) if value.isdigit() else value
+        for key, _, value in (word.partition("=") for word in rest)
+    }
+    network = build(name, group_entries=2, length="1:4", **given)
+    assert deadlock(network, groups, kinds) is None
+    traffic = Traffic(network, groups)
+    traffic.fill(seed=1, operations=120, kinds=kinds)
+    assert traffic.run(20_000, waits=True, stride=64).packets == traffic.expected
+
+
+def square(**given: Any) -> PacketNetwork:
+    """A mesh; the same one wherever it will do, since it is compiled only once."""
+    return build("mesh", **{"k": 2, "group_entries": 2, "length": "1:5", "patience": 20} | given)
+
+
+def words(count: int, *, of: int = 1) -> list[int]:
+    return [(of * 1000 + 7 * at) % 2**16 for at in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("k", "root", "length"),
+    [
+        (2, 0, 5),
+        pytest.param(3, 4, 1, marks=pytest.mark.long),
+        pytest.param(8, 0, 16, marks=pytest.mark.long),
+    ],
+)
+def test_cycles_of_each_kind(k: int, root: int, length: int) -> None:
+    """A link and a router take a cycle, and what merges values another one."""
+    network = square(k=k, group_entries=1, length=length) if k > 2 else square()
+    groups = {0: (root, range(k * k))}
+    assert network.relation is not None
+    tree = group_tree(network.relation, root, range(k * k))
+    up, down = tree.height + tree.height + 1, tree.depth
+    for kind, cycles in (M, down + length), (R, up + length), (A, up + down + length):
+        traffic = Traffic(network, groups)
+        if kind == M:
+            traffic.multicast(0, words(length))
+        else:
+            own = {member: words(length, of=member) for member in range(k * k)}
+            traffic.reduce(0, own, around=kind == A)
+        arrived = traffic.run(100)
+        assert arrived.packets == traffic.expected
+        assert max(end for end in arrived.ended if end is not None) == cycles
+
+
+def test_engines_agree() -> None:
+    network = build("mesh", k=2, group_entries=2, length=3, switch="cut-through", depth=4)
+    traffic = Traffic(network, {0: (1, [0, 1, 2]), 1: (3, range(4))})
+    traffic.fill(2, 12, EVERY)
+    compiled, reference = (
+        traffic.run(400, engine=engine) for engine in (CompiledEngine, AmaranthEngine)
+    )
+    assert compiled == reference
+    assert compiled.packets == traffic.expected
+
+
+@pytest.mark.parametrize("fold", FOLDS)
+def test_values_merge_as_the_operation_says(fold: str) -> None:
+    """Any three of some values, and any two of them, as an engine that knows no network adds."""
+    draw = random.Random(4)
+    operation = Fold(fold, 16)
+    values, taken = [Signal(16) for _ in range(3)], Signal(3)
+    m, result = Module(), Signal(16)
+    m.d.comb += result.eq(operation.build_some(values, taken))
+
+    async def bench(ctx: Any) -> None:
+        for number in range(60):
+            some = [draw.randrange(2**16) for _ in values]
+            chosen = number % 7 + 1
+            for value, own in zip(values, some):
+                ctx.set(value, own)
+            ctx.set(taken, chosen)
+            own = [one for at, one in enumerate(some) if chosen >> at & 1]
+            assert ctx.get(result) == reduce(FOLDS[fold], own)
+
+    simulator = Simulator(m)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.mark.long
+def test_groups_of_rows_merge_at_the_same_time() -> None:
+    """They share no link, so that all take as long as one alone."""
+    network = build("mesh", k=3, group_entries=4, length=4)
+    rows = {row: (3 * row, range(3 * row, 3 * row + 3)) for row in range(3)}
+    traffic = Traffic(network, rows)
+    assert deadlock(network, rows, (Kind.SINGLE, R, A)) is None
+    for row, (_, members) in rows.items():
+        traffic.reduce(row, {one: words(4, of=one) for one in members}, around=True)
+    arrived = traffic.run(100)
+    assert arrived.packets == traffic.expected
+    assert {arrived.ended[3 * row + 2] for row in range(3)} == {2 + 3 + 2 + 4}
+
+
+def crossing(switch: str) -> tuple[PacketNetwork, Members]:
+    """Two multicasts between opposite corners of a mesh, to all."""
+    depth = 16 if switch == "cut-through" else 2
+    network = build("mesh", k=3, group_entries=2, length=16, switch=switch, depth=depth)
+    return network, {0: (0, range(9)), 1: (8, range(9))}
+
+
+def test_copies_at_once_lock_up_and_those_in_passes_do_not() -> None:
+    """The routing is free for packets to one terminal."""
+    network, groups = crossing("wormhole")
+    assert network.relation is not None
+    assert network.relation.deadlock() is None
+    cycle = deadlock(network, groups, (Kind.SINGLE, M))
+    assert {wait.tree for wait in cycle} == {0, 1}
+    traffic = Traffic(network, groups)
+    for group in groups:
+        for number in range(4):
+            traffic.multicast(group, words(16, of=10 * group + number))
+    stuck = traffic.run(3000, stride=50)
+    assert stuck.packets != traffic.expected
+    network, groups = crossing("cut-through")
+    assert deadlock(network, groups, (Kind.SINGLE, M)) is None
+    free = Traffic(network, groups)
+    free.scripts, free.expected = traffic.scripts, traffic.expected
+    assert free.run(3000, stride=50).packets == free.expected
+
+
+def test_missing_child_is_named_and_nothing_is_lost() -> None:
+    network = square()
+    groups = {1: (0, range(4))}
+    traffic = Traffic(network, groups)
+    traffic.reduce(1, {one: words(3, of=one) for one in range(4)}, around=False)
+    count = len(traffic.scripts[3])
+    fabric = scripted(network, traffic.scripts, 8, waits=False, limits=list("abcd"))
+    with CompiledEngine(fabric) as engine:
+        write_tables(engine, network.group_tables(groups))
+        for name in "abc":
+            engine.set(name, count)
+        engine.step(19)
+        assert not [*map(str, network.missing(engine.signal))]
+        engine.step(30)
+        assert [*map(str, network.missing(engine.signal))] == [
+            "group 1: node 0 waits for node 1",
+            "group 1: node 1 waits for node 3",
+        ]
+        engine.set("d", count)
+        engine.step(30)
+        assert not network.missing(engine.signal)
+        assert engine.read(["terminal_0"], "taken") == [3]
+        flits = engine.memory("terminal_0", "record")[:3]
+    assert Counter(traffic._packets(flits)) == traffic.expected[0]
+
+
+def test_tables_are_written_while_running() -> None:
+    """A group moves to other terminals once no packet of it is in the network."""
+    network = square()
+    traffic = Traffic(network, {1: (1, [0, 2])})
+    traffic.multicast(1, [1, 2])
+    traffic.multicast(1, [3, 4])
+    scripts = [own or [0] * 4 for own in traffic.scripts]
+    fabric = scripted(network, scripts, 8, waits=False, limits=list("abcd"))
+    with CompiledEngine(fabric) as engine:
+        cells = [f"terminal_{terminal}" for terminal in range(4)]
+        engine.set("b", 2)
+        engine.step(20)
+        assert engine.read(cells, "taken") == [2, 2, 2, 2], "as built: from terminal 1 to all"
+        write_tables(engine, network.group_tables(traffic.groups))
+        engine.set("b", 4)
+        engine.step(20)
+        assert engine.read(cells, "taken") == [4, 2, 4, 2]
+
+
+def mesh(**given: Any) -> PacketNetwork:
+    return build("mesh", k=3, **{"group_entries": 2} | given)
+
+
+test_network_of_groups_refuses = refusals(
+    lambda given: mesh(**given),
+    ({"decision": 2}, "Decision must be 1 with group_entries=2, not 2"),
+    ({"refill": "yes"}, "Refill must be no with group_entries=2, not yes"),
+    ({"pipeline": 1}, "Pipeline must be 0 with group_entries=2, not 1"),
+    (
+        {"switch": "packet"},
+        "Switch must be wormhole or cut-through or store-and-forward with group_entries=2, "
+        "not packet",
+    ),
+    ({"recovery": "discard"}, "Recovery must be none with group_entries=2, not discard"),
+    ({"reduction": "xor"}, "Parameter reduction must be one of ..., not 'xor'..."),
+    ({"group_entries": 17}, "Group entries must be at most 16, as many as there are tags, not 17"),
+)
+test_group_tables_refuse = refusals(
+    lambda given, groups: mesh(**given).group_tables(groups),
+    ({}, {2: (0, [1])}, "Group must be from 0 to 1, not 2"),
+    ({}, {0: (9, [1])}, "Root of a group must be from 0 to 8, not 9"),
+    (
+        {"group_entries": 0},
+        {0: (0, [1])},
+        "Network must have group_entries=1 or more, which 'mesh' has not",
+    ),
+)
