@@ -24,6 +24,7 @@ CAN_DEADLOCK = (
 
 SLOW_PYTHON = {
     "board",
+    "collectives",
     "combining",
     "combining-graphs",
     "faults",
@@ -37,6 +38,7 @@ SLOW_PYTHON = {
 SLOW_COMMANDS = {
     *(
         "board",
+        "collectives",
         "combining",
         "combining-graphs",
         "communication-steps",

@@ -53,6 +53,7 @@ NAMES = [
     *("combining-hotspot", "combining-latency", "combining-graphs"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),
+    *("stanfill-fan-lengths", "stanfill-fan-sizes"),
     *("dcsh-fig2", "dcsh-fig3"),
     *("ginosar-table1", "ginosar-table2", "ginosar-tableA"),
     *(f"ginosar-fig{number}" for number in range(3, 10)),
@@ -71,6 +72,7 @@ SLOW = (
     *("combining-hotspot", "combining-latency", "combining-graphs"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),
+    *("stanfill-fan-lengths", "stanfill-fan-sizes"),
     *("dcsh-fig2", "dcsh-fig3"),
     *("ginosar-table1", "ginosar-tableA", "ginosar-fig3", "ginosar-fig4"),
     *(f"ginosar-fig{number}" for number in range(6, 10)),
@@ -622,6 +624,22 @@ def test_fan_in_and_fan_out_by_copies() -> None:
         assert row["copies"] == 2 * 2
         assert row["routed"] <= row["direct"]
         assert (row["combined"] is None) == (row["kind"] == "out")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["stanfill-fan-lengths", "stanfill-fan-sizes"])
+def test_fan_in_and_fan_out_on_networks(name: str) -> None:
+    """Three terminals in a row and four around boxes, with as many wires; one flit from each."""
+    found = rows(name, quick=True)
+    assert [(row["network"], row["fan"]) for row in found] == list(
+        itertools.product(("mesh", "omega"), ("out", "in"))
+    )
+    for row in found:
+        # The mesh has four links of 32 wires, the omega network four.
+        assert (row["width"], row["flits"]) == (32, 2)
+        assert row["predicted"] <= row["best"] <= min(row["direct"], row["tree"])
+        assert (row["measured"] is None) == (row["network"] == "omega")
+        assert row["measured"] is None or row["measured"] >= row["predicted"]
 
 
 @pytest.mark.long

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -153,6 +153,7 @@ class DependentSource(wiring.Component):
         fields = [order.destination, *([order.length] if self.packet.sized else []), order.message]
         orders = self._table(m, "orders", self.depth, sum(map(len, fields)))
         m.d.comb += Cat(fields).eq(self._read(m, orders, pick))
+        self._fill(m, order, pick, departure)
 
         awaited = self._table(m, "awaited", self.arrivals, self.depth)
         followed = self._table(m, "followed", self.depth, self.depth)
@@ -173,6 +174,9 @@ class DependentSource(wiring.Component):
         self._record(m, self.sent_at, pick, taken & ~begun)
         self._record(m, self.left_at, pick, departure)
         return m
+
+    def _fill(self, m: Module, order: data.View, pick: Signal, departure: Value) -> None:
+        """Fill what the order of a row has besides: nothing here."""
 
     def _first(
         self, m: Module, name: str, valid: Sequence[Value], rows: Sequence[Value]

@@ -191,6 +191,8 @@ class PacketBench(Bench):
         the network are recorded, too. Without them packets are smaller.
     message : int
         Width of the numbers of messages that wait for each other (`Stamp`), 0 for none.
+    word : int
+        Width of the words that packets carry, 0 for none.
 
     Raises
     ------
@@ -210,13 +212,21 @@ class PacketBench(Bench):
         flows: bool = True,
         network_latency: bool = True,
         message: int = 0,
+        word: int = 0,
     ) -> None:
         if network.combine != "none":
             raise InvalidValue(
                 f"Combine must be none, not {network.combine!r}, for packets that are traced; "
                 "use send_messages for a network that combines"
             )
-        stamp = stamp_for(network, time=time, flows=flows, offered=network_latency, message=message)
+        stamp = stamp_for(
+            network,
+            time=time,
+            flows=flows,
+            offered=network_latency,
+            message=message,
+            word=word,
+        )
         super().__init__(bins, time, stamp.followed, network_latency)
         self.adds_stamps = flows and not stamp.followed
         self.network = network

@@ -152,7 +152,7 @@ class Sink(wiring.Component):
             self._check_flow(m, stamp, taken & ~misplaced)
         else:
             with m.If(arrival):
-                m.d.sync += self.stamp_sum.eq(self.stamp_sum + stamp.as_value())
+                m.d.sync += self.stamp_sum.eq(self.stamp_sum + stamp.shape().identity(stamp))
         latencies = {
             kind: Signal(stamp.shape().time, name=f"{kind}_latency") for kind in self.kinds
         }
@@ -177,7 +177,8 @@ class Sink(wiring.Component):
         strayed = Signal()
         here = Signal()
         m.d.comb += here.eq(Mux(index == 0, misrouted, strayed))
-        alien = (stamp.as_value() != header.as_value()) | (packet.tag != index[: len(packet.tag)])
+        identity = stamp.shape().identity
+        alien = (identity(stamp) != identity(header)) | (packet.tag != index[: len(packet.tag)])
         wrong = ((index != 0) & alien) | (packet.last != (index == stamp.length - 1))
         with m.If(self.i.valid):
             m.d.sync += [

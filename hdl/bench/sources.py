@@ -42,7 +42,7 @@ class Order(data.StructLayout):
     """A packet to be sent: when it was generated, its destination, and its length.
 
     `mask` exists if packets have a broadcast mask (here in the order of the address), `length` if
-    they are `sized`, `message` if the stamp has one.
+    they are `sized`, `message` and `word` if the stamp has them. The word is that of the next flit.
     """
 
     def __init__(self, packet: Packet, code: AddressCode) -> None:
@@ -53,7 +53,9 @@ class Order(data.StructLayout):
                 "destination": code.width,
                 **({"mask": code.width} if packet.broadcast else {}),
                 **({"length": _length_bits(packet)} if packet.sized else {}),
-                **({"message": stamp["message"].width} if "message" in stamp.members else {}),
+                **{
+                    name: stamp[name].width for name in ("message", "word") if name in stamp.members
+                },
             }
         )
 
@@ -150,7 +152,7 @@ class Sender(wiring.Component):
             self._number(m, stamp, flow)
         else:
             with m.If(taken):
-                m.d.sync += self.stamp_sum.eq(self.stamp_sum + stamp.as_value())
+                m.d.sync += self.stamp_sum.eq(self.stamp_sum + stamp.shape().identity(stamp))
 
         m.d.comb += [stamp.source.eq(self.address), stamp.birth.eq(order.birth)]
         if "offered" in stamp.shape().members:
@@ -160,8 +162,9 @@ class Sender(wiring.Component):
             m.d.comb += stamp.offered.eq(offered)
         if "destination" in stamp.shape().members:
             m.d.comb += stamp.destination.eq(order.destination)
-        if "message" in stamp.shape().members:
-            m.d.comb += stamp.message.eq(order.message)
+        for name in ("message", "word"):
+            if name in stamp.shape().members:
+                m.d.comb += stamp[name].eq(order[name])
         return m
 
     def _number(self, m: Module, stamp: data.View, flow: Value) -> None:

@@ -1,5 +1,6 @@
 """The contents of a packet's payload on the test bench, which let the sink check its arrival."""
 
+from amaranth.hdl import Cat, Value
 from amaranth.lib import data
 
 from ..networks.network import PacketNetwork
@@ -40,7 +41,8 @@ class Stamp(data.StructLayout):
     2^64), and both sums must be equal. `length` is the number of flits, if packets have several;
     each flit carries the same stamp. `destination` (an address code) is present if the tag does not
     contain it at the output. `message` is the number of a message at its destination, if messages
-    wait for each other.
+    wait for each other. `word` is what the packet carries, if it carries anything; each flit has
+    its own, and it is not part of the `identity`.
 
     Parameters
     ----------
@@ -61,6 +63,8 @@ class Stamp(data.StructLayout):
         Whether there is an `offered`.
     message : int
         Width of `message`, 0 for none.
+    word : int
+        Width of `word`, 0 for none.
 
     Attributes
     ----------
@@ -82,6 +86,7 @@ class Stamp(data.StructLayout):
         time: int = TIME_BITS,
         offered: bool = True,
         message: int = 0,
+        word: int = 0,
     ) -> None:
         fields = {
             "source": address,
@@ -95,6 +100,8 @@ class Stamp(data.StructLayout):
             fields["destination"] = address
         if message:
             fields["message"] = message
+        if word:
+            fields["word"] = word
         spare = payload - sum(fields.values())
         if spare > 0:
             fields["unused"] = spare
@@ -102,6 +109,10 @@ class Stamp(data.StructLayout):
         self.kinds = latency_kinds(offered)
         self.time = time
         super().__init__(fields)
+
+    def identity(self, stamp: data.View) -> Value:
+        """What all flits of a packet have in common."""
+        return Cat(stamp[name] for name in self.members if name != "word")
 
 
 def stamp_for(
@@ -111,6 +122,7 @@ def stamp_for(
     flows: bool = True,
     offered: bool = True,
     message: int = 0,
+    word: int = 0,
 ) -> Stamp:
     """The stamp for a network: wide enough for the packets that it can lose, and for its lengths.
 
@@ -138,4 +150,5 @@ def stamp_for(
         time=time,
         offered=offered,
         message=message,
+        word=word,
     )

@@ -14,7 +14,8 @@ __all__ = ["WorkloadBench", "WorkloadPlan"]
 
 @dataclass(frozen=True)
 class WorkloadPlan(SourcePlan):
-    """The sources of a workload: `DependentSource`, and the rows beside them.
+    """The sources of a workload: `DependentSource`, or one that has a `word` as well; and the rows
+    beside them.
 
     Attributes
     ----------
@@ -48,6 +49,7 @@ class WorkloadBench(PacketBench):
             network_latency=False,
             # Whole bytes, so that a few more messages change no router.
             message=8 * -(-rows.bit_length() // 8),
+            word=sources.parameters.get("word", 0),
         )
         drivers = {receiver.cell: driver for driver, receiver in self._metered}
         outputs = [drivers[sink] for sink in self.sinks]

@@ -47,6 +47,11 @@ _SUBCOMMANDS = {
         "bench", "bench", "Compare the engines on a network, under uniform traffic."
     ),
     "booksim": _subcommand("booksim", "booksim", "Run a configuration file of BookSim2."),
+    "collective": _subcommand(
+        "collective_command",
+        "collective",
+        "Run a collective of a group of terminals, and check every word of its result.",
+    ),
     "compare": _subcommand(
         "compare",
         "compare",

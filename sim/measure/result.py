@@ -18,6 +18,7 @@ from .row import wide_row
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..run.collective_run import CollectiveRun
     from ..run.communication import StepRun
     from ..run.messages import MessageRun
 
@@ -349,7 +350,9 @@ class SimulationError(MulticubeError):
 
     status = 1
 
-    def __init__(self, message: str, result: "Result | MessageRun | StepRun | None") -> None:
+    def __init__(
+        self, message: str, result: "Result | CollectiveRun | MessageRun | StepRun | None"
+    ) -> None:
         super().__init__(message)
         self.result = result
 

@@ -15,7 +15,7 @@ from ..engines import Engine, PortEngine
 from ..measure.access_history import is_serializable
 from ..measure.result import Latency
 
-__all__ = ["Probe", "crossings"]
+__all__ = ["Probe", "crossings", "link_flits"]
 
 
 class Probe:
@@ -166,3 +166,13 @@ def crossings(engine: PortEngine, bench: Bench, run: int = 0) -> dict[Pin, int]:
         for counts, (_, outputs) in zip(packed, bench.link_meters)
         for index, output in enumerate(outputs)
     }
+
+
+def link_flits(engine: PortEngine, bench: Bench) -> int:
+    """Flits that crossed the links between cells of the network, all together."""
+    delivered = set(bench.deliveries)
+    return sum(
+        flits
+        for output, flits in crossings(engine, bench).items()
+        if output in bench.wires and output not in delivered
+    )

@@ -1,6 +1,6 @@
 """Runs workloads on networks."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.workload_bench import WorkloadBench, WorkloadPlan
@@ -21,7 +21,7 @@ from ..workload.workload import Workload, WorkloadMessage
 from .run import LONGEST, pace
 from .run_steps import patience
 
-__all__ = ["run_workload"]
+__all__ = ["check_for_messages", "run_workload", "send_workload"]
 
 _TOGETHER = 512
 """Most messages that are measured alone in one run, one after the other."""
@@ -55,15 +55,11 @@ def run_workload(
     TypeError, ValueError
         If a message does not fit this network, or the network can't carry messages.
     """
-    check_kind("Network", network, Network, "a network")
     check_kind("Workload", workload, Workload, "a Workload")
-    if not isinstance(network, PacketNetwork):
-        raise InvalidType("Network must carry packets for a workload, not requests of processors")
-    if network.drops and not network.resubmits:
-        raise InvalidValue("Network must not be one that loses packets, for a workload")
+    check_for_messages(network)
     name = resolve_engine(engine)
     sources = workload.sources(network)
-    messages = _send(network, workload, sources, name, threads)
+    messages = send_workload(network, workload, sources, name, threads)
     chain = critical_chain(messages)
     return WorkloadRun(
         network=network.family,
@@ -76,14 +72,33 @@ def run_workload(
     )
 
 
-def _send(
+def check_for_messages(network: PacketNetwork) -> None:
+    """Check that messages can wait for each other in a network.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it carries no packets, or may lose some.
+    """
+    check_kind("Network", network, Network, "a network")
+    if not isinstance(network, PacketNetwork):
+        raise InvalidType("Network must carry packets for a workload, not requests of processors")
+    if network.drops and not network.resubmits:
+        raise InvalidValue("Network must not be one that loses packets, for a workload")
+
+
+def send_workload(
     network: PacketNetwork,
     workload: Workload,
     sources: WorkloadPlan,
     name: str,
     threads: int | None,
+    look: Callable[[WorkloadBench, Engine], None] | None = None,
 ) -> list[MessageTimes]:
-    """Run a workload until all its messages have arrived, or nothing moves any more."""
+    """Run a workload until all its messages have arrived, or nothing moves any more.
+
+    `look` is called at the end, while the engine is open.
+    """
     bench = WorkloadBench(network, sources)
     (engine,) = open_engines(name, [bench], threads=threads)
     with engine:
@@ -93,6 +108,7 @@ def _send(
         computations = len(workload.messages) - workload.sent_messages
         goal = (workload.sent_messages, workload.sent_messages, computations)
         engine.set("send", 1)
+        engine.set("measure", 1)
         while True:
             check_limit("Cycles of a workload", engine.cycle + batch, LONGEST)
             engine.step(batch)
@@ -109,6 +125,8 @@ def _send(
                 break
         recorded = _recorded(network, workload, bench, engine)
         _audit(network, workload, bench, engine, recorded["arrived"], *counts[:2])
+        if look is not None:
+            look(bench, engine)
     return _times(workload, recorded)
 
 
@@ -206,7 +224,7 @@ def _alone(
         )
         workload = Workload("alone", messages)
         sources = workload.sources(network, used)
-        for flow, times in zip(part, _send(network, workload, sources, name, threads)):
+        for flow, times in zip(part, send_workload(network, workload, sources, name, threads)):
             cycles = times.arrived + 1 - times.ready
             alone[flow] = min(cycles, alone.get(flow, cycles))
     return alone

@@ -35,6 +35,7 @@ GROUPED = Packet(2, 8, flits=True, groups=True)
 TAGS = multistage_plan("omega", 4).tags("destination")
 STAMPED = Packet(TAGS.code.width, Stamp(TAGS.code.width))
 NUMBERED = Packet(TAGS.code.width, Stamp(TAGS.code.width, message=8))
+FILLED = Packet(TAGS.code.width, Stamp(TAGS.code.width, message=8, word=8))
 LINK = MemoryLink(tag=2, identity=2, address=4, width=32)
 MAP = WordMap((1, 2), 16, 2)
 REQUESTS, REPLIES = Packet(2, request_payload(LINK)), Packet(2, reply_payload(LINK))
@@ -257,6 +258,16 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     },
     "WaitingRows": {"count_bits": 2, "delay_bits": 3},
     "FlowSource": {"packet": STAMPED, "tags": TAGS, "depth": 2, "windows": 1},
+    "CollectiveSource": {
+        "packet": FILLED,
+        "tags": TAGS,
+        "blocks": 2,
+        "arrivals": 2,
+        "word": 8,
+        "rows": 4,
+        "banks": 2,
+    },
+    "GroupTerminal": {"packet": Packet(2, 8, flits=True, groups=True), "depth": 2, "longest": 2},
     "TwinSource": {"packet": WORDS, "word": WORDS},
     "TwinSink": {"packet": WORDS, "word": WORDS},
 }

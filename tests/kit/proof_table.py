@@ -195,6 +195,8 @@ NOT_PROVED: dict[str, str] = {
     "DependentSource": "as Sender; when it sends is compared with a model of events, in simulation",
     "WaitingRows": "which rows are ready; compared with a model of events, in simulation",
     "FlowSource": "as Sender; its rates are measured, and its windows compared with their times",
+    "CollectiveSource": "as DependentSource; its words are compared with a plain computation",
+    "GroupTerminal": "its words; all that come are compared with a plain computation",
     "Sink": "its counts; runs with seeded faults are told by it, and two engines agree",
     "TwinSource": "its payloads; the changes of wires that they cause are measured",
     "TwinSink": "that it tells a twin that differs; both engines and Verilator agree on the twin",

@@ -12,7 +12,6 @@ begins to run (`enter`), and stores them there when it ends (`leave`). So nobody
 
 import re
 from collections.abc import Container, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ....hdl.fabric.fabric import Path
@@ -258,7 +257,7 @@ class _Function:
         # First all that does not depend on what is read after the writes.
         waits: set[Node] = set()
         for node in self.cone:
-            if node.op == "read" and node.attr[2] or any(arg in waits for arg in node.args):
+            if (node.op == "read" and node.attr[2]) or any(arg in waits for arg in node.args):
                 waits.add(node)
         early = [node for node in self.cone if node not in waits]
         for node in early:

@@ -284,9 +284,7 @@ def saving(module: Module, words: int, straps: frozenset[Path], single: frozense
 
 
 @lru_cache(maxsize=256)
-def sliced(
-    module: Module, words: int, straps: frozenset[Path], single: frozenset[Path]
-) -> Slices:
+def sliced(module: Module, words: int, straps: frozenset[Path], single: frozenset[Path]) -> Slices:
     """A module in planes and lanes. Parameters as of `_Partition`."""
     return _Slicer(module, _Partition(module, words, straps, single), words).result
 

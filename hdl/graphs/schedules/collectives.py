@@ -1,0 +1,528 @@
+"""Collective communication as programs of the terminals: which words each sends, and when.
+
+A *collective* moves the words of a group of terminals, the members, together: a broadcast, a
+reduction, an all-to-all exchange. An *algorithm* says which member sends which words to which
+other. Here it is a list of transfers between memories of words, in the order in which they would be
+done one after the other. A transfer waits for all earlier ones that write what it reads
+(`dependencies`), and for nothing else, so transfers that do not need each other overlap.
+
+A member's memory has rows of words, and each row has one word in every *bank*. At the beginning all
+banks hold the same. A transfer reads one bank, and stores or folds into several. Banks are needed
+where words of a later step may come before a member has sent those of an earlier one: a bank keeps
+what is to be sent in a step, and what comes later changes only the banks behind it.
+
+Everything here is plain data, without hardware; `bench.collective_source` runs it on hardware.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import isqrt
+from typing import NamedTuple
+
+from ...fabric.checks import check_integer, check_several, check_word
+from ...fabric.errors import InvalidValue
+
+__all__ = [
+    "ALGORITHMS",
+    "KINDS",
+    "CollectiveProgram",
+    "Pair",
+    "Transfer",
+    "binomial_pairs",
+    "check_collective",
+    "check_group",
+    "collective_program",
+]
+
+KINDS = ("broadcast", "reduce", "allreduce", "gather", "scatter", "alltoall", "barrier")
+
+ALGORITHMS: dict[str, tuple[str, ...]] = {
+    "broadcast": ("direct", "tree", "ring", "halving", "schedule"),
+    "reduce": ("direct", "tree", "ring", "halving", "schedule"),
+    "allreduce": ("direct", "tree", "ring", "doubling", "halving", "schedule"),
+    "gather": ("direct", "tree", "ring"),
+    "scatter": ("direct", "tree", "ring"),
+    "alltoall": ("direct", "ring"),
+    "barrier": ("direct", "tree", "ring", "doubling", "schedule"),
+}
+"""For each kind of collective, the algorithms of terminals that perform it."""
+
+_HEADER = 3
+"""Cycles of a header from one terminal to the next, for the pieces of a chain."""
+
+Pair = tuple[int, int]
+"""The ranks of a sender and a receiver."""
+
+
+class Transfer(NamedTuple):
+    """Words that one member sends to another.
+
+    Attributes
+    ----------
+    source, destination : int
+        Members: their ranks in an algorithm, terminals in a program.
+    first, place : int
+        The first row that is read, and that is written.
+    words : int
+        Number of rows, at least 1.
+    bank : int
+        The bank that is read.
+    banks : int
+        The banks that are written, a bit each.
+    folds : bool
+        Whether a word is merged with the one that is there, instead of taking its place.
+    after : int or None
+        Another transfer, by its place in the list, for which this one waits as well.
+    """
+
+    source: int
+    destination: int
+    first: int
+    place: int
+    words: int
+    bank: int = 0
+    banks: int = 1
+    folds: bool = False
+    after: int | None = None
+
+
+@dataclass(frozen=True)
+class CollectiveProgram:
+    """A collective as transfers between the memories of terminals.
+
+    Attributes
+    ----------
+    kind, algorithm : str
+    members : tuple[int, ...]
+        Terminals.
+    transfers : tuple[Transfer, ...]
+        Their ends are terminals.
+    rows, banks : int
+        Of each member's memory.
+    inputs, outputs : tuple[tuple[int, ...], ...]
+        For each member: the rows of its own words, and, in the last bank, those of its result, both
+        in the order of the members where words are of or for each of them. None of a member that
+        has no own words, or gets no result.
+    """
+
+    kind: str
+    algorithm: str
+    members: tuple[int, ...]
+    transfers: tuple[Transfer, ...]
+    rows: int
+    banks: int
+    inputs: tuple[tuple[int, ...], ...]
+    outputs: tuple[tuple[int, ...], ...]
+
+    def __repr__(self) -> str:
+        return (
+            f"<CollectiveProgram {self.kind} by {self.algorithm}: {len(self.transfers)} transfers "
+            f"between {len(self.members)} members>"
+        )
+
+    def cut(self, longest: int) -> "CollectiveProgram":
+        """The same program with transfers of at most so many words, one behind the other."""
+        pieces: list[Transfer] = []
+        last: list[int] = []
+        for each in self.transfers:
+            after = None if each.after is None else last[each.after]
+            for at in range(0, each.words, longest):
+                pieces.append(
+                    each._replace(
+                        first=each.first + at,
+                        place=each.place + at,
+                        words=min(longest, each.words - at),
+                        after=after,
+                    )
+                )
+            last.append(len(pieces) - 1)
+        return replace(self, transfers=tuple(pieces))
+
+    def dependencies(self) -> list[tuple[int, ...]]:
+        """For each transfer the earlier ones that it waits for: those that write what it reads."""
+        written: dict[int, list[tuple[int, Transfer]]] = {each: [] for each in self.members}
+        found = []
+        for number, each in enumerate(self.transfers):
+            end = each.first + each.words
+            after = {
+                other
+                for other, write in written[each.source]
+                if write.banks >> each.bank & 1
+                and write.place < end
+                and each.first < write.place + write.words
+            }
+            if each.after is not None:
+                after.add(each.after)
+            found.append(tuple(sorted(after)))
+            written[each.destination].append((number, each))
+        return found
+
+
+def check_group(members: Sequence[int], ports: int) -> tuple[int, ...]:
+    """Return a group of terminals as a tuple.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it has fewer than two members, one twice, or one that is no terminal.
+    """
+    members = tuple(check_several("Group", members, "terminals"))
+    for member in members:
+        check_integer("Member of a group", member, 0, ports - 1)
+    twice = {member for member in members if members.count(member) > 1}
+    if twice:
+        raise InvalidValue(f"Group must have each member once, not {min(twice)} several times")
+    if len(members) < 2:
+        raise InvalidValue(f"Group must have at least 2 members, not {len(members)}")
+    return members
+
+
+def check_collective(kind: str, members: Sequence[int], root: int, words: int) -> None:
+    """Raise ValueError if there is no such collective, or its root or length can't be."""
+    check_word("Kind", kind, KINDS)
+    if root not in members:
+        raise InvalidValue(f"Root must be a member of the group, not {root!r}")
+    check_integer("Flits", words, 1)
+    if kind == "barrier" and words != 1:
+        raise InvalidValue(f"Flits of a barrier must be 1, as it carries no data, not {words}")
+
+
+def collective_program(
+    kind: str,
+    algorithm: str,
+    members: Sequence[int],
+    root: int,
+    words: int,
+    *,
+    pairs: Callable[[bool], Sequence[Pair]] | None = None,
+) -> CollectiveProgram:
+    """The transfers of an algorithm.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    algorithm : str
+        One of its `ALGORITHMS`.
+    members : Sequence[int]
+        Different terminals, two or more.
+    root : int
+        One of them. It matters to all kinds but the all-to-all exchange.
+    words : int
+        Length of the vector of a broadcast or a reduction; otherwise what each member has for each
+        other.
+    pairs : callable, optional
+        For the algorithm `schedule`: the ranks of senders and receivers of a broadcast from rank 0,
+        in the order of time, or if its argument is true, of a reduction to it. The rank of a member
+        is its distance from the root in the group, which is a circle.
+
+    Raises
+    ------
+    ValueError
+        If the algorithm is not one of this kind, or a number can't be.
+    """
+    check_collective(kind, members, root, words)
+    check_word(f"Algorithm of {kind}", algorithm, ALGORITHMS[kind])
+    count, at = len(members), tuple(members).index(root)
+    draft = _Draft(count, words, algorithm, pairs)
+    transfers = list(getattr(draft, f"_{kind}")())
+    turned = [members[(at + rank) % count] for rank in range(count)]
+    ranks = [(member - at) % count for member in range(count)]
+    inputs, outputs, rows = _places(kind, ranks, words)
+    return CollectiveProgram(
+        kind,
+        algorithm,
+        tuple(members),
+        tuple(
+            each._replace(source=turned[each.source], destination=turned[each.destination])
+            for each in transfers
+        ),
+        rows,
+        draft.banks,
+        inputs,
+        outputs,
+    )
+
+
+def _places(
+    kind: str, ranks: Sequence[int], words: int
+) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...], int]:
+    """The rows of each member's own words and of its result, and how many there are."""
+    count = len(ranks)
+
+    def blocks(numbers: Iterable[int]) -> tuple[int, ...]:
+        return tuple(each * words + word for each in numbers for word in range(words))
+
+    vector, everything, nothing = blocks([0]), blocks(ranks), ()
+    at_root = [rank == 0 for rank in ranks]
+    if kind in ("gather", "scatter"):
+        own = tuple(blocks([rank]) for rank in ranks)
+        whole = tuple(everything if root else nothing for root in at_root)
+        return (own, whole, count * words) if kind == "gather" else (whole, own, count * words)
+    if kind == "alltoall":
+        # Behind the words for others are those from them. What is for oneself does not move.
+        results = tuple(
+            blocks([other if other == rank else count + other for other in ranks]) for rank in ranks
+        )
+        return (everything,) * count, results, 2 * count * words
+    sends = tuple(vector if root or kind != "broadcast" else nothing for root in at_root)
+    gets = tuple(vector if root or kind != "reduce" else nothing for root in at_root)
+    return sends, gets, words
+
+
+def binomial_pairs(count: int) -> list[Pair]:
+    """The pairs of a binomial tree from rank 0: in each round all that have it send it on."""
+    size = 1 << (count - 1).bit_length()
+    return [
+        (rank, rank + half)
+        for half in (size >> level for level in range(1, size.bit_length()))
+        for rank in range(0, count - half, 2 * half)
+    ]
+
+
+class _Draft:
+    """The transfers of an algorithm between ranks; the root has rank 0."""
+
+    def __init__(
+        self,
+        count: int,
+        words: int,
+        algorithm: str,
+        pairs: Callable[[bool], Sequence[Pair]] | None,
+    ) -> None:
+        self.count = count
+        self.words = words
+        self.algorithm = algorithm
+        self.banks = 1
+        self._scheduled = pairs
+
+    # What the kinds have in common.
+
+    def _pairs(self, *, folding: bool) -> Sequence[Pair]:
+        """The pairs of a tree, in the order in which a broadcast, or a reduction, uses them."""
+        if self.algorithm == "schedule" and self._scheduled is not None:
+            return self._scheduled(folding)
+        if self.algorithm == "direct":
+            tree = [(0, rank) for rank in range(1, self.count)]
+        else:
+            tree = binomial_pairs(self.count)
+        return [(child, parent) for parent, child in reversed(tree)] if folding else tree
+
+    def _vector(
+        self,
+        source: int,
+        destination: int,
+        *,
+        bank: int = 0,
+        banks: int = 1,
+        folds: bool = False,
+    ) -> Transfer:
+        return Transfer(source, destination, 0, 0, self.words, bank, banks, folds)
+
+    def _pieces(self) -> list[tuple[int, int]]:
+        """First word and length of the pieces in which a vector passes a chain.
+
+        N words in pieces of c take (P - 2 + N / c) (c + h) cycles, if a header takes h to the next
+        of P members. This is least at c = sqrt(N h / (P - 2)).
+        """
+        size = max(1, isqrt(self.words * _HEADER // max(1, self.count - 2)))
+        return [(at, min(size, self.words - at)) for at in range(0, self.words, size)]
+
+    def _chunks(self, first: int, last: int, count: int) -> tuple[int, int]:
+        """First word and length of the chunks from one number to before another."""
+        begin, end = first * self.words // count, last * self.words // count
+        return begin, end - begin
+
+    def _chunk(
+        self, source: int, destination: int, chunks: tuple[int, int], *, folds: bool = False
+    ) -> Iterator[Transfer]:
+        first, words = chunks
+        if words:
+            yield Transfer(source, destination, first, first, words, folds=folds)
+
+    # One for all, and all for one.
+
+    def _broadcast(self) -> Iterator[Transfer]:
+        if self.algorithm == "ring":
+            for first, words in self._pieces():
+                for rank in range(self.count - 1):
+                    yield from self._chunk(rank, rank + 1, (first, words))
+        elif self.algorithm == "halving":
+            yield from self._halving_broadcast()
+        else:
+            for source, destination in self._pairs(folding=False):
+                yield self._vector(source, destination)
+
+    def _halving_broadcast(self) -> Iterator[Transfer]:
+        """Each gets a chunk, and then the chunks are gathered by all (van de Geijn, Bruck)."""
+        for parent, child in binomial_pairs(self.count):
+            last = min(child + child - parent, self.count)
+            yield from self._chunk(parent, child, self._chunks(child, last, self.count))
+        held = 1
+        while held < self.count:
+            sent = min(held, self.count - held)
+            for rank in range(self.count):
+                to = (rank - held) % self.count
+                if to:  # The root has all.
+                    end = rank + sent
+                    for first, last in ((rank, min(end, self.count)), (0, end - self.count)):
+                        if first < last:
+                            yield from self._chunk(rank, to, self._chunks(first, last, self.count))
+            held += sent
+
+    def _reduce(self) -> Iterator[Transfer]:
+        if self.algorithm == "ring":
+            for first, words in self._pieces():
+                for rank in range(self.count - 1, 0, -1):
+                    yield from self._chunk(rank, rank - 1, (first, words), folds=True)
+        elif self.algorithm == "halving":
+            yield from self._scattered_reduction()
+            size = self._power
+            for bit in range(size.bit_length() - 1):
+                half = 1 << bit
+                for rank in range(half, size, 2 * half):
+                    chunks = self._chunks(rank, rank + half, size)
+                    yield from self._chunk(rank, rank - half, chunks)
+        else:
+            for source, destination in self._pairs(folding=True):
+                yield self._vector(source, destination, folds=True)
+
+    def _allreduce(self) -> Iterator[Transfer]:
+        if self.algorithm == "direct":
+            self.banks = 2
+            for step in range(1, self.count):
+                for rank in range(self.count):
+                    to = (rank + step) % self.count
+                    yield self._vector(rank, to, banks=2, folds=True)
+        elif self.algorithm == "ring":
+            yield from self._ring_allreduce()
+        elif self.algorithm == "doubling":
+            yield from self._doubling_allreduce()
+        elif self.algorithm == "halving":
+            yield from self._scattered_reduction()
+            size = self._power
+            for bit in range(size.bit_length() - 1):
+                half = 1 << bit
+                for rank in range(size):
+                    first = rank & -half
+                    yield from self._chunk(
+                        rank, rank ^ half, self._chunks(first, first + half, size)
+                    )
+            for rank in range(size, self.count):
+                yield self._vector(rank - size, rank)
+        else:
+            yield from self._reduce()
+            yield from self._broadcast()
+
+    def _ring_allreduce(self) -> Iterator[Transfer]:
+        """Sums of chunks go round once, and then the chunks themselves."""
+        count = self.count
+        for turn, folds in ((0, True), (1, False)):
+            for step in range(count - 1):
+                for rank in range(count):
+                    chunk = (rank + turn - step) % count
+                    chunks = self._chunks(chunk, chunk + 1, count)
+                    yield from self._chunk(rank, (rank + 1) % count, chunks, folds=folds)
+
+    def _doubling_allreduce(self) -> Iterator[Transfer]:
+        """In step k those that differ in bit k exchange all; others first give theirs to one."""
+        size = self._power
+        steps = size.bit_length() - 1
+        self.banks = steps + 1
+        every = (1 << self.banks) - 1
+        for rank in range(size, self.count):
+            yield self._vector(rank, rank - size, banks=every, folds=True)
+        for step in range(steps):
+            for rank in range(size):
+                yield self._vector(
+                    rank, rank ^ 1 << step, bank=step, banks=every & -2 << step, folds=True
+                )
+        for rank in range(size, self.count):
+            yield self._vector(rank - size, rank, bank=steps, banks=1 << steps)
+
+    @property
+    def _power(self) -> int:
+        """The largest power of two that is not more than the members."""
+        return 1 << self.count.bit_length() - 1
+
+    def _scattered_reduction(self) -> Iterator[Transfer]:
+        """Each of a power of two of members gets the result of its chunk (recursive halving)."""
+        size = self._power
+        for rank in range(size, self.count):
+            yield self._vector(rank, rank - size, folds=True)
+        half = size // 2
+        while half:
+            for rank in range(size):
+                first = (rank & -2 * half) + (0 if rank & half else half)
+                chunks = self._chunks(first, first + half, size)
+                yield from self._chunk(rank, rank ^ half, chunks, folds=True)
+            half //= 2
+
+    # Words of each.
+
+    def _blocks(self, source: int, destination: int, first: int, last: int) -> Transfer:
+        """The blocks from one rank to before another."""
+        first, last = first * self.words, last * self.words
+        return Transfer(source, destination, first, first, last - first)
+
+    def _scatter(self) -> Iterator[Transfer]:
+        if self.algorithm == "ring":
+            for block in range(self.count - 1, 0, -1):
+                for rank in range(block):
+                    yield self._blocks(rank, rank + 1, block, block + 1)
+        else:
+            yield from self._block_tree()
+
+    def _gather(self) -> Iterator[Transfer]:
+        if self.algorithm == "ring":
+            for block in range(1, self.count):
+                for rank in range(block, 0, -1):
+                    yield self._blocks(rank, rank - 1, block, block + 1)
+        else:
+            for parent, child, first, _, words in reversed([t[:5] for t in self._block_tree()]):
+                yield Transfer(child, parent, first, first, words)
+
+    def _block_tree(self) -> Iterator[Transfer]:
+        """A scatter along a tree: each gets its own blocks, and those of all below it."""
+        for parent, child in self._pairs(folding=False):
+            below = 1 if self.algorithm == "direct" else child - parent
+            yield self._blocks(parent, child, child, min(child + below, self.count))
+
+    def _alltoall(self) -> Iterator[Transfer]:
+        """In step s each sends to the member s behind it; in a ring, after the step before."""
+        count = self.count
+        for step in range(1, count):
+            for rank in range(count):
+                to = (rank + step) % count
+                waits = self.algorithm == "ring" and step > 1
+                # What came in the step before is from the member s - 1 in front.
+                before = (step - 2) * count + (rank - step + 1) % count
+                yield Transfer(
+                    rank,
+                    to,
+                    to * self.words,
+                    (count + rank) * self.words,
+                    self.words,
+                    after=before if waits else None,
+                )
+
+    def _barrier(self) -> Iterator[Transfer]:
+        count = self.count
+        if self.algorithm == "ring":
+            for rank in range(count - 1):
+                yield self._vector(rank, rank + 1, folds=True)
+            for rank in range(count - 1):
+                yield self._vector((rank - 1) % count, rank)
+        elif self.algorithm == "doubling":
+            # Dissemination: in step k each tells the member 2^k behind it all that it knows.
+            steps = (count - 1).bit_length()
+            self.banks = steps + 1
+            every = (1 << self.banks) - 1
+            for step in range(steps):
+                for rank in range(count):
+                    to = (rank + (1 << step)) % count
+                    banks = every & -2 << step
+                    yield self._vector(rank, to, bank=step, banks=banks, folds=True)
+        else:
+            yield from self._reduce()
+            yield from self._broadcast()

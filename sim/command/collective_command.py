@@ -1,0 +1,115 @@
+"""`multicube collective`: broadcasts, reductions and exchanges of a group of terminals."""
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from ...hdl.fabric.errors import InvalidValue
+from .shared_arguments import engine_option, network_arguments, network_from
+
+if TYPE_CHECKING:
+    from ..run.collective_run import CollectiveRun
+
+__all__ = ["collective"]
+
+
+def _read_group(_context: object, _option: object, text: str | None) -> tuple[int, ...] | None:
+    """The terminals of `0,3,8-15`."""
+    if text is None:
+        return None
+    members: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        ends = (first, last if dash else first)
+        if not all(each.isascii() and each.isdigit() and len(each) < 10 for each in ends):
+            raise InvalidValue(f"Group must be terminals such as 0,3,8-15, not {text!r}")
+        low, high = map(int, ends)
+        if high < low:
+            raise InvalidValue(f"Group must have ranges that go up, not {part.strip()!r}")
+        if high - low >= _MOST:
+            raise InvalidValue(f"Group must have at most {_MOST} members, not {part.strip()!r}")
+        members += range(low, high + 1)
+    return tuple(members)
+
+
+_MOST = 2**20
+"""Most members of a range: more terminals than any network has."""
+
+
+@click.command()
+@click.argument("kind")
+@network_arguments
+@click.option("--root", type=int, help="The terminal that has, or gets, the whole. Default: first.")
+@click.option(
+    "--group",
+    callback=_read_group,
+    metavar="LIST",
+    help="The members, such as 0,3,8-15, in their order. Default: all terminals.",
+)
+@click.option(
+    "--flits",
+    default=1,
+    show_default=True,
+    help="Length of the vector, or of what each member has for each other.",
+)
+@click.option(
+    "--algorithm",
+    default="auto",
+    show_default=True,
+    help="direct, tree, ring, doubling, halving, schedule, network, or auto: the fastest of all.",
+)
+@click.option(
+    "--operation", default="add", show_default=True, help="What a reduction does: add, or, max."
+)
+@engine_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def collective(
+    kind: str,
+    network: str,
+    parameters: tuple[str, ...],
+    root: int | None,
+    group: tuple[int, ...] | None,
+    flits: int,
+    algorithm: str,
+    operation: str,
+    engine: str,
+    as_json: bool,
+) -> None:
+    """Run a collective of a group of terminals, and check every word of its result.
+
+    KIND is broadcast, reduce, allreduce, gather, scatter, alltoall or barrier.
+    """
+    from ..run.collective_run import run_collective
+
+    run = run_collective(
+        network_from(network, parameters),
+        kind,
+        root=root,
+        group=group,
+        flits=flits,
+        algorithm=algorithm,
+        operation=operation,
+        engine=engine,
+    )
+    if as_json:
+        click.echo(json.dumps(run.to_json()))
+    else:
+        _print(run)
+
+
+def _print(run: "CollectiveRun") -> None:
+    from ...hdl.catalogue.catalogue import summary
+
+    click.echo(summary(run.network, run.parameters))
+    of = "" if run.kind == "barrier" else f" of {run.flits} flit{'s'[: run.flits != 1]}"
+    click.echo(
+        f"{run.kind}{of}, {len(run.group)} members, root {run.root}, by {run.algorithm}: "
+        f"{run.cycles} cycles on engine {run.engine}"
+    )
+    if run.tried:
+        click.echo("tried: " + ", ".join(f"{name} {cycles}" for name, cycles in run.tried.items()))
+    click.echo(
+        f"at least {run.bound} cycles are needed; {run.messages} messages, {run.flit_hops} flits "
+        f"over links; all words are {'right' if run.correct else 'NOT right'}"
+    )
