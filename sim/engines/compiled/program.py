@@ -132,7 +132,6 @@ class Group:
         row = vector * len(self.outputs) + self.wires[path, word]
         return self.first_wire + row * LANES + lane
 
-
     def plane(self, path: Path, places: np.ndarray) -> np.ndarray:
         """The word among all planes that has an output of the cells at some positions."""
         assert self.slices is not None
