@@ -36,12 +36,13 @@ fuzz: $(TOOLS)
 	FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) $(BIN)/python -m pytest tests/fuzz
 
 # Random modules and networks on three engines, and in C that checks itself: more than an hour.
-# Prints its seed; `make nightly SEED=7 MODULES=10 NETWORKS=0 BENCHES=0` repeats a batch of modules.
+# Prints its seed; `make nightly SEED=7 MODULES=10 CELLS=0 NETWORKS=0 BENCHES=0` repeats a batch of modules.
 SEED := $(or $(SEED),$(shell date +%s))
 MODULES ?= 1000
+CELLS ?= 100
 NETWORKS ?= 100
 BENCHES ?= 50
-CASES = --seed $(SEED) --modules $(MODULES) --networks $(NETWORKS) --benches $(BENCHES) --jobs $(JOBS)
+CASES = --seed $(SEED) --modules $(MODULES) --cells $(CELLS) --networks $(NETWORKS) --benches $(BENCHES) --jobs $(JOBS)
 
 nightly: $(TOOLS)
 	$(BIN)/python tests/kit/nightly.py $(CASES)

@@ -39,10 +39,11 @@ def test_branches_that_are_taken_stay_in_exported_verilog() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        "--seed=28 --modules=0 --networks=1 --benches=0",  # a small one, in two seconds
-        long("--seed=1 --modules=20 --networks=0 --benches=0"),
-        long("--seed=1 --modules=0 --networks=4 --benches=0"),
-        long("--seed=1 --modules=0 --networks=0 --benches=3"),
+        "--seed=28 --modules=0 --cells=0 --networks=1 --benches=0",  # a small one, in two seconds
+        long("--seed=1 --modules=20 --cells=0 --networks=0 --benches=0"),
+        long("--seed=1 --modules=0 --cells=0 --networks=4 --benches=0"),
+        long("--seed=1 --modules=0 --cells=0 --networks=0 --benches=3"),
+        long("--seed=6 --modules=0 --cells=3 --networks=0 --benches=0"),
     ],
 )
 def test_generated_code_has_no_undefined_behaviour(words: str) -> None:
@@ -73,11 +74,11 @@ def test_a_failure_says_what_repeats_it(
             raise ValueError("amiss")
 
     monkeypatch.setattr(nightly, "modules", fails)
-    words = ["--seed=7", "--modules=30", "--networks=0", "--benches=0"]
+    words = ["--seed=7", "--modules=30", "--cells=0", "--networks=0", "--benches=0"]
     monkeypatch.setattr(nightly.sys, "argv", ["", *words])
     assert nightly.main() == 1
     assert capsys.readouterr().out == (
-        "Seed 7: 30 modules, 0 networks, 0 benches\n"
-        "amiss\n  repeat: --seed 8 --modules 10 --networks 0 --benches 0\n"
+        "Seed 7: 30 modules, 0 of cells, 0 networks, 0 benches\n"
+        "amiss\n  repeat: --seed 8 --modules 10 --cells 0 --networks 0 --benches 0\n"
         "1 failures\n"
     )

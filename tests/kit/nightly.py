@@ -4,9 +4,9 @@
 Besides, many equal cells with random logic of single bits, and random wires between them. The
 compiled engine and the exported Verilog in Verilator are compared with Amaranth's simulator.
 `make nightly` runs 1,000 modules, 100 fabrics of such cells, 100 networks with random bits at their
-inputs, and 50 networks on their benches, with traffic, from a new seed. A failure names the seed of the batch of modules, or
-of the network, and the options that repeat it alone. With `--sanitize` the generated C is compiled
-with -fsanitize=undefined,address, and Verilator is left out.
+inputs, and 50 networks on their benches, with traffic, from a new seed. A failure names the seed of
+the batch of modules, or of the network, and the options that repeat it alone. With `--sanitize` the
+generated C is compiled with -fsanitize=undefined,address, and Verilator is left out.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Which cell types are sliced, and the tables of their planes: where each bit comes from."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -55,15 +55,15 @@ def slicing(
         single = frozenset(path for path, width in module.inputs.items() if width == 1) - straps
         if not is_large(module) and saving(module, words, straps, single) < _WORTH:
             wanted[type_] = words, _Inputs(straps, single)
-    types = [None] * len(fabric.drivers.cells)
-    for type_ in wanted:
-        for number in fabric.numbers(fabric.types()[type_]).tolist():
-            types[number] = type_
+    kind_of = np.full(len(fabric.drivers.cells), -1, np.int64)
+    for number, type_ in enumerate(wanted):
+        kind_of[fabric.numbers(fabric.types()[type_])] = number
+    widths = [modules[type_].widths for type_ in wanted]
     found = {}
     for type_, (words, inputs) in wanted.items():
         cells = np.concatenate(plan.classes[type_])
         planes = frozenset(
-            path for path in inputs.single if _is_plane(fabric, modules, types, cells, path, runs)
+            path for path in inputs.single if _is_plane(fabric, widths, kind_of, cells, path, runs)
         )
         found[type_] = sliced(modules[type_], words, inputs.straps, planes)
     return found
@@ -71,24 +71,22 @@ def slicing(
 
 def _is_plane(
     fabric: Fabric,
-    modules: Mapping[CellType, Module],
-    types: list[CellType | None],
+    widths: Sequence[Mapping[Path, list[int]]],
+    kind_of: np.ndarray,
     cells: np.ndarray,
     path: Path,
     runs: int,
 ) -> bool:
     """Whether an input of single bits can be a plane: all that drives it is, or it is one wire."""
     drivers, outputs = fabric.drivers.of(cells, path)
-    names = fabric.drivers.paths.things
-    kinds = set(zip(drivers.tolist(), outputs.tolist()))
-    if len(kinds) == 1 and runs == 1:
+    if runs == 1 and np.all((drivers == drivers[0]) & (outputs == outputs[0])):
         return True
-    return all(
-        driver >= 0
-        and (type_ := types[driver]) is not None
-        and modules[type_].widths[names[output]] == [1]
-        for driver, output in kinds
-    )
+    kinds = kind_of[drivers]
+    if np.any(drivers < 0) or np.any(kinds < 0):
+        return False
+    names = fabric.drivers.paths.things
+    pairs = (divmod(each, len(names)) for each in np.unique(kinds * len(names) + outputs).tolist())
+    return all(widths[kind][names[output]] == [1] for kind, output in pairs)
 
 
 def terms_of(
@@ -110,22 +108,21 @@ def terms_of(
     """
     to, at = np.divmod(places, PLANE)
     one = np.uint64(1)
-    keys = np.stack([to, words, (at - bits) % PLANE], axis=1)
-    turned, which = np.unique(keys, axis=0, return_inverse=True)
+    most_words = int(words.max()) + 1
+    turned, which = np.unique(
+        (to * most_words + words) * PLANE + (at - bits) % PLANE, return_inverse=True
+    )
+    targets = turned // PLANE // most_words
     masks = np.zeros(len(turned), np.uint64)
     np.bitwise_or.at(masks, which.reshape(-1), one << at.astype(np.uint64))
-    most = np.bincount(turned[:, 0], minlength=count).max(initial=1)
+    most = np.bincount(targets, minlength=count).max(initial=1)
     if most > _MOST_TURNS:
         rows = list(_in_order(to, words, bits, at))
         if np.bincount([row[0] for row in rows], minlength=count).max() < most:
             return IN_ORDER, _table(rows, count)
-    return TURNED, _table(
-        [
-            (word, 0, mask, source, turn)
-            for (word, source, turn), mask in zip(turned.tolist(), masks.tolist())
-        ],
-        count,
-    )
+    sources, turns = np.divmod(turned % (most_words * PLANE), PLANE)
+    parts = (each.tolist() for each in (targets, np.zeros_like(turns), masks, sources, turns))
+    return TURNED, _table(list(zip(*parts)), count)
 
 
 def _table(rows: list[tuple[int, int, int, int, int]], count: int) -> np.ndarray:

@@ -3,9 +3,7 @@
 A *plane* holds one bit of a value in many cells, 64 in each word, so that an operation on it does
 the same in 64 cells and more at once. In *lanes* each cell has a word of 32 bits of its own. Single
 bits, and words of a few bits bit by bit, are cheaper as planes; payloads and wide counters are
-cheaper in lanes, and a value can be converted. Which of them are planes is a minimum cut: a value
-that is a plane is on one side, one in lanes on the other, and what is cut are the costs of the
-operations and of the conversions.
+cheaper in lanes, and a value can be converted: see `plane_partition`.
 
 The module's graph is rewritten accordingly. In the new graph a plane is a node of width 1 that is
 made of planes, and two operations convert: `spread` and `collect` (see `ir`).
@@ -15,40 +13,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
-
 from ....hdl.fabric.fabric import Path
 from .ir import Graph, Module, Node, Words, Write
+from .plane_partition import WIDE_PLANE, Partition
 
 __all__ = ["PLANE", "Slices", "plane_nodes", "plane_words", "saving", "sliced"]
 
 PLANE = 64
 """Cells in a word of a plane."""
-
-_WIDE_PLANE = 4
-"""Words of a plane that are computed at a time where there are cells enough."""
-
-_WIDEST = 16
-"""Bits of the widest word that can be planes."""
-
-_LANES = 32
-"""Cost of an operation in the lanes of 64 cells: four vectors of two steps, or eight of one."""
-
-_SPREAD = 48
-_COLLECT = 48
-_COLLECT_MORE = 20
-"""Costs of the conversion of a bit in 64 cells: from planes, to planes, and of each one of several
-bits of a word."""
-
-_PLANES = {1: 4, _WIDE_PLANE: 1}
-"""By the words of a plane: the cost of an operation on a bit in 64 cells."""
-
-_FOREVER = 1 << 30
-
-_BY_BIT = ("and", "or", "xor", "mux", "slice", "cat", "eq", "ult", "add", "sub")
-"""Operations that can be done on planes."""
 
 
 def plane_words(cells: int) -> int:
@@ -57,7 +29,7 @@ def plane_words(cells: int) -> int:
     def padded(words: int) -> int:
         return -(-cells // (PLANE * words)) * PLANE * words
 
-    return _WIDE_PLANE if 8 * padded(_WIDE_PLANE) <= 9 * padded(1) else 1
+    return WIDE_PLANE if 8 * padded(WIDE_PLANE) <= 9 * padded(1) else 1
 
 
 @dataclass(eq=False)
@@ -109,7 +81,7 @@ class Slices:
 
 
 def plane_nodes(cone: Iterable[Node]) -> set[Node]:
-    """The planes among nodes of a sliced graph, which are given with their arguments before them."""
+    """The planes among nodes of a sliced graph, which come after their arguments."""
     found: set[Node] = set()
     for node in cone:
         if node.op in ("register", "input"):
@@ -122,177 +94,22 @@ def plane_nodes(cone: Iterable[Node]) -> set[Node]:
     return found
 
 
-def _roots(module: Module) -> Iterable[Node]:
-    for words in module.outputs.values():
-        yield from words
-    for register in module.registers:
-        yield register.next
-    for memory in module.memories:
-        for write in memory.writes:
-            yield from write.nodes
-    for event in module.events:
-        yield event.hit
-
-
-def _number(bits: Sequence[bool]) -> int:
-    return sum(bit << place for place, bit in enumerate(bits))
-
-
-class _Partition:
-    """Which nodes of a module's graph are planes.
-
-    Parameters
-    ----------
-    module : Module
-    words : int
-        Of a plane that are computed at a time.
-    straps : frozenset[Path]
-        Inputs whose bits are constants of each cell.
-    single : frozenset[Path]
-        Inputs of single bits that are planes.
-    """
-
-    def __init__(
-        self, module: Module, words: int, straps: frozenset[Path], single: frozenset[Path]
-    ) -> None:
-        self.module, self.straps, self.single = module, straps, single
-        self.cone = [node for node in Graph.cone(_roots(module)) if not node.is_const]
-        self._plane = _PLANES[words]
-        self._edges: list[tuple[int, int, int]] = []
-        # 0 is the side of the planes, 1 that of the lanes.
-        self._place = {node: 2 + number for number, node in enumerate(self.cone)}
-        self._count = 2 + len(self.cone)
-        self.lanes_only = 0
-        users: dict[Node, list[int]] = {}
-        taken: dict[Node, int] = {}
-        for node in self.cone:
-            if node.op == "slice":
-                taken[node.args[0]] = taken.get(node.args[0], 0) + node.width
-        for node in self.cone:
-            place = self._place[node]
-            planes, lanes = self._costs(node)
-            self.lanes_only += 2 * _LANES if node.op == "input" else lanes
-            self._edges += [(place, 1, planes), (0, place, lanes)]
-            for arg in node.args:
-                if self.is_strap(arg):
-                    continue
-                if node.op == "slice":  # only the bits that it takes are converted
-                    bits = node.width
-                    self._edges.append((self._place[arg], place, bits * (_SPREAD + _LANES)))
-                    each = _COLLECT if taken[arg] < 3 else _COLLECT_MORE
-                    self._edges.append((place, self._place[arg], bits * each))
-                elif not arg.is_const:
-                    users.setdefault(arg, []).append(place)
-        self.registers = {node.attr: node for node in self.cone if node.op == "register"}
-        for number, node in self.registers.items():
-            self._used(users, module.registers[number].next, self._place[node])
-        for words_ in module.outputs.values():
-            for node in words_:
-                self._used(users, node, 0 if node.width == 1 else 1)
-        for memory in module.memories:
-            for write in memory.writes:
-                self._used(users, write.enable, 0)
-                for node in (write.address, *write.data, *(write.mask or ())):
-                    self._used(users, node, 1)
-        for event in module.events:
-            self._used(users, event.hit, 0)
-        for node, places in users.items():
-            self._convert(node, sorted(set(places)))
-        self.cost, self.planes = self._cut()
-
-    def _used(self, users: dict[Node, list[int]], node: Node, place: int) -> None:
-        if not node.is_const and not self.is_strap(node):
-            users.setdefault(node, []).append(place)
-
-    def _convert(self, node: Node, users: Sequence[int]) -> None:
-        """Costs if a value is on one side and some that use it are on the other."""
-        place, width = self._place[node], node.width
-        spread, collect = self._count, self._count + 1
-        self._count += 2
-        to_lanes = width * (_SPREAD if width == 1 else _SPREAD + _LANES)
-        to_planes = width * (_COLLECT if width < 3 else _COLLECT_MORE)
-        self._edges += [(place, spread, to_lanes), (collect, place, to_planes)]
-        for user in users:
-            if user != 0:
-                self._edges.append((spread, user, _FOREVER))
-            if user != 1:
-                self._edges.append((user, collect, _FOREVER))
-
-    def is_strap(self, node: Node) -> bool:
-        """Whether a node is a constant of each cell, which has both forms."""
-        return node.op == "input" and node.attr[0] in self.straps and node.width <= _WIDEST
-
-    def _costs(self, node: Node) -> tuple[int, int]:
-        """The costs of a node as planes and in lanes."""
-        width, plane = node.width, self._plane
-        lanes = _LANES
-        if node.op == "input":
-            if self.is_strap(node):
-                return 0, 0
-            return (8, _FOREVER) if node.attr[0] in self.single else (_FOREVER, 2 * _LANES)
-        if node.op == "register":
-            return (_FOREVER if width > _WIDEST else 3 * plane * width), 2 * _LANES
-        if node.op == "slice":
-            return (_FOREVER if width > _WIDEST else 0), _LANES + _LANES // 2
-        if node.op == "read":
-            return _FOREVER, 16 * _LANES
-        numbers = [arg for arg in node.args if not arg.is_const]
-        widest = max(arg.width for arg in node.args)
-        bits = sum(arg.width for arg in numbers)
-        match node.op:
-            case "and" | "or" | "xor":
-                planes = width
-            case "mux":
-                planes = 3 * width
-                lanes += _LANES // 2
-            case "eq":
-                planes = bits + len(numbers) - 1
-            case "ult":
-                planes = 2 * bits
-            case "add" | "sub":
-                planes = 2 * bits + len(numbers) * width
-            case "cat":
-                planes = 0
-                lanes *= 2 * len(node.args) - 1
-            case _:
-                return _FOREVER, 4 * _LANES
-        if width > _WIDEST or (node.op in ("eq", "ult") and widest > _WIDEST):
-            return _FOREVER, lanes
-        return plane * planes, lanes
-
-    def _cut(self) -> tuple[int, set[Node]]:
-        rows, columns, capacities = np.array(self._edges, np.int64).T
-        graph = coo_array(
-            (np.minimum(capacities, _FOREVER).astype(np.int32), (rows, columns)),
-            shape=(self._count, self._count),
-        ).tocsr()
-        graph.sum_duplicates()
-        graph.data = np.minimum(graph.data, _FOREVER).astype(np.int32)
-        found = maximum_flow(graph, 0, 1)
-        left = graph - found.flow
-        left.data = np.maximum(left.data, 0)
-        left.eliminate_zeros()
-        reached = set(breadth_first_order(left, 0, return_predecessors=False).tolist())
-        planes = {node for node in self.cone if self._place[node] in reached}
-        return int(found.flow_value), planes
-
-
 def saving(module: Module, words: int, straps: frozenset[Path], single: frozenset[Path]) -> float:
     """The cost of a module's operations in planes and lanes, as a part of that in lanes alone."""
-    partition = _Partition(module, words, straps, single)
+    partition = Partition(module, words, straps, single)
     return partition.cost / max(1, partition.lanes_only)
 
 
 @lru_cache(maxsize=256)
 def sliced(module: Module, words: int, straps: frozenset[Path], single: frozenset[Path]) -> Slices:
-    """A module in planes and lanes. Parameters as of `_Partition`."""
-    return _Slicer(module, _Partition(module, words, straps, single), words).result
+    """A module in planes and lanes. Parameters as of `Partition`."""
+    return _Slicer(module, Partition(module, words, straps, single), words).result
 
 
 class _Slicer:
     """Rewrites a module's graph."""
 
-    def __init__(self, module: Module, partition: _Partition, words: int) -> None:
+    def __init__(self, module: Module, partition: Partition, words: int) -> None:
         self.graph = graph = Graph()
         self.module, self._partition = module, partition
         self.result = result = Slices(graph, words, partition.single)
@@ -300,7 +117,7 @@ class _Slicer:
         self._lanes: dict[Node, Node] = {}
         for node in partition.cone:
             if partition.is_strap(node):
-                self._lanes[node] = graph.input(*node.attr, node.width)
+                self._lanes[node] = self._input(node)
             elif node in partition.planes:
                 self._bits[node] = self._as_planes(node)
             else:
@@ -426,10 +243,14 @@ class _Slicer:
             self._lanes[node] = graph.cat([(graph.spread(x), at) for at, x in enumerate(bits)])
         return self._lanes[node]
 
+    def _input(self, node: Node) -> Node:
+        port, word = node.attr
+        return self.graph.input(port, word, node.width)
+
     def _as_lanes(self, node: Node) -> Node:
         graph = self.graph
         if node.op == "input":
-            return graph.input(*node.attr, node.width)
+            return self._input(node)
         if node.op == "register":
             return graph.register(node.attr, node.width)
         if node.op == "slice" and node.args[0] in self._bits:
@@ -478,8 +299,6 @@ class _Slicer:
         for a, b in pairs:
             differ = graph.xor(a, b)
             found.append(graph.xor(differ, carry))
-            if minus:  # the carry is what is borrowed: b where the bits differ
-                carry = graph.mux(differ, b, carry)
-            else:
-                carry = graph.mux(differ, carry, a)
+            # Where the bits differ, b is borrowed, or what was carried is carried on.
+            carry = graph.mux(differ, b, carry) if minus else graph.mux(differ, carry, a)
         return found

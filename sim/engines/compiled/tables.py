@@ -38,7 +38,7 @@ def ones(width: int) -> int:
     return (1 << width) - 1
 
 
-def aligned(shape: int | tuple[int, ...], kind: type) -> np.ndarray:
+def aligned(shape: int | tuple[int, ...], kind: type | np.dtype) -> np.ndarray:
     """An array of zeros that begins at a multiple of 64 bytes."""
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
     raw = np.zeros(size + 64, np.uint8)
@@ -299,7 +299,7 @@ class Tables:
         for number, (path, part, place) in enumerate(slices.straps):
             values = [cell.straps[str(path[0])] >> WORD * part + place & 1 for cell in cells]
             bits = np.array(values, np.uint64) << bit.astype(np.uint64)
-            np.bitwise_or.at(group.strap_planes, (block, number, word), bits)
+            np.bitwise_or.at(group.strap_planes[:, number], (block, word), bits)
 
     def _terms(self, group: Group, path: Path) -> tuple[str, np.ndarray]:
         runs = group.run_of[group.used]

@@ -1,0 +1,183 @@
+"""The C that the programs of all sliced types have in common."""
+
+__all__ = ["SLICE_BORDERS", "SLICE_PRELUDE"]
+
+SLICE_PRELUDE = """\
+#define BLOCK (64 * WORDS)  /* cells that are computed at a time */
+#define VECTORS (BLOCK / WIDTH)
+#if WORDS == 1
+typedef uint64_t P;
+#else
+typedef uint64_t P __attribute__((vector_size(8 * WORDS)));
+#endif
+#if WIDTH == 16
+typedef uint16_t Bits;
+#else
+typedef uint8_t Bits;
+#endif
+typedef uint32_t U1 __attribute__((aligned(1)));
+#define ALL (~(P){0})
+#define NONE ((P){0})
+
+/* The bits of a plane for vector v of a block, as a mask of each lane. */
+INLINE V spread(const P *p, long v) {
+#if WIDTH == 16 && !defined __clang__ && defined __AVX512DQ__
+  return (V)__builtin_ia32_cvtmask2d512(((const Bits *)p)[v]);
+#else
+  static const uint32_t places[] __attribute__((aligned(64))) = {
+      1u << 0, 1u << 1, 1u << 2, 1u << 3, 1u << 4, 1u << 5, 1u << 6, 1u << 7,
+      1u << 8, 1u << 9, 1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15,
+      1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
+      1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31};
+  V place = load(places + v * WIDTH % 32);
+  return (V)((splat(((const uint32_t *)p)[v * WIDTH / 32]) & place) == place);
+#endif
+}
+INLINE unsigned part(const P *p, long v) { return ((const Bits *)p)[v]; }
+INLINE void collect(P *p, long v, unsigned bits) { ((Bits *)p)[v] = bits; }
+/* A bit for each lane: of bit n of a number, and of comparisons. */
+INLINE unsigned bit_of(V x, int n) {
+#if WIDTH == 16 && !defined __clang__
+  return (unsigned short)__builtin_ia32_ptestmd512((S)x, (S)splat(1u << n), -1);
+#else
+  return bits((V)((S)(x << (31 - n)) >> 31));
+#endif
+}
+INLINE unsigned equal(V a, V b) {
+#if WIDTH == 16 && !defined __clang__
+  return (unsigned short)__builtin_ia32_pcmpeqd512_mask((S)a, (S)b, -1);
+#else
+  return bits((V)(a == b));
+#endif
+}
+INLINE unsigned lower(V a, V b) {
+#if WIDTH == 16 && !defined __clang__
+  return (unsigned short)__builtin_ia32_ucmpd512_mask((S)a, (S)b, 1, -1);
+#else
+  return bits(ltu(a, b));
+#endif
+}
+/* The lowest bytes of lanes, from which planes are then taken. */
+INLINE void keep_bytes(uint8_t *p, long v, V x) {
+  p += v * WIDTH;
+#if WIDTH == 16 && !defined __clang__
+  typedef char B __attribute__((vector_size(16), aligned(1)));
+  *(B *)p = __builtin_ia32_pmovdb512_mask((S)x, (B){0}, -1);
+#elif WIDTH == 8 && defined __AVX2__
+  typedef char B __attribute__((vector_size(32)));
+  const B low = {0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+                 0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+  V y = (V)__builtin_ia32_pshufb256((B)x, low);
+  *(U1 *)p = y[0];
+  *(U1 *)(p + 4) = y[4];
+#else
+  for (int l = 0; l < WIDTH; l++) p[l] = x[l];
+#endif
+}
+INLINE uint64_t word_of(const uint8_t *p, int n) {
+#if defined __AVX512BW__ && !defined __clang__
+  typedef char B __attribute__((vector_size(64)));
+  typedef short W __attribute__((vector_size(64)));
+  return __builtin_ia32_cvtb2mask512((B)(*(const W *)p << (7 - n)));
+#elif defined __AVX2__
+  typedef char B __attribute__((vector_size(32)));
+  typedef short W __attribute__((vector_size(32)));
+  const W *w = (const W *)p;
+  return (uint32_t)__builtin_ia32_pmovmskb256((B)(w[0] << (7 - n))) |
+         (uint64_t)(uint32_t)__builtin_ia32_pmovmskb256((B)(w[1] << (7 - n))) << 32;
+#else
+  uint64_t r = 0;
+  for (int l = 0; l < 8; l++)
+    r |= (((const uint64_t *)p)[l] >> n & 0x0101010101010101) * 0x0102040810204080 >> 56 << 8 * l;
+  return r;
+#endif
+}
+#if WORDS == 1
+#define PLANE_OF(p, n) word_of(p, n)
+#else
+#define PLANE_OF(p, n)                                                             \\
+  ((P){word_of(p, n), word_of(p + 64, n), word_of(p + 128, n), word_of(p + 192, n)})
+#endif
+/* A word of a plane whose bits come from elsewhere: each term moves some of them. */
+INLINE uint64_t turned(const uint64_t *planes, const Term *term, int count) {
+  uint64_t r = 0;
+  _Pragma("GCC unroll 8") for (int n = 0; n < count; n++) {
+    const uint64_t w = planes[term[n].word];
+    r |= (w << term[n].turn | w >> (-term[n].turn & 63)) & term[n].given;
+  }
+  return r;
+}
+INLINE uint64_t in_order(const uint64_t *planes, const Term *term, int count) {
+  uint64_t r = 0;
+  for (int n = 0; n < count; n++) {
+    const uint64_t w = planes[term[n].word], taken = term[n].taken, given = term[n].given;
+#ifdef __BMI2__
+    r |= __builtin_ia32_pdep_di(__builtin_ia32_pext_di(w, taken), given);
+#else
+    for (uint64_t from = taken, to = given; from; from &= from - 1, to &= to - 1)
+      if (w & from & -from) r |= to & -to;
+#endif
+  }
+  return r;
+}
+#if WORDS == 1
+#define PLANE(way, planes, terms, n) way(planes, terms, n)
+#else
+#define PLANE(way, planes, terms, n)                                               \\
+  ((P){way(planes, terms, n), way(planes, (terms) + (n), n),                        \\
+       way(planes, (terms) + 2 * (n), n), way(planes, (terms) + 3 * (n), n)})
+#endif
+/* A bit that is the same in all cells. */
+INLINE P everywhere(uint32_t mask) { return -(uint64_t)(mask & 1) - NONE; }
+static void fail_plane(Context *c, const Type *t, long event, long b, const P *hit) {
+  for (long v = 0; v < VECTORS; v++)
+    for (unsigned e = part(hit, v); e; e &= e - 1) {
+      const long cell = b + v * WIDTH + __builtin_ctz(e);
+      if (!t->live[cell] || c->event >= 0) continue;
+      c->event_type = t;
+      c->event = event;
+      c->event_cell = cell;
+    }
+}
+
+/* A word in lanes whose bits are planes, from row `plane` on. */
+typedef struct { int wire, row, bits, plane; } Word;
+
+"""
+"""What the functions of a sliced type use, after the sizes and `words`, and the prelude of all."""
+
+SLICE_BORDERS = """\
+/* Make the planes from states and wires in lanes. */
+void enter(Context *c, const Type *t) {
+  for (long b = 0; b < t->cells; b += BLOCK) {
+    P *here = (P *)(c->planes + t->first_plane) + b / BLOCK * ROWS;
+    for (const Word *w = words; w < words + word_count; w++)
+      for (long v = 0; v < VECTORS; v++) {
+        const long i = b + v * WIDTH;
+        const uint32_t *from =
+            w->wire ? c->now + t->first_wire + AT(OUTPUTS) : t->state + AT(REGISTERS);
+        const V x = load(from + LANES * w->row);
+        for (int n = 0; n < w->bits; n++) collect(here + w->plane + n, v, bit_of(x, n));
+      }
+  }
+}
+
+/* Store the planes in states and wires in lanes. */
+void leave(Context *c, const Type *t) {
+  for (long b = 0; b < t->cells; b += BLOCK) {
+    const P *here = (const P *)(c->planes + t->first_plane) + b / BLOCK * ROWS;
+    for (const Word *w = words; w < words + word_count; w++)
+      for (long v = 0; v < VECTORS; v++) {
+        const long i = b + v * WIDTH;
+        uint32_t *to = w->wire ? c->now + t->first_wire + AT(OUTPUTS) : t->state + AT(REGISTERS);
+        V x = spread(here + w->plane, v);
+        if (w->bits > 1) {
+          x &= splat(1);
+          for (int n = 1; n < w->bits; n++) x |= spread(here + w->plane + n, v) & splat(1u << n);
+        }
+        store(to + LANES * w->row, x);
+      }
+  }
+}
+"""
+"""The functions by which the driver begins and ends to run a sliced type."""
