@@ -392,6 +392,13 @@ def test_ten_tabs_at_once(opened: Opened) -> None:
         [curve] = _swept(page)
         assert curve["name"] == f"ring k={k} n=1"
         assert f"ring k={k} n=1 " in curve["task"]["command"]
-        assert [point["load"] for point in curve["points"]] == pytest.approx([0.01, 0.2])
+        result = page.evaluate(
+            "async ({ key }) => (await fetch(`tasks/${key}/files/sweep.json`)).json()",
+            curve["task"],
+        )
+        assert result["parameters"]["k"] == k
+        assert {point["seed"] for point in result["points"]} == {k}
+        latencies = [point["latency"]["mean"] for point in result["points"]]
+        assert [point["latency"] for point in curve["points"]][1:] == latencies
         assert page.text_content("#error") == ""
         page.close()
