@@ -125,7 +125,7 @@ def neighbours(seed: int, nodes: int, count: int) -> Workload:
 def test_every_engine_sends_as_the_model_of_events(engine: str) -> None:
     """Without contention in the network, to the cycle: a flit takes two cycles per hop here."""
     network = build(RING)
-    workload = neighbours(1, 4, 24)
+    workload = neighbours(374, 4, 16)
     run = run_workload(network, workload, engine=engine)
     assert measured(run) == expected(workload, lambda source, to: 2)
     assert sum(run.shares.values()) == run.cycles == 1 + max(m.arrived for m in run.messages)
