@@ -33,6 +33,7 @@ from .run.simulation import simulate as simulate
 from .run.simulation import simulate_runs as simulate_runs
 from .run.sweeps import sweep as sweep
 from .run.workload_run import run_workload as run_workload
+from .simulator.simulator import Simulator as Simulator
 from .theory import predict as predict
 from .workload.traffic import Trace as Trace
 from .workload.traffic import TracePacket as TracePacket
