@@ -58,6 +58,7 @@ __all__ = [
     "nir",
     "pin_blame",
     "ports_netlist",
+    "read_resets",
     "value_to_string",
 ]
 
@@ -160,6 +161,20 @@ def memories(design: Design) -> list[tuple[MemoryData, str]]:
         for fragment, info in design.fragments.items()
         if isinstance(fragment, MemoryInstance)
     ]
+
+
+def read_resets(design: Design) -> list[tuple[Signal, Signal]]:
+    """The data of read ports with a clock, and the synchronous resets of their domains."""
+    found = []
+    for fragment in design.fragments:
+        for port in fragment._read_ports if isinstance(fragment, MemoryInstance) else ():
+            if port._domain == "comb":
+                continue
+            domain = fragment.domains[port._domain]
+            data = Value.cast(port._data)
+            if domain.rst is not None and not domain.async_reset and isinstance(data, Signal):
+                found.append((data, domain.rst))
+    return [(data, reset) for data, reset in found if not data.reset_less]
 
 
 def femtoseconds(time: Any) -> int:

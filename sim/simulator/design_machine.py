@@ -7,6 +7,7 @@ wait for one of them and no others. It is compiled when they first occur togethe
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -69,6 +70,7 @@ class _CRun(ctypes.Structure):
         ("alarm_context", ctypes.c_void_p),
         ("alarm_words", ctypes.c_void_p),
         ("alarm_count", ctypes.c_long),
+        ("at_once", ctypes.c_long),
         ("edges", ctypes.c_void_p),
         ("edge_context", ctypes.c_void_p),
         ("edge_words", ctypes.c_void_p),
@@ -319,6 +321,7 @@ class DesignMachine:
         if alarms:
             run.alarms, run.alarm_context = alarms.address, ctypes.addressof(alarms.context)
             run.alarm_words, run.alarm_count = alarms.words.ctypes.data, len(alarms.words)
+            run.at_once = any(report.edge is None for report in self.design.reports)
         if derived:
             derived.refresh()
             self._old[:] = derived.words
@@ -352,11 +355,19 @@ class DesignMachine:
 
     @property
     def few_edges(self) -> bool:
-        """Whether clocks can run by themselves."""
+        """Whether all combinations of edges are in a table."""
         return len(self._edges) <= _MOST_EDGES
+
+    @cached_property
+    def makes_clocks_of(self) -> frozenset[int]:
+        """The registers from which logic makes clocks and resets within the same delta cycle."""
+        words = [
+            self.design.words([edge.net]) for edge in self.derived_edges if not self.stores(edge)
+        ]
+        cone = Graph.cone(node for each in words for node in each)
+        return frozenset(node.attr for node in cone if node.op == "register")
 
 
 def _rows(rows: int, width: int) -> np.ndarray:
     kind = {1: np.uint8, 2: np.uint16, 4: np.uint32}[element_bytes(width)]
     return aligned((rows, len(word_widths(width))), kind)
-

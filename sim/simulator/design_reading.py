@@ -8,9 +8,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ..engines.amaranth_internals import Design, MemoryData, free_netlist, memories, nir
+from amaranth.hdl import DriverConflict
+
+from ..engines.amaranth_internals import (
+    Design,
+    MemoryData,
+    free_netlist,
+    memories,
+    nir,
+    read_resets,
+)
 from ..engines.compiled.compiled_errors import CombinationalLoop, UnsupportedConstruct
-from ..engines.compiled.ir import Graph, Memory, Module, Node, Words, Write
+from ..engines.compiled.ir import Module, Node, Words
 from ..engines.compiled.netlist import Lowering, deep_recursion, place, signal_names
 
 __all__ = ["Edge", "FlatDesign", "Piece", "Report", "read_design"]
@@ -125,8 +134,12 @@ def read_design(design: Design) -> FlatDesign:
     try:
         netlist = free_netlist(design)
     except nir.CombinationalCycle as error:
-        path = " ".join(str(error).split())
-        raise CombinationalLoop(f"The design has a loop without a register: {path}") from None
+        first, *path = str(error).splitlines()
+        places = ", ".join(each.strip() for each in path[:4])
+        more = f" and {len(path) - 4} more" if len(path) > 4 else ""
+        raise CombinationalLoop(f"{first} {places}{more}") from None
+    except DriverConflict as error:  # of which Amaranth's simulator takes no notice
+        raise UnsupportedConstruct(str(error)) from None
     with deep_recursion(netlist):
         reading = _Reading("design", netlist, {}, False)
         return reading.read(design)
@@ -137,6 +150,11 @@ class _Reading(Lowering):
 
     def read(self, design: Design) -> FlatDesign:
         cells = self.netlist.cells
+        self._read_resets = {
+            self.netlist.signals[data][0].cell: (self.netlist.signals[reset], data.init)
+            for data, reset in read_resets(design)
+            if reset in self.netlist.signals and len(data)
+        }
         self._edges: dict[Edge, None] = {}
         self._register_edges: dict[int, frozenset[Edge]] = {}
         for index, cell in enumerate(cells):
@@ -229,6 +247,15 @@ class _Reading(Lowering):
             self.value(nir.Value(cell.arst))[0], self.arithmetic.const(cell.init, width), data
         )
 
+    def _not_read(self, index: int) -> Words:
+        """Amaranth's simulator, unlike its netlist, resets what read ports show."""
+        words = super()._not_read(index)
+        if index not in self._read_resets:
+            return words
+        reset, init = self._read_resets[index]
+        initial = self.arithmetic.const(init, self.netlist.cells[index].width)
+        return self.arithmetic.mux(self.value(reset)[0], initial, words)
+
     def _in_registers(self, index: int, cell: nir.Memory) -> bool:
         ports = [
             each
@@ -273,9 +300,8 @@ class _Reading(Lowering):
             return self.value(nets)
 
     def pieces(self, nets: Sequence[nir.Net]) -> list[Piece] | None:
-        found = []
-        at = 0
-        for net in nets:
+        found: list[Piece] = []
+        for at, net in enumerate(nets):
             cell = None if net.is_const else self.netlist.cells[net.cell]
             if not isinstance(cell, nir.FlipFlop | nir.SyncReadPort):
                 return None
@@ -285,5 +311,4 @@ class _Reading(Lowering):
                 found[-1] = last._replace(width=last.width + 1)
             else:
                 found.append(Piece(register, net.bit % 32, 1, at))
-            at += 1
         return found

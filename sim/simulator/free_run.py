@@ -50,6 +50,7 @@ typedef struct {
   Context *alarm_context;
   const uint32_t *alarm_words;
   long alarm_count;
+  long at_once; /* before what makes no edge as well */
   Function edges; /* stop after what changes one of these */
   Context *edge_context;
   const uint32_t *edge_words;
@@ -74,7 +75,7 @@ long free_run(Run *r) {
       edges |= rises ? k->rise : k->fall;
     }
     if (edges && !r->updates[edges]) return BECAUSE(MISSING) | edges;
-    if (edges && r->alarm_count) {
+    if ((edges || r->at_once) && r->alarm_count) {
       r->alarms(r->alarm_context, r->type, 0, 1);
       for (long w = 0; w < r->alarm_count; w++)
         if (r->alarm_words[w]) return STOPPED;

@@ -130,9 +130,9 @@ class _Logic:
         self.wakers.append(waker)
         self.engine.watched[self] = None
 
-    def notify(self) -> bool:
+    def notify(self, after: int) -> bool:
         """Wake those who wait for a change, if there is one."""
-        before, after = self.last, self.curr
+        before = self.last
         if before == after:
             return False
         self.last = after
@@ -207,9 +207,7 @@ class _State(SimulationState):
         numbers = self._engine.flat.memory_numbers
         if memory not in self.memories and memory in numbers:
             self.memories[memory] = len(self.slots)
-            self.slots.append(
-                _Memory(memory, self.pending, self._engine.machine, numbers[memory])
-            )
+            self.slots.append(_Memory(memory, self.pending, self._engine.machine, numbers[memory]))
         return int(super().get_memory(memory))
 
     def commit(self, changed: set[Any] | None = None) -> bool:
@@ -298,7 +296,8 @@ class SimulationEngine(PySimEngine):
         slot = self._state.slots[self._state.get_signal(clock)]
         if slot.is_comb:
             raise DriverConflict("Clock signal is already driven by combinational logic")
-        made = Clock(self._state, slot, phase=phase, period=period)
+        register = slot.pieces[0].register if isinstance(slot, _Input) else None
+        made = Clock(self._state, slot, register, phase=phase, period=period)
         self._clocks.append(made)
         self._processes.add(made)
 
@@ -322,42 +321,66 @@ class SimulationEngine(PySimEngine):
                 trigger.run()
             self._active_triggers.clear()
             settles, before = self._changed, self.machine.version
-            if self._edges:
-                edges = frozenset(self._edges)
-                self._edges.clear()
-                self._say(edges)
-                self.machine.advance(edges)
+            logic = self._logic() if settles else None
+            edges = frozenset(self._edges)
+            self._edges.clear()
             for process in self._processes:
                 if process.runnable:
                     process.runnable = False
                     process.run()
+            if edges:
+                self._say(edges)
+                self.machine.advance(edges)
             still = self._state.commit(changes)
             self._changed = self.machine.version != before
             self.settled = True
             if self._changed or settles:
-                still = not (self._notify(settles) or self._changed) and still
+                still = not (self._notify(logic) or self._changed) and still
             for writer in self._vcd_writers:
                 writer.record(changes, self._now_plus_deltas(writer.fs_per_delta))
             self._delta_cycles += 1
 
-    def _notify(self, settles: bool) -> bool:
-        """Wake those who wait for changes of what logic drives; whether somebody is woken."""
+    def _logic(self) -> tuple[dict[_Logic, int], list[int]]:
+        """What is combinational and somebody waits for: signals, and nets whose edges count."""
+        self._say(frozenset())
+        values = {slot: _of_shape(slot.read(), slot.shape) for slot in self.watched if slot.is_comb}
+        return values, self._derived_levels()
+
+    def _derived_levels(self) -> list[int]:
+        derived = self.machine.derived
+        return [] if derived is None else [derived.value(n) for n in range(len(self._levels))]
+
+    def _notify(self, logic: tuple[dict[_Logic, int], list[int]] | None) -> bool:
+        """Wake those who wait for changes of what the design drives.
+
+        Parameters
+        ----------
+        logic : tuple or None
+            What `_logic` found at the beginning of the delta cycle.
+
+        Returns
+        -------
+        bool
+            Whether there are any.
+        """
+        values, levels = logic or ({}, self._levels)
         woken = False
         for slot in list(self.watched):
-            if settles or not slot.is_comb:
-                woken |= slot.notify()
+            if not slot.is_comb:
+                woken |= slot.notify(slot.curr)
+            elif slot in values:
+                woken |= slot.notify(values[slot])
             if not slot.wakers:
                 del self.watched[slot]
-        for number, edge in enumerate(self.machine.derived_edges):
-            assert self.machine.derived is not None
-            level = self.machine.derived.value(number)
-            if level != self._levels[number] and (settles or self.machine.stores(edge)):
-                self._levels[number] = level
-                if level == edge.level:
-                    self._edges.add(edge)
-                    woken = True
-        if settles:
-            self._say(frozenset())
+        if self._levels:
+            stored = self._derived_levels()
+            for number, edge in enumerate(self.machine.derived_edges):
+                level = stored[number] if self.machine.stores(edge) else levels[number]
+                if level != self._levels[number]:
+                    self._levels[number] = level
+                    if level == edge.level:
+                        self._edges.add(edge)
+                        woken = True
         return woken
 
     def _say(self, edges: frozenset[Edge]) -> None:
@@ -377,7 +400,7 @@ class SimulationEngine(PySimEngine):
             case "print":
                 print(text, end="")
             case "cover":
-                print("Coverage hit at", file, f":{line}:", text)
+                print(f"Coverage hit at {file}:{line}:", text)
             case kind:
                 what = {"assert": "Assertion", "assume": "Assumption"}[kind]
                 ending = f": {text}" if report.text is not None else ""
@@ -413,11 +436,11 @@ class SimulationEngine(PySimEngine):
         timeline.now = self.machine.run(clocks, now, limit)
         for clock, after, allowed in zip(self._clocks, clocks, passes):
             clock.passed(after.due, [a - b for a, b in zip(allowed, after.passes)])
-        if self._derived_changed():
+        self._say(frozenset())
+        if self._derived_levels() != self._levels:
             self._changed = True
         else:
             timeline.advance()
-        self._say(frozenset())
 
     def _can_skip(self) -> bool:
         quiet = not (
@@ -432,23 +455,17 @@ class SimulationEngine(PySimEngine):
             quiet
             and bool(self._clocks)
             and self.machine.few_edges
+            and not any(clock.register in self.machine.makes_clocks_of for clock in self._clocks)
             and not any(
                 process.runnable and not isinstance(process, Clock) for process in self._processes
             )
             and not any(clock.initial for clock in self._clocks)
         )
 
-    def _derived_changed(self) -> bool:
-        derived = self.machine.derived
-        return derived is not None and any(
-            derived.value(number) != level for number, level in enumerate(self._levels)
-        )
-
     def _c_clock(self, clock: Clock) -> CClock:
         wakers = clock.slot.wakers
         edges = [waker.edge for waker in wakers if isinstance(waker, _EdgeWaker)]
-        register = clock.slot.pieces[0].register if isinstance(clock.slot, _Input) else None
-        made = self.machine.clock(register, clock.due, clock.half, edges)
+        made = self.machine.clock(clock.register, clock.due, clock.half, edges)
         made.own_level = clock.slot.curr
         for rises in (0, 1):
             allowed = [

@@ -27,10 +27,23 @@ _FOREVER = (1 << 63) - 1
 
 
 class Clock(BaseProcess):
-    """A clock of a constant period."""
+    """A clock of a constant period.
 
-    def __init__(self, state: SimulationState, slot: Any, *, phase: int, period: int) -> None:
-        self.state, self.slot = state, slot
+    Parameters
+    ----------
+    state : SimulationState
+    slot : SignalState
+        The state of its signal.
+    register : int or None
+        The signal's register in the design.
+    phase, period : int
+        In femtoseconds.
+    """
+
+    def __init__(
+        self, state: SimulationState, slot: Any, register: int | None, *, phase: int, period: int
+    ) -> None:
+        self.state, self.slot, self.register = state, slot, register
         self.phase, self.half = phase, period // 2
         self.reset()
 

@@ -49,10 +49,8 @@ class Simulator(amaranth.sim.Simulator):
 
     def run_until(self, deadline: Any, **options: Any) -> None:
         limit = femtoseconds(deadline)
-        if limit > self._engine.now:
+        if options or self._engine.now > limit:
+            super().run_until(deadline, **options)
+        while self._engine.now < limit:
             self.advance()
-            while self._engine.now < limit:
-                self._engine.skip(limit)
-                if self._engine.now < limit:
-                    self.advance()
-        super().run_until(deadline, **options)
+            self._engine.skip(limit)

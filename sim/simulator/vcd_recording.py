@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..engines.amaranth_internals import MemoryState, SignalState, VcdWriter
+from ..engines.amaranth_internals import SignalState, VcdWriter
 
 if TYPE_CHECKING:
     from .simulation_engine import SimulationEngine
@@ -27,7 +27,7 @@ class VcdRecording(VcdWriter):
         ]
 
     def record(self, changes: Iterable[Any], time: int) -> None:
-        """Write what has changed: of these, all signals; of the others, what differs from before."""
+        """Write these changes, and what else differs from before."""
         for slot in changes:
             if isinstance(slot, SignalState):
                 self.update_signal(time, slot.signal)

@@ -407,7 +407,11 @@ class Lowering:
                 hit = self.graph.and_(write.enable, same)
                 words = self._merged(words, write, hit)
         enable = self.value(nir.Value(cell.en))[0]
-        self._set_next(index, self.arithmetic.mux(enable, words, self._state_words(index)))
+        self._set_next(index, self.arithmetic.mux(enable, words, self._not_read(index)))
+
+    def _not_read(self, index: int) -> Words:
+        """What a read port shows if it is not enabled: what it showed before."""
+        return self._state_words(index)
 
     # Values
 
