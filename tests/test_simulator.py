@@ -138,7 +138,7 @@ def test_time_passes_alike() -> None:
         simulator.run_until(4e-6)
         return seen
 
-    assert len(same(scenario)) == 13
+    assert len(same(scenario)) == 14
 
 
 def test_repeat_is_ended_by_a_reset() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from ..engines.compiled.build import load_libraries
 from ..engines.compiled.emit_c import TypeCode, TypeEmitter, element_bytes
 from ..engines.compiled.ir import WORD, Graph, Node, Words, evaluate
+from ..engines.compiled.machine import CContext, CType, function_address
 from ..engines.compiled.tables import aligned, lane_word, ones
 from ..engines.compiled.words import word_widths
 from .design_reading import Edge, FlatDesign, Piece
@@ -26,34 +27,6 @@ _MOST_EDGES = 10
 
 _STEPS = 1 << 22
 """Most steps of a call of the compiled code, after which Ctrl-C is looked for."""
-
-
-class _CType(ctypes.Structure):
-    _fields_ = [
-        ("publish", ctypes.c_void_p),
-        ("update", ctypes.c_void_p),
-        ("cells", ctypes.c_long),
-        ("state", ctypes.c_void_p),
-        ("index", ctypes.c_void_p),
-        ("straps", ctypes.c_void_p),
-        ("memories", ctypes.c_void_p),
-        ("live", ctypes.c_void_p),
-        ("first_wire", ctypes.c_long),
-    ]
-
-
-class _CContext(ctypes.Structure):
-    _fields_ = [
-        ("now", ctypes.c_void_p),
-        ("next", ctypes.c_void_p),
-        ("types", ctypes.c_void_p),
-        ("type_count", ctypes.c_long),
-        ("tasks", ctypes.c_void_p),
-        ("task_count", ctypes.c_long),
-        ("event_type", ctypes.c_void_p),
-        ("event", ctypes.c_long),
-        ("event_cell", ctypes.c_long),
-    ]
 
 
 class _CRun(ctypes.Structure):
@@ -98,14 +71,14 @@ class Observation:
         self._machine = machine
         nodes = [node for words in values for node in words]
         self.words = aligned(max(1, len(nodes)), np.uint32)
-        self._shown = memoryview(self.words)
+        self._shown = self.words.data
         self._places = []
         at = 0
         for words in values:
             self._places.append((at, [node.width for node in words]))
             at += len(words)
         self._seen = -1
-        self.context = _CContext(now=self.words.ctypes.data, next=self.words.ctypes.data)
+        self.context = CContext(now=self.words.ctypes.data, next=self.words.ctypes.data)
         self._arguments = ctypes.byref(self.context), machine.type, 0, 1
         paths = [("observed", number) for number in range(len(nodes))]
         module = replace(
@@ -117,7 +90,7 @@ class Observation:
         code = TypeCode(module, (), tuple((path, 0) for path in paths), (), (), lanes=1)
         source = f"{code.prelude}\n{TypeEmitter(code).late(0, paths)}"
         (library,) = load_libraries([(source, ("late_0",))])
-        self.address = ctypes.cast(library.late_0, ctypes.c_void_p).value
+        self.address = function_address(library, "late_0")
         self._function = _Function(self.address)
         self._keep = library
 
@@ -154,7 +127,7 @@ class DesignMachine:
         self.version = 0
         module = design.module
         self._registers = aligned(max(1, len(module.registers)), np.uint32)
-        self._words = memoryview(self._registers)
+        self._words = self._registers.data
         self.memories = [
             None if memory.registers is not None else _rows(memory.rows, memory.width)
             for memory in module.memories
@@ -162,14 +135,14 @@ class DesignMachine:
         addresses = [None if rows is None else rows.ctypes.data for rows in self.memories]
         self._pointers = (ctypes.c_void_p * max(1, len(addresses)))(*addresses)
         self._live = np.full(16, 0xFFFFFFFF, np.uint32)
-        self._type = _CType(
+        self._type = CType(
             cells=1,
             state=self._registers.ctypes.data,
             memories=ctypes.addressof(self._pointers),
             live=self._live.ctypes.data,
         )
         self.type = ctypes.byref(self._type)
-        self._context = _CContext(event=-1)
+        self._context = CContext(event=-1)
         self._arguments = ctypes.byref(self._context), self.type, 0, 1
         self._functions: dict[frozenset[Edge], Callable[..., None]] = {}
         self._libraries: list[object] = []
@@ -282,7 +255,7 @@ class DesignMachine:
             source = f"{code.prelude}\n{TypeEmitter(code).update()}"
             (library,) = load_libraries([(source, ("update",))])
             self._libraries.append(library)
-            address = ctypes.cast(library.update, ctypes.c_void_p).value
+            address = function_address(library, "update")
             self._functions[edges] = _Function(address)
             bits = self._bits(edges)
             if bits < len(self._table):

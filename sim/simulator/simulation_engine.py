@@ -156,8 +156,6 @@ class _Rows:
 class _Memory(MemoryState):
     """A memory of the design."""
 
-    __slots__ = ("machine", "number")
-
     def __init__(
         self, memory: MemoryData, pending: set[Any], machine: DesignMachine, number: int
     ) -> None:
@@ -166,7 +164,7 @@ class _Memory(MemoryState):
 
     def reset(self) -> None:
         self.data = _Rows(self.machine, self.number, self.shape)
-        self.write_queue = {}
+        self.write_queue: dict[int, int] = {}
 
 
 class _State(SimulationState):
@@ -337,7 +335,7 @@ class SimulationEngine(PySimEngine):
             if self._changed or settles:
                 still = not (self._notify(logic) or self._changed) and still
             for writer in self._vcd_writers:
-                writer.record(changes, self._now_plus_deltas(writer.fs_per_delta))
+                writer.record(changes or (), self._now_plus_deltas(writer.fs_per_delta))
             self._delta_cycles += 1
 
     def _logic(self) -> tuple[dict[_Logic, int], list[int]]:

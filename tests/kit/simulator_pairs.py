@@ -84,7 +84,7 @@ def trace(
             for domain in resets:
                 ctx.set(domains[domain].rst, rng.random() < 0.05)
             found.append({name: ctx.get(signal) for name, signal in shown.items()})
-            await ctx.tick(next(iter(clocks)))
+            await (ctx.tick(next(iter(clocks))) if clocks else ctx.delay(1e-6))
 
     for domain, period in clocks.items():
         simulator.add_clock(period, domain=domain)

@@ -598,7 +598,7 @@ class Lowering:
             self._segments[key] = (node,)
         return self._segments[key][0]
 
-    def _matches(self, cell: Matches) -> Node:
+    def _matches(self, cell: nir.Cell) -> Node:
         a, g = self.arithmetic, self.graph
         value = self.value(cell.value)
         hit = g.zero
