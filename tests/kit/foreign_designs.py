@@ -96,7 +96,6 @@ DESIGNS: dict[str, tuple[Callable[[], Elaboratable], Mapping[str, Any]]] = {
     ),
     "timer": (made("luna_soc.gateware.core.timer.Peripheral", width=16), {}),
     "UART": (made("luna_soc.gateware.core.uart.Peripheral", divisor=10), {}),
-    "interrupts": (made("luna_soc.gateware.cpu.ic.InterruptController", width=8), {"clocks": {}}),
     "SPI device": (made("luna.gateware.interface.spi.SPIDeviceInterface"), {}),
     "SPI commands": (made("luna.gateware.interface.spi.SPICommandInterface"), {}),
     "SPI registers": (made("luna.gateware.interface.spi.SPIRegisterInterface"), {}),
