@@ -35,6 +35,7 @@ from .run.simulation import simulate as simulate
 from .run.simulation import simulate_runs as simulate_runs
 from .run.sweeps import sweep as sweep
 from .run.workload_run import run_workload as run_workload
+from .simulator.simulator import Simulator as Simulator
 from .theory import predict as predict
 from .workload.chakra import read_chakra as read_chakra
 from .workload.flow_traffic import Flow as Flow

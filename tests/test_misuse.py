@@ -45,6 +45,7 @@ from multicube.hdl.networks.family import Family
 from multicube.sim import (
     Messenger,
     Run,
+    Simulator,
     Trace,
     TracePacket,
     Workload,
@@ -162,6 +163,7 @@ ASKED: dict[Callable[..., Any], dict[str, Any]] = {
     send_messages: {"network": NETWORK, "messages": []},
     copy_messages: {"network": NETWORK, "copies": []},
     Messenger: {"network": NETWORK},
+    Simulator: {"toplevel": InterchangeBox(2, 4)},
     Run: {"traffic": pattern("uniform", 2)},
     Trace: {"name": "one", "packets": (TracePacket(0, 0, 1),)},
     TracePacket: {"cycle": 0, "source": 0, "destination": 1},

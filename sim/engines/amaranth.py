@@ -14,7 +14,6 @@ from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Fabric, FabricComponent, Pin, member
 from ...hdl.support.interruption import held_interrupts
 from ...hdl.support.output_file import whole_file
-from .compiled.netlist import lowered
 
 __all__ = ["AmaranthEngine"]
 
@@ -169,6 +168,8 @@ class AmaranthEngine:
 
     def _aliases(self, cell: str, name: str) -> Iterator[str]:
         """All names of the register of this name."""
+        from .compiled.netlist import lowered  # which the engine does without otherwise
+
         module = lowered(self._fabric.cells[cell].type)
         (words, _) = module.signals(name)
         if all(word.op == "register" for word in words):

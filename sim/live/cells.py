@@ -7,10 +7,8 @@ signals, registers and memories they have.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from amaranth.hdl import Elaboratable, Fragment, Shape, Value
-from amaranth.hdl._ir import PortDirection
+from amaranth.hdl import Elaboratable, Shape
 from amaranth.lib import data
-from amaranth.lib.wiring import In
 
 from ...hdl.boxes.combining.queue import CombiningQueue
 from ...hdl.boxes.combining.wait_buffer import WaitBuffer
@@ -20,6 +18,7 @@ from ...hdl.primitives.arrival_queue import ArrivalQueue, row_order
 from ...hdl.primitives.interchange_box import InterchangeBox
 from ...hdl.primitives.lane_queue import LaneQueue
 from ...hdl.primitives.round_robin import RoundRobin
+from ..engines.amaranth_internals import component_design
 from ..engines.compiled.ir import Graph, Module, Node
 
 __all__ = ["described", "fields"]
@@ -47,12 +46,7 @@ def fields(shape: Any, name: str = "", at: int = 0) -> list[tuple[str, int, int]
 
 def _parts(type_: CellType) -> dict[str, Elaboratable]:
     """The parts of a component by their hierarchical names, itself included."""
-    component = type_.build()
-    ports = {}
-    for path, member, value in component.signature.flatten(component):
-        direction = PortDirection.Input if member.flow == In else PortDirection.Output
-        ports["__".join(map(str, path))] = (Value.cast(value), direction)
-    design = Fragment.get(component, None).prepare(ports=ports, hierarchy=(type_.name,))
+    design = component_design(type_.build(), type_.name)
     found: dict[str, Elaboratable] = {}
     for fragment, info in design.fragments.items():
         origins = getattr(fragment, "origins", None)

@@ -32,6 +32,7 @@ __all__ = [
     "STRUCTURES",
     "InputKind",
     "TypeCode",
+    "TypeEmitter",
     "element_bytes",
     "emit",
     "is_large",
@@ -50,7 +51,9 @@ STRUCTURES = (
     f"""\
 #include <stdint.h>
 
+#ifndef LANES
 #define LANES {LANES}  /* cells whose words are adjacent in the tables */
+#endif
 #define HALF {HALF}
 """
     """
@@ -110,7 +113,9 @@ _PRELUDE = (
     + """\
 
 /* Cells that are computed at a time. */
-#if defined __AVX512F__ && (defined __clang__ || __GNUC__ >= 12)
+#if LANES == 1
+#define WIDTH 1
+#elif defined __AVX512F__ && (defined __clang__ || __GNUC__ >= 12)
 #define WIDTH 16
 #else
 #define WIDTH 8
@@ -169,7 +174,9 @@ INLINE H half(const uint32_t *wires, const int32_t *index) {
 #endif
 }
 INLINE V pair(const uint32_t *wires, const int32_t *index) {
-#if WIDTH == HALF
+#if WIDTH < HALF
+  return gather(wires, index);
+#elif WIDTH == HALF
   return half(wires, index);
 #else
   H a = half(wires, index), b = half(wires, index + HALF);
@@ -293,6 +300,8 @@ class TypeCode:
         The module in planes and lanes.
     shown : frozenset[tuple[Path, int]]
         Port and word of the outputs that are planes, and are stored in lanes as well.
+    lanes : int
+        Cells whose words are adjacent in the tables: `LANES`, or 1 if there is one cell only.
     """
 
     module: Module
@@ -302,6 +311,12 @@ class TypeCode:
     late: tuple[tuple[Path, ...], ...]
     slices: Slices | None = None
     shown: frozenset[tuple[Path, int]] = frozenset()
+    lanes: int = LANES
+
+    @property
+    def prelude(self) -> str:
+        """What its functions need."""
+        return _PRELUDE if self.lanes == LANES else f"#define LANES {self.lanes}\n{_PRELUDE}"
 
 
 @lru_cache(maxsize=256)
@@ -314,8 +329,8 @@ def emit(code: TypeCode) -> str:
     functions = [*late, emitter.publish(), emitter.update()]
     if emitter.large:
         places = max(1, *(body.places for body in emitter.bodies if isinstance(body, Batches)))
-        return "\n".join([_PRELUDE, Batches.prelude(places), *functions])
-    return "\n".join([_PRELUDE, *functions])
+        return "\n".join([code.prelude, Batches.prelude(places), *functions])
+    return "\n".join([code.prelude, *functions])
 
 
 STRAIGHT = 10_000
@@ -346,7 +361,7 @@ class TypeEmitter:
         self.input_numbers = {key: row for row, key in enumerate(code.inputs)}
         self.output_numbers = {key: row for row, key in enumerate(code.outputs)}
         self.early = [path for path, sources in self.module.depends.items() if not sources]
-        self.large = is_large(self.module)
+        self.large = code.lanes == LANES and is_large(self.module)
         self.bodies: list[Statements] = []
 
     def _body(self, wires: str) -> Statements:
@@ -380,7 +395,8 @@ class TypeEmitter:
         after = module.graph.copy((node for *_, node in outputs), self._advanced)
         writes = [(number, w) for number, m in enumerate(module.memories) for w in m.writes]
         written = [node for _, write in writes for node in write.nodes]
-        cone = Graph.cone([*(register.next for register in module.registers), *written, *after])
+        moving = [each for each in enumerate(module.registers) if not each[1].holds(each[0])]
+        cone = Graph.cone([*(register.next for _, register in moving), *written, *after])
         # All reads of the old rows are done: write, then read for the next cycle's outputs.
         body.need(*(node for node in cone if node.op == "read" and not node.attr[2]), *written)
         for number, write in writes:
@@ -388,7 +404,7 @@ class TypeEmitter:
         # A register's next value is stored at once, so that fewer values are kept; its old one may
         # be needed later.
         old = {node.attr: node for node in cone if node.op == "register"}
-        for number, register in enumerate(module.registers):
+        for number, register in moving:
             if number in old:
                 body.need(old[number])
             if register.next is not old.get(number):

@@ -83,6 +83,10 @@ class Register:
     resets: bool = False
     next: Node = field(init=False)
 
+    def holds(self, index: int) -> bool:
+        """Whether it keeps its value for ever, if this is its index."""
+        return self.next.op == "register" and self.next.attr == index
+
 
 @dataclass
 class Write:

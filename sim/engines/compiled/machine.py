@@ -19,13 +19,15 @@ from .tables import Tables, aligned, lane_word, ones
 from .threads import THREADED
 from .words import word_widths
 
-__all__ = ["Machine"]
+__all__ = ["CContext", "CType", "Machine", "function_address"]
 
 _MOST_LOCATIONS = 64
 """Lists of cells whose places are remembered."""
 
 
-class _CType(ctypes.Structure):
+class CType(ctypes.Structure):
+    """`Type` of the C programs."""
+
     _fields_ = [
         ("publish", ctypes.c_void_p),
         ("update", ctypes.c_void_p),
@@ -57,7 +59,9 @@ class _CTask(ctypes.Structure):
     ]
 
 
-class _CContext(ctypes.Structure):
+class CContext(ctypes.Structure):
+    """`Context` of the C programs."""
+
     _fields_ = [
         ("now", ctypes.c_void_p),
         ("next", ctypes.c_void_p),
@@ -76,8 +80,9 @@ class _CContext(ctypes.Structure):
 _DRIVER_FUNCTIONS = ("publish", "settle", "run", "run_threads")
 
 
-def _address(library: ctypes.CDLL, function: str) -> int | None:
-    return ctypes.cast(getattr(library, function), ctypes.c_void_p).value
+def function_address(library: ctypes.CDLL, function: str) -> int:
+    """Where a function of a library is."""
+    return ctypes.cast(getattr(library, function), ctypes.c_void_p).value or 0
 
 
 class Machine(Tables):
@@ -117,15 +122,15 @@ class Machine(Tables):
         self._driver.run.restype = ctypes.c_long
         self._driver.run_threads.argtypes = [ctypes.c_void_p, ctypes.c_long, ctypes.c_long]
         self._driver.run_threads.restype = ctypes.c_long
-        self._c_types = (_CType * len(self.groups))()
+        self._c_types = (CType * len(self.groups))()
         self._keep: list[object] = []
         for c_type, group, library in zip(self._c_types, self.groups, self._libraries):
             addresses = {number: rows.ctypes.data for number, rows in group.memories.items()}
             pointers = [addresses.get(number) for number in range(len(group.module.memories))]
             memories = (ctypes.c_void_p * len(pointers))(*pointers)
             self._keep.append(memories)
-            c_type.publish = _address(library, "publish")
-            c_type.update = _address(library, "update")
+            c_type.publish = function_address(library, "publish")
+            c_type.update = function_address(library, "update")
             c_type.cells = group.cells
             c_type.state = group.state.ctypes.data
             c_type.index = group.index.ctypes.data
@@ -143,7 +148,7 @@ class Machine(Tables):
                 c_type.kept = group.kept.ctypes.data
         tasks = [
             _CTask(
-                _address(self._libraries[task.type], f"late_{task.function}"),
+                function_address(self._libraries[task.type], f"late_{task.function}"),
                 ctypes.addressof(self._c_types[task.type]),
                 task.begin,
                 task.end,
@@ -153,7 +158,7 @@ class Machine(Tables):
             for task in program.tasks
         ]
         self._c_tasks = (_CTask * len(tasks))(*tasks)
-        self._c = _CContext(
+        self._c = CContext(
             now=self._now.ctypes.data,
             next=self._next.ctypes.data,
             types=ctypes.addressof(self._c_types),
@@ -197,7 +202,7 @@ class Machine(Tables):
 
     def _raise_event(self) -> None:
         offset = self._c.event_type - ctypes.addressof(self._c_types)
-        group = self.groups[offset // ctypes.sizeof(_CType)]
+        group = self.groups[offset // ctypes.sizeof(CType)]
         event = group.module.events[self._c.event]
         owner = self.names(group)[self._c.event_cell]
         assert owner is not None

@@ -1,7 +1,7 @@
 """Translates an Amaranth component to a module of the intermediate representation.
 
-All use of Amaranth's internals, which may change with its next minor version, is in this module. It
-reads the bit-level netlist made by `build_netlist`, which Amaranth's own back ends also use.
+It reads the bit-level netlist that Amaranth's own back ends also use. `amaranth_internals` says
+what of it is private and may change with the next version.
 """
 
 import sys
@@ -11,18 +11,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, pairwise
 
-from amaranth.hdl import Fragment, Value
-from amaranth.hdl import _nir as nir
-from amaranth.hdl._ir import Design, PortDirection, build_netlist
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In
 
 from ....hdl.fabric.fabric import CellType, Path
+from ..amaranth_internals import (
+    Design,
+    Matches,
+    PriorityMatch,
+    component_design,
+    nir,
+    ports_netlist,
+)
 from .compiled_errors import CombinationalLoop, UnsupportedConstruct
 from .ir import WORD, Event, Graph, Memory, Module, Node, Register, Words, Write
 from .words import Arithmetic, word_widths
 
-__all__ = ["lower", "lowered"]
+__all__ = ["Lowering", "deep_recursion", "lower", "lowered", "place", "signal_names"]
 
 _WIDE = 16
 """A bitwise cell of at least this width is computed as a whole if its bits are used apart, ..."""
@@ -64,25 +68,21 @@ def lower(component: wiring.Component, name: str, by_bit: bool = False) -> Modul
     CombinationalLoop
         If a signal depends on itself inside the component.
     """
-    ports = {}
-    paths: dict[str, Path] = {}
-    for path, member, value in component.signature.flatten(component):
-        flat = "__".join(map(str, path))
-        paths[flat] = path
-        direction = PortDirection.Input if member.flow == In else PortDirection.Output
-        ports[flat] = (Value.cast(value), direction)
-    design = Fragment.get(component, None).prepare(ports=ports, hierarchy=(name,))
+    paths: dict[str, Path] = {
+        "__".join(map(str, path)): path for path, _, _ in component.signature.flatten(component)
+    }
+    design = component_design(component, name)
     try:
-        netlist = build_netlist(design)
+        netlist = ports_netlist(design)
     except nir.CombinationalCycle as error:
         path = " ".join(str(error).split())
         raise CombinationalLoop(f"In {name}: {path}") from None
-    with _deep_recursion(netlist):
-        return _Lowering(name, netlist, paths, by_bit).module(_signal_names(design, netlist))
+    with deep_recursion(netlist):
+        return Lowering(name, netlist, paths, by_bit).module(signal_names(design, netlist))
 
 
 @contextmanager
-def _deep_recursion(netlist: nir.Netlist) -> Iterator[None]:
+def deep_recursion(netlist: nir.Netlist) -> Iterator[None]:
     """Let a chain of all bits be followed by recursion: a bus has a gate for each terminal.
 
     The functions that recurse call each other from Python only, in lists and not in generators,
@@ -97,7 +97,7 @@ def _deep_recursion(netlist: nir.Netlist) -> Iterator[None]:
         sys.setrecursionlimit(usual)
 
 
-def _signal_names(design: Design, netlist: nir.Netlist) -> dict[str, nir.Value]:
+def signal_names(design: Design, netlist: nir.Netlist) -> dict[str, nir.Value]:
     """What each named signal is in the netlist, by its hierarchical name."""
     names: dict[str, nir.Value] = {}
     for info in design.fragments.values():
@@ -109,7 +109,7 @@ def _signal_names(design: Design, netlist: nir.Netlist) -> dict[str, nir.Value]:
     return names
 
 
-def _place(cell: nir.Cell) -> str:
+def place(cell: nir.Cell) -> str:
     if cell.src_loc is None:
         return "an unknown place"
     return f"{cell.src_loc[0]}:{cell.src_loc[1]}"
@@ -170,9 +170,9 @@ def _operands(cell: nir.Cell) -> Iterator[Sequence[nir.Net]]:
             yield from (assignment.value for assignment in cell.assignments)
         case nir.FlipFlop():
             yield cell.data
-        case nir.Matches() | nir.Part():
+        case Matches() | nir.Part():
             yield cell.value
-        case nir.PriorityMatch():
+        case PriorityMatch():
             yield cell.inputs
         case nir.SyncWritePort():
             yield from (cell.data, cell.addr, cell.en)
@@ -180,7 +180,9 @@ def _operands(cell: nir.Cell) -> Iterator[Sequence[nir.Net]]:
             yield from cell.ports_o.values()
 
 
-class _Lowering:
+class Lowering:
+    """Makes the graph of a netlist: `module` for a component, and for others what extends it."""
+
     def __init__(
         self, name: str, netlist: nir.Netlist, paths: Mapping[str, Path], by_bit: bool
     ) -> None:
@@ -211,7 +213,7 @@ class _Lowering:
                 case nir.FlipFlop():
                     self._check_clock(cell)
                     if not cell.arst.is_const:
-                        raise UnsupportedConstruct(f"Asynchronous reset at {_place(cell)}")
+                        raise UnsupportedConstruct(f"Asynchronous reset at {place(cell)}")
                     resets = self._hears_reset(cell)
                     self._declare_state(index, len(cell.data), cell.init, resets)
                 case nir.SyncReadPort():
@@ -219,7 +221,7 @@ class _Lowering:
                     self._declare_state(index, cell.width, 0)
                 case nir.Instance() | nir.IOBuffer() | nir.AnyValue() | nir.Initial():
                     what = type(cell).__name__
-                    raise UnsupportedConstruct(f"{what} at {_place(cell)} can't be simulated here")
+                    raise UnsupportedConstruct(f"{what} at {place(cell)} can't be simulated here")
         # Next states and writes are added last, when all state is known.
         for index, cell in enumerate(cells):
             match cell:
@@ -263,7 +265,7 @@ class _Lowering:
         clock = self.netlist.top.ports_i.get("clk")
         if clock is None or cell.clk != nir.Net.from_cell(0, clock[0]) or cell.clk_edge != "pos":
             raise UnsupportedConstruct(
-                f"{type(cell).__name__} at {_place(cell)} is not in the clock domain sync"
+                f"{type(cell).__name__} at {place(cell)} is not in the clock domain sync"
             )
 
     def _hears_reset(self, cell: nir.FlipFlop) -> bool:
@@ -278,9 +280,9 @@ class _Lowering:
         """Whether it is the reset, or the test of it by which Amaranth resets a register."""
         while not net.is_const:
             match self.netlist.cells[net.cell]:
-                case nir.PriorityMatch() as priority if net.bit == 0:
+                case PriorityMatch() as priority if net.bit == 0:
                     net = priority.inputs[0]
-                case nir.Matches(patterns=("1",)) as match:
+                case Matches(patterns=("1",)) as match:
                     net = match.value[0]
                 case nir.Top() as top:
                     return "rst" in top.ports_i and net.bit == top.ports_i["rst"][0]
@@ -310,7 +312,7 @@ class _Lowering:
 
     def _declare_memory(self, index: int, cell: nir.Memory) -> None:
         memory = Memory(self._memory_name(cell), cell.width, cell.init)
-        if cell.depth <= _REGISTER_ROWS and cell.width:
+        if self._in_registers(index, cell):
             memory.registers = []
             for value in cell.init:
                 numbers = []
@@ -321,6 +323,9 @@ class _Lowering:
                 memory.registers.append(numbers)
         self._memory[index] = len(self.memories)
         self.memories.append(memory)
+
+    def _in_registers(self, index: int, cell: nir.Memory) -> bool:
+        return bool(cell.depth <= _REGISTER_ROWS and cell.width)
 
     def _memory_name(self, cell: nir.Memory) -> str:
         return ".".join((*self.netlist.modules[cell.module_idx].name[1:], cell.name))
@@ -402,7 +407,11 @@ class _Lowering:
                 hit = self.graph.and_(write.enable, same)
                 words = self._merged(words, write, hit)
         enable = self.value(nir.Value(cell.en))[0]
-        self._set_next(index, self.arithmetic.mux(enable, words, self._state_words(index)))
+        self._set_next(index, self.arithmetic.mux(enable, words, self._not_read(index)))
+
+    def _not_read(self, index: int) -> Words:
+        """What a read port shows if it is not enabled: what it showed before."""
+        return self._state_words(index)
 
     # Values
 
@@ -473,19 +482,19 @@ class _Lowering:
                 )
             case nir.AssignmentList():
                 return self._assigned(cell, start, count)
-            case nir.PriorityMatch():
+            case PriorityMatch():
                 bits = [self._priority(index, bit) for bit in range(start, start + count)]
                 return a.cat(list(zip(bits, range(count))), count)
             case nir.Operator():
                 whole, width = self._operator(index, cell), cell.width
             case nir.Part():
                 whole, width = self._part(cell), cell.width
-            case nir.Matches():
+            case Matches():
                 whole, width = (self._matches(cell),), 1
             case nir.AsyncReadPort():
                 whole, width = self._read(cell.memory, self.value(cell.addr)), cell.width
             case _:
-                raise UnsupportedConstruct(f"{type(cell).__name__} at {_place(cell)}")
+                raise UnsupportedConstruct(f"{type(cell).__name__} at {place(cell)}")
         if (start, count) == (0, width):
             return whole
         self._segments[index, 0, width] = whole
@@ -542,13 +551,13 @@ class _Lowering:
 
     def _found_choice(self, index: int) -> _Choice | None:
         cell = self.netlist.cells[index]
-        if not isinstance(cell, nir.PriorityMatch) or len(cell.inputs) < 3:
+        if not isinstance(cell, PriorityMatch) or len(cell.inputs) < 3:
             return None
         value: nir.Value | None = None
         numbers = []
         for net in cell.inputs:
             match = None if net.is_const else self.netlist.cells[net.cell]
-            if not isinstance(match, nir.Matches) or len(match.patterns) != 1:
+            if not isinstance(match, Matches) or len(match.patterns) != 1:
                 return None
             if "-" in match.patterns[0] or value not in (None, match.value):
                 return None
@@ -589,7 +598,7 @@ class _Lowering:
             self._segments[key] = (node,)
         return self._segments[key][0]
 
-    def _matches(self, cell: nir.Matches) -> Node:
+    def _matches(self, cell: nir.Cell) -> Node:
         a, g = self.arithmetic, self.graph
         value = self.value(cell.value)
         hit = g.zero
@@ -664,7 +673,7 @@ class _Lowering:
                 first, second = (x, y) if op[1:] in ("<", ">=") else (y, x)
                 less = a.slt(first, second, width) if op[0] == "s" else a.ult(first, second)
                 return (less if op[1:] in ("<", ">") else g.not_(less, 1),)
-        raise UnsupportedConstruct(f"Operator {cell.operator} at {_place(cell)}")
+        raise UnsupportedConstruct(f"Operator {cell.operator} at {place(cell)}")
 
     # The rest
 
@@ -681,9 +690,9 @@ class _Lowering:
                     enabled = self.value(nir.Value(cell.en))[0]
                     test = self.value(nir.Value(cell.test))[0]
                     hit = self.graph.and_(enabled, self.graph.not_(test, 1))
-                    events.append(Event(hit, _message(cell), _place(cell)))
+                    events.append(Event(hit, _message(cell), place(cell)))
                 case nir.AsyncPrint() | nir.SyncPrint():
-                    raise UnsupportedConstruct(f"Print at {_place(cell)} can't be simulated here")
+                    raise UnsupportedConstruct(f"Print at {place(cell)} can't be simulated here")
         return events
 
     def _signal(self, value: nir.Value) -> tuple[Words, int]:

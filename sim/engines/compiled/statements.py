@@ -91,6 +91,7 @@ class Statements:
     def __init__(self, emitter: "TypeEmitter", wires: str) -> None:
         self.emitter = emitter
         self.wires = wires
+        self.lanes = emitter.code.lanes
         self.lines: list[str] = []
         self._names: dict[Node, str] = {}
 
@@ -138,7 +139,7 @@ class Statements:
         width = self._output_width(path, word)
         value = self._of_width(node, width)
         number = self.emitter.output_numbers[path, word]
-        self.lines.append(f"store(out + {LANES * number}, {value});")
+        self.lines.append(f"store(out + {self.lanes * number}, {value});")
 
     def _output_width(self, path: Path, word: int) -> int:
         return self.emitter.code.module.widths[path][word]
@@ -146,7 +147,7 @@ class Statements:
     def state(self, number: int, register: Register) -> None:
         """Store the next value of a register."""
         value = self._of_width(register.next, register.width)
-        self.lines.append(f"store(state + {LANES * number}, {value});")
+        self.lines.append(f"store(state + {self.lanes * number}, {value});")
 
     def event(self, number: int, hit: Node) -> None:
         """Stop the run where `hit` is 1."""
@@ -188,7 +189,7 @@ class Statements:
             case "input":
                 return self._input(node)
             case "register":
-                return f"load(state + {LANES * node.attr})"
+                return f"load(state + {self.lanes * node.attr})"
             case "read":
                 return self._read(node, name)
             case "and" | "or" | "xor":
@@ -253,14 +254,14 @@ class Statements:
         row = self.emitter.input_numbers[node.attr]
         match self.emitter.code.kinds[row]:
             case "strap":
-                return f"load(straps + {LANES * row})"
+                return f"load(straps + {self.lanes * row})"
             case "same":
-                return f"splat(now[index[{LANES * row}]])"
+                return f"splat(now[index[{self.lanes * row}]])"
             case "row":
-                return f"load(now + index[{LANES * row}])"
+                return f"load(now + index[{self.lanes * row}])"
             case "pair":
-                return f"pair(now, index + {LANES * row})"
-        return f"gather(now, index + {LANES * row})"
+                return f"pair(now, index + {self.lanes * row})"
+        return f"gather(now, index + {self.lanes * row})"
 
     def _rows(self, number: int) -> tuple[str, int, int]:
         """C type of a memory's elements, elements per row, and number of rows."""

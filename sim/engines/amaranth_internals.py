@@ -1,0 +1,182 @@
+"""All that the library uses of Amaranth's private interfaces, which its next version may change.
+
+No other module imports them (`tests/test_amaranth_versions.py`). Where versions differ, what is
+offered here is that of Amaranth 0.5.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Fragment, Signal, Value
+from amaranth.hdl import _nir as nir
+from amaranth.hdl._ast import SignalDict
+from amaranth.hdl._ir import Design, PortDirection, build_netlist
+from amaranth.hdl._mem import MemoryData, MemoryInstance
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+from amaranth.sim._async import (
+    AsyncProcess,
+    DomainReset,
+    ProcessContext,
+    TestbenchContext,
+    TickTrigger,
+)
+from amaranth.sim._base import BaseProcess
+from amaranth.sim._pyrtl import pin_blame, value_to_string
+from amaranth.sim.pysim import (
+    PySimEngine,
+    _PyEngineState,
+    _PyMemoryState,
+    _PySignalState,
+    _PyTriggerState,
+    _VCDWriter,
+)
+
+__all__ = [
+    "AsyncProcess",
+    "BaseProcess",
+    "Design",
+    "DomainReset",
+    "Matches",
+    "MemoryData",
+    "MemoryState",
+    "PriorityMatch",
+    "ProcessContext",
+    "PySimEngine",
+    "SignalDict",
+    "SignalState",
+    "SimulationState",
+    "TestbenchContext",
+    "TickTrigger",
+    "TriggerState",
+    "VcdWriter",
+    "combinational_signals",
+    "component_design",
+    "femtoseconds",
+    "free_netlist",
+    "memories",
+    "nir",
+    "pin_blame",
+    "ports_netlist",
+    "read_resets",
+    "value_to_string",
+]
+
+SignalState, MemoryState, SimulationState = _PySignalState, _PyMemoryState, _PyEngineState
+TriggerState, VcdWriter = _PyTriggerState, _VCDWriter
+
+
+class _Matches(nir.Cell):
+    """Whether a value is one of some patterns, as a cell of Amaranth 0.5."""
+
+    def __init__(self, module: int, value: nir.Value, patterns: Sequence[str], place: Any) -> None:
+        super().__init__(module, src_loc=place)
+        self.value, self.patterns = value, patterns
+
+    def output_nets(self, self_idx: int) -> set[nir.Net]:
+        return {nir.Net.from_cell(self_idx, 0)}
+
+
+class _PriorityMatch(nir.Cell):
+    """The first of some bits that is 1, as a cell of Amaranth 0.5."""
+
+    def __init__(self, module: int, en: nir.Net, inputs: nir.Value, place: Any) -> None:
+        super().__init__(module, src_loc=place)
+        self.en, self.inputs = en, inputs
+
+    def output_nets(self, self_idx: int) -> set[nir.Net]:
+        return {nir.Net.from_cell(self_idx, bit) for bit in range(len(self.inputs))}
+
+
+_one_cell = hasattr(nir, "Match")
+"""Whether a choice is a single cell, as after 0.5."""
+
+Matches, PriorityMatch = (
+    (_Matches, _PriorityMatch) if _one_cell else (nir.Matches, nir.PriorityMatch)
+)
+
+
+def _two_cells(netlist: nir.Netlist) -> nir.Netlist:
+    """The netlist with two cells for each choice: the comparisons, and the first that holds."""
+    for index, cell in enumerate(netlist.cells if _one_cell else ()):
+        if isinstance(cell, nir.Match):
+            nets = []
+            for patterns in cell.patterns:
+                nets.append(nir.Net.from_cell(len(netlist.cells), 0))
+                made = _Matches(cell.module_idx, cell.value, patterns, cell.src_loc)
+                netlist.cells.append(made)
+            netlist.cells[index] = _PriorityMatch(
+                cell.module_idx, cell.en, nir.Value(nets), cell.src_loc
+            )
+    return netlist
+
+
+def component_design(component: wiring.Component, name: str) -> Design:
+    """A component whose ports are those of its signature, their names joined by two underscores."""
+    ports = {}
+    for path, member, value in component.signature.flatten(component):
+        direction = PortDirection.Input if member.flow == In else PortDirection.Output
+        ports["__".join(map(str, path))] = (Value.cast(value), direction)
+    return Fragment.get(component, None).prepare(ports=ports, hierarchy=(name,))
+
+
+def ports_netlist(design: Design) -> nir.Netlist:
+    """The netlist of a design with ports.
+
+    Raises
+    ------
+    nir.CombinationalCycle
+    """
+    return _two_cells(build_netlist(design))
+
+
+def free_netlist(design: Design) -> nir.Netlist:
+    """The netlist of a design without ports: what nothing drives is a register without a clock.
+
+    Raises
+    ------
+    nir.CombinationalCycle
+    """
+    whole = Design(design.fragment, [], hierarchy=("top",))
+    return _two_cells(build_netlist(whole, all_undef_to_ff=True))
+
+
+def combinational_signals(design: Design) -> list[Signal]:
+    """The signals that a design drives without a clock."""
+    found: list[Signal] = []
+    for fragment in design.fragments:
+        for statement in fragment.statements.get("comb", ()):
+            found += statement._lhs_signals()
+        if isinstance(fragment, MemoryInstance):
+            for port in fragment._read_ports:
+                if port._domain == "comb":
+                    found += Value.cast(port._data)._rhs_signals()
+    return found
+
+
+def memories(design: Design) -> list[tuple[MemoryData, str]]:
+    """The memories of a design, and their hierarchical names."""
+    return [
+        (fragment._data, ".".join(info.name[1:]))
+        for fragment, info in design.fragments.items()
+        if isinstance(fragment, MemoryInstance)
+    ]
+
+
+def read_resets(design: Design) -> list[tuple[Signal, Signal]]:
+    """The data of read ports with a clock, and the synchronous resets of their domains."""
+    found = []
+    for fragment in design.fragments:
+        for port in fragment._read_ports if isinstance(fragment, MemoryInstance) else ():
+            if port._domain == "comb":
+                continue
+            domain = fragment.domains[port._domain]
+            data = Value.cast(port._data)
+            if domain.rst is not None and not domain.async_reset and isinstance(data, Signal):
+                found.append((data, domain.rst))
+    return [(data, reset) for data, reset in found if not data.reset_less]
+
+
+def femtoseconds(time: Any) -> int:
+    """A time, as Amaranth's simulator counts it: after 0.5 it is a `Period`."""
+    return time.femtoseconds if hasattr(time, "femtoseconds") else int(time * 1e15)

@@ -1,0 +1,314 @@
+"""Reads any design: its logic as a graph, its state, and what makes each part of the state change.
+
+What no logic drives (inputs, clocks, resets) is state as well, which only the outside changes.
+So all signals are functions of the state.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from amaranth.hdl import DriverConflict
+
+from ..engines.amaranth_internals import (
+    Design,
+    MemoryData,
+    free_netlist,
+    memories,
+    nir,
+    read_resets,
+)
+from ..engines.compiled.compiled_errors import CombinationalLoop, UnsupportedConstruct
+from ..engines.compiled.ir import Module, Node, Words
+from ..engines.compiled.netlist import Lowering, deep_recursion, place, signal_names
+
+__all__ = ["Edge", "FlatDesign", "Piece", "Report", "read_design"]
+
+
+class Edge(NamedTuple):
+    """A net, and the level to which it changes: what registers wait for."""
+
+    net: nir.Net
+    level: int
+
+
+class Piece(NamedTuple):
+    """Bits of a signal that are state: some of a register from `low` on, from bit `at` on."""
+
+    register: int
+    low: int
+    width: int
+    at: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """An assertion, an assumption, a cover or a print.
+
+    Attributes
+    ----------
+    kind : str
+        "assert", "assume", "cover" or "print".
+    hit : Node
+        1 if there is something to say.
+    edge : Edge or None
+        When; None for at once.
+    text : tuple[str or tuple[Words, int, str, bool], ...] or None
+        Texts, and numbers with their widths, their formats, and whether they are signed.
+    place : tuple[str, int]
+        File and line.
+    """
+
+    kind: str
+    hit: Node
+    edge: Edge | None
+    text: tuple[str | tuple[Words, int, str, bool], ...] | None
+    place: tuple[str, int]
+
+
+@dataclass
+class FlatDesign:
+    """A whole design as one module without ports.
+
+    Attributes
+    ----------
+    module : Module
+    edges : list[Edge]
+        All that some state waits for, each once.
+    register_edges : list[frozenset[Edge]]
+        By register: the edges at which it takes its next value.
+    write_edges : list[list[Edge]]
+        By memory and write port.
+    reports : list[Report]
+    signals : dict
+        The nets of each of Amaranth's signals.
+    memory_numbers : dict[MemoryData, int]
+    """
+
+    module: Module
+    edges: list[Edge]
+    register_edges: list[frozenset[Edge]]
+    write_edges: list[list[Edge]]
+    reports: list[Report]
+    signals: "dict[object, nir.Value]"
+    memory_numbers: dict[MemoryData, int]
+    reader: "_Reading" = field(repr=False)
+
+    def words(self, nets: Sequence[nir.Net]) -> Words:
+        """Some bits as nodes of the graph."""
+        return self.reader.words(nets)
+
+    def pieces(self, nets: Sequence[nir.Net]) -> list[Piece] | None:
+        """The registers that bits are; None if some are not stored."""
+        return self.reader.pieces(nets)
+
+    def at(self, edges: frozenset[Edge]) -> Module:
+        """The module in which only that changes which waits for some of these edges."""
+        graph = self.module.graph
+        registers = []
+        for number, register in enumerate(self.module.registers):
+            changed = replace(register)
+            changed.next = (
+                register.next
+                if edges & self.register_edges[number]
+                else graph.register(number, register.width)
+            )
+            registers.append(changed)
+        kept = [
+            replace(memory, writes=[w for w, edge in zip(memory.writes, each) if edge in edges])
+            for memory, each in zip(self.module.memories, self.write_edges)
+        ]
+        return replace(self.module, registers=registers, memories=kept)
+
+
+def read_design(design: Design) -> FlatDesign:
+    """Read a design that Amaranth has prepared.
+
+    Raises
+    ------
+    UnsupportedConstruct
+        If it has an instance of a foreign module, or the like.
+    CombinationalLoop
+        If a signal depends on itself.
+    """
+    try:
+        netlist = free_netlist(design)
+    except nir.CombinationalCycle as error:
+        first, *path = str(error).splitlines()
+        places = ", ".join(each.strip() for each in path[:4])
+        more = f" and {len(path) - 4} more" if len(path) > 4 else ""
+        raise CombinationalLoop(f"{first} {places}{more}") from None
+    except DriverConflict as error:  # of which Amaranth's simulator takes no notice
+        raise UnsupportedConstruct(str(error)) from None
+    with deep_recursion(netlist):
+        reading = _Reading("design", netlist, {}, False)
+        return reading.read(design)
+
+
+class _Reading(Lowering):
+    """The logic of a design without ports, with any number of clocks."""
+
+    def read(self, design: Design) -> FlatDesign:
+        cells = self.netlist.cells
+        self._read_resets = {
+            self.netlist.signals[data][0].cell: (self.netlist.signals[reset], data.init)
+            for data, reset in read_resets(design)
+            if reset in self.netlist.signals and len(data)
+        }
+        self._edges: dict[Edge, None] = {}
+        self._register_edges: dict[int, frozenset[Edge]] = {}
+        for index, cell in enumerate(cells):
+            if isinstance(cell, nir.Memory):
+                self._declare_memory(index, cell)
+        for index, cell in enumerate(cells):
+            match cell:
+                case nir.FlipFlop():
+                    self._declare_state(index, len(cell.data), cell.init)
+                    self._move(index, self._clock(cell) | self._reset(cell))
+                case nir.SyncReadPort():
+                    self._declare_state(index, cell.width, 0)
+                    self._move(index, self._clock(cell))
+                case nir.Instance() | nir.IOBuffer() | nir.AnyValue() | nir.Initial():
+                    what = type(cell).__name__
+                    named = f" {cell.type!r}" if isinstance(cell, nir.Instance) else ""
+                    raise UnsupportedConstruct(
+                        f"{what}{named} at {place(cell)} has no meaning in a simulation"
+                    )
+        write_edges: list[list[Edge]] = [[] for _ in self.memories]
+        for index, cell in enumerate(cells):
+            match cell:
+                case nir.FlipFlop():
+                    self._set_next(index, self._next(cell))
+                case nir.SyncWritePort():
+                    number = self._memory[cell.memory]
+                    before = len(self.memories[number].writes)
+                    self._write(cell)
+                    if len(self.memories[number].writes) > before:
+                        write_edges[number] += self._clock(cell)
+        for index, cell in enumerate(cells):
+            if isinstance(cell, nir.SyncReadPort):
+                self._sync_read(index, cell)
+        for memory, edges in zip(self.memories, write_edges):
+            if memory.registers is not None:
+                for registers in memory.registers:
+                    self._register_edges |= dict.fromkeys(registers, frozenset(edges))
+                self._write_registers(memory, memory.registers)
+                edges.clear()
+        module = Module(
+            name="design",
+            graph=self.graph,
+            inputs={},
+            outputs={},
+            widths={},
+            depends={},
+            registers=self.registers,
+            memories=self.memories,
+            events=[],
+            signals=lambda wanted: self._signal(names[wanted]),
+            signal_names=list(names := signal_names(design, self.netlist)),
+        )
+        known = {memory.name: number for number, memory in enumerate(self.memories)}
+        return FlatDesign(
+            module=module,
+            edges=list(self._edges),
+            register_edges=[
+                self._register_edges.get(number, frozenset())
+                for number in range(len(self.registers))
+            ],
+            write_edges=write_edges,
+            reports=list(self._reports()),
+            signals=self.netlist.signals,
+            memory_numbers={data: known[name] for data, name in memories(design)},
+            reader=self,
+        )
+
+    def _clock(self, cell: nir.Cell) -> frozenset[Edge]:
+        return self._edge(cell.clk, int(cell.clk_edge == "pos"))
+
+    def _reset(self, cell: nir.FlipFlop) -> frozenset[Edge]:
+        return self._edge(cell.arst, 1)
+
+    def _edge(self, net: nir.Net, level: int) -> frozenset[Edge]:
+        if net.is_const:  # it never changes
+            return frozenset()
+        edge = Edge(net, level)
+        self._edges[edge] = None
+        return frozenset([edge])
+
+    def _move(self, index: int, edges: frozenset[Edge]) -> None:
+        self._register_edges |= dict.fromkeys(self._state[index], edges)
+
+    def _next(self, cell: nir.FlipFlop) -> Words:
+        data = self.value(cell.data)
+        if cell.arst.is_const:
+            return data
+        width = len(cell.data)
+        return self.arithmetic.mux(
+            self.value(nir.Value(cell.arst))[0], self.arithmetic.const(cell.init, width), data
+        )
+
+    def _not_read(self, index: int) -> Words:
+        """Amaranth's simulator, unlike its netlist, resets what read ports show."""
+        words = super()._not_read(index)
+        if index not in self._read_resets:
+            return words
+        reset, init = self._read_resets[index]
+        initial = self.arithmetic.const(init, self.netlist.cells[index].width)
+        return self.arithmetic.mux(self.value(reset)[0], initial, words)
+
+    def _in_registers(self, index: int, cell: nir.Memory) -> bool:
+        ports = [
+            each
+            for each in self.netlist.cells
+            if isinstance(each, nir.SyncWritePort) and each.memory == index
+        ]
+        clocks = {(each.clk, each.clk_edge) for each in ports}
+        return super()._in_registers(index, cell) and len(clocks) <= 1
+
+    def _reports(self) -> Iterator[Report]:
+        for cell in self.netlist.cells:
+            match cell:
+                case nir.AsyncProperty() | nir.SyncProperty():
+                    test = self.value(nir.Value(cell.test))[0]
+                    said = cell.kind == "cover"
+                    if said and cell.format is None:
+                        continue
+                    failed = test if said else self.graph.not_(test, 1)
+                    yield self._report(cell, cell.kind, failed)
+                case nir.SyncPrint():
+                    yield self._report(cell, "print", self.graph.one)
+                case nir.AsyncPrint():
+                    raise UnsupportedConstruct(
+                        f"Print without a clock at {place(cell)} can't be simulated here"
+                    )
+
+    def _report(self, cell: nir.Cell, kind: str, hit: Node) -> Report:
+        enabled = self.value(nir.Value(cell.en))[0]
+        edge = None
+        if hasattr(cell, "clk"):
+            edge = next(iter(self._clock(cell)), Edge(cell.clk, 1))
+        text = cell.format and tuple(
+            part
+            if isinstance(part, str)
+            else (self.value(part.value), len(part.value), part.format_desc, part.signed)
+            for part in cell.format.chunks
+        )
+        return Report(kind, self.graph.and_(enabled, hit), edge, text, cell.src_loc)
+
+    def words(self, nets: Sequence[nir.Net]) -> Words:
+        with deep_recursion(self.netlist):
+            return self.value(nets)
+
+    def pieces(self, nets: Sequence[nir.Net]) -> list[Piece] | None:
+        found: list[Piece] = []
+        for at, net in enumerate(nets):
+            cell = None if net.is_const else self.netlist.cells[net.cell]
+            if not isinstance(cell, nir.FlipFlop | nir.SyncReadPort):
+                return None
+            register = self._state[net.cell][net.bit // 32]
+            last = found[-1] if found else None
+            if last and last[:2] == (register, net.bit % 32 - last.width):
+                found[-1] = last._replace(width=last.width + 1)
+            else:
+                found.append(Piece(register, net.bit % 32, 1, at))
+        return found

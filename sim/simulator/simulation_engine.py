@@ -1,0 +1,485 @@
+"""Runs testbenches and processes beside the compiled design, as Amaranth's simulator does.
+
+Time passes in steps, and a step in delta cycles. In each of these all that was woken runs, and then
+what it has set takes effect, which wakes others. What is combinational takes its new values one
+delta cycle after what it depends on, all of it together.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from amaranth.hdl import DriverConflict, Shape, Signal
+
+from ..engines.amaranth_internals import (
+    Design,
+    MemoryData,
+    MemoryState,
+    PySimEngine,
+    SignalState,
+    SimulationState,
+    combinational_signals,
+    pin_blame,
+    value_to_string,
+)
+from .design_machine import DesignMachine, Observation
+from .design_reading import Edge, Piece, Report, read_design
+from .free_run import CClock
+from .simulation_processes import Clock, Countdown, Process
+from .vcd_recording import VcdRecording
+
+__all__ = ["SimulationEngine"]
+
+_FOREVER = (1 << 63) - 1
+
+_READS = 300
+"""How often values are computed in Python before code for them is compiled."""
+
+
+def _of_shape(value: int, shape: Shape) -> int:
+    """An unsigned number as one of a shape."""
+    if shape.signed and value >> shape.width - 1 & 1:
+        return value - (1 << shape.width)
+    return value
+
+
+class _Input(SignalState):
+    """A signal of the design that nothing in it drives."""
+
+    __slots__ = ("machine", "pieces")
+
+    def __init__(
+        self, signal: Signal, pending: set[Any], machine: DesignMachine, pieces: list[Piece]
+    ) -> None:
+        self.machine, self.pieces = machine, pieces
+        super().__init__(signal, pending)
+
+    def commit(self) -> bool:
+        changed: bool = super().commit()
+        if changed:
+            self.machine.write(self.pieces, self.curr)
+        return changed
+
+
+class _EdgeWaker:
+    """Notes an edge of an input for which registers wait."""
+
+    def __init__(self, noted: set[Edge], edge: Edge, bit: int) -> None:
+        self.noted, self.edge, self.bit = noted, edge, bit
+
+    def __call__(self, before: int, after: int) -> bool:
+        if (before ^ after) >> self.bit & 1 and after >> self.bit & 1 == self.edge.level:
+            self.noted.add(self.edge)
+        return True
+
+
+class _Logic:
+    """A signal that the design drives.
+
+    Parameters
+    ----------
+    signal : Signal
+    engine : SimulationEngine
+    read : Callable[[], int]
+        Its value, unsigned.
+    pieces : list[Piece] or None
+        Where it is stored; None if it is combinational.
+    """
+
+    def __init__(
+        self,
+        signal: Signal,
+        engine: "SimulationEngine",
+        read: Callable[[], int],
+        pieces: list[Piece] | None,
+    ) -> None:
+        self.signal, self.engine, self.read, self.pieces = signal, engine, read, pieces
+        self.is_comb = pieces is None
+        self.shape = signal.shape()
+        self.wakers: list[Callable[[int, int], bool]] = []
+        self.reset()
+
+    def reset(self) -> None:
+        self.last = self.signal.init
+        self._next: int | None = None
+
+    @property
+    def curr(self) -> int:
+        if self.is_comb and not self.engine.settled:
+            return int(self.signal.init)
+        return _of_shape(self.read(), self.shape)
+
+    @property
+    def next(self) -> int:
+        return self.curr if self._next is None else self._next
+
+    def update(self, value: int, mask: int = ~0) -> None:
+        self._next = (self.next & ~mask) | (value & mask)
+        self.engine.state.pending.add(self)
+
+    def commit(self) -> bool:
+        value, self._next = self._next, None
+        if value is None or value == self.curr:
+            return False
+        assert self.pieces is not None
+        self.engine.machine.write(self.pieces, value)
+        return True
+
+    def add_waker(self, waker: Callable[[int, int], bool]) -> None:
+        self.last = self.curr
+        self.wakers.append(waker)
+        self.engine.watched[self] = None
+
+    def notify(self, after: int) -> bool:
+        """Wake those who wait for a change, if there is one."""
+        before = self.last
+        if before == after:
+            return False
+        self.last = after
+        self.wakers[:] = [waker for waker in self.wakers if waker(before, after)]
+        return True
+
+
+class _Rows:
+    """The rows of a memory of the design, as a list."""
+
+    def __init__(self, machine: DesignMachine, number: int, shape: Shape) -> None:
+        self.machine, self.number, self.shape = machine, number, shape
+
+    def __getitem__(self, index: int) -> int:
+        return _of_shape(self.machine.row(self.number, index), self.shape)
+
+    def __setitem__(self, index: int, value: int) -> None:
+        self.machine.write_row(self.number, index, value)
+
+
+class _Memory(MemoryState):
+    """A memory of the design."""
+
+    def __init__(
+        self, memory: MemoryData, pending: set[Any], machine: DesignMachine, number: int
+    ) -> None:
+        self.machine, self.number = machine, number
+        super().__init__(memory, pending)
+
+    def reset(self) -> None:
+        self.data = _Rows(self.machine, self.number, self.shape)
+        self.write_queue: dict[int, int] = {}
+
+
+class _State(SimulationState):
+    """The signals and memories that somebody has asked for."""
+
+    def __init__(self, engine: "SimulationEngine", combinational: Iterable[Signal]) -> None:
+        super().__init__()
+        self._engine = engine
+        self._combinational = {id(signal) for signal in combinational}
+
+    def is_combinational(self, signal: Signal) -> bool:
+        """Whether the design drives a signal without a clock."""
+        return id(signal) in self._combinational
+
+    def get_signal(self, signal: Signal) -> int:
+        if signal not in self.signals:
+            self.signals[signal] = len(self.slots)
+            self.slots.append(self._slot(signal))
+        return int(self.signals[signal])
+
+    def _slot(self, signal: Signal) -> Any:
+        engine, design = self._engine, self._engine.flat
+        if signal not in design.signals:
+            return SignalState(signal, self.pending)
+        nets = design.signals[signal]
+        pieces = design.pieces(nets)
+        machine = engine.machine
+        if self.is_combinational(signal) or pieces is None:
+            if pieces is not None:  # another name of a register
+                return _Logic(signal, engine, lambda: machine.read(pieces), None)
+            number = engine.observe(nets)
+            return _Logic(signal, engine, lambda: engine.observed(number), None)
+        if any(design.register_edges[piece.register] for piece in pieces):
+            return _Logic(signal, engine, lambda: machine.read(pieces), pieces)
+        return _Input(signal, self.pending, machine, pieces)
+
+    def get_memory(self, memory: MemoryData) -> int:
+        numbers = self._engine.flat.memory_numbers
+        if memory not in self.memories and memory in numbers:
+            self.memories[memory] = len(self.slots)
+            self.slots.append(_Memory(memory, self.pending, self._engine.machine, numbers[memory]))
+        return int(super().get_memory(memory))
+
+    def commit(self, changed: set[Any] | None = None) -> bool:
+        still = True
+        while self.pending:
+            slot = self.pending.pop()
+            if changed is not None and type(slot) is not _Logic:
+                changed.add(slot)
+            if slot.commit():
+                still = False
+        return still
+
+
+class SimulationEngine(PySimEngine):
+    """An engine of Amaranth's `Simulator` whose design is compiled.
+
+    Raises
+    ------
+    UnsupportedConstruct, CombinationalLoop, NoCompiler, CompilerFailed
+    """
+
+    def __init__(self, design: Design) -> None:
+        self._design = design
+        self.flat = read_design(design)
+        self.machine = DesignMachine(self.flat)
+        self.settled = False
+        self.watched: dict[_Logic, None] = {}
+        self._state = _State(self, combinational_signals(design))
+        self._wanted: list[Any] = []
+        self._observation: Observation | None = None
+        self._compiled = self._reads = 0
+        self._processes: set[Any] = set()
+        self._clocks: list[Clock] = []
+        self._testbenches: list[Any] = []
+        self._delta_cycles = 0
+        self._vcd_writers: list[VcdRecording] = []
+        self._active_triggers: set[Any] = set()
+        self._edges: set[Edge] = set()
+        self._changed = True
+        self._levels = [0] * len(self.machine.derived_edges)
+        self._wait_for_edges()
+
+    def _wait_for_edges(self) -> None:
+        outside = [edge for edge in self.flat.edges if edge not in self.machine.derived_edges]
+        nets = {edge.net for edge in outside}
+        owners = {
+            net: (signal, bit)
+            for signal, value in self.flat.signals.items()
+            for bit, net in enumerate(value)
+            if net in nets and not self._state.is_combinational(signal)
+        }
+        for edge in outside:
+            signal, bit = owners[edge.net]
+            self._state.add_signal_waker(signal, _EdgeWaker(self._edges, edge, bit))
+
+    def reset(self) -> None:
+        self.machine.reset()
+        super().reset()
+        self._edges.clear()
+        self._changed, self.settled = True, False
+        self._levels = [0] * len(self._levels)
+
+    # Signals that logic computes
+
+    def observe(self, nets: Any) -> int:
+        """Number a value, to read it by `observed`."""
+        self._wanted.append(self.flat.words(nets))
+        return len(self._wanted) - 1
+
+    def observed(self, number: int) -> int:
+        """The value of that number: by compiled code, once it is read often."""
+        if number < self._compiled:
+            assert self._observation is not None
+            return self._observation.value(number)
+        self._reads += 1
+        if self._reads <= _READS:
+            return self.machine.evaluate(self._wanted[number])
+        self._reads = 0
+        self._observation = Observation(self.machine, self._wanted)
+        self._compiled = len(self._wanted)
+        return self._observation.value(number)
+
+    # Processes
+
+    def add_clock_process(self, clock: Signal, *, phase: int, period: int) -> None:
+        slot = self._state.slots[self._state.get_signal(clock)]
+        if slot.is_comb:
+            raise DriverConflict("Clock signal is already driven by combinational logic")
+        register = slot.pieces[0].register if isinstance(slot, _Input) else None
+        made = Clock(self._state, slot, register, phase=phase, period=period)
+        self._clocks.append(made)
+        self._processes.add(made)
+
+    def add_async_process(self, simulator: Any, process: Callable[..., Any]) -> None:
+        made = Process(self._design, self, process, testbench=False, background=True)
+        self._processes.add(made)
+
+    def add_async_testbench(
+        self, simulator: Any, process: Callable[..., Any], *, background: bool
+    ) -> None:
+        made = Process(self._design, self, process, testbench=True, background=background)
+        self._testbenches.append(made)
+
+    # Time
+
+    def step_design(self) -> None:
+        still = False
+        while not still:
+            changes: set[Any] | None = set() if self._vcd_writers else None
+            for trigger in self._active_triggers:
+                trigger.run()
+            self._active_triggers.clear()
+            settles, before = self._changed, self.machine.version
+            logic = self._logic() if settles else None
+            edges = frozenset(self._edges)
+            self._edges.clear()
+            for process in self._processes:
+                if process.runnable:
+                    process.runnable = False
+                    process.run()
+            if edges:
+                self._say(edges)
+                self.machine.advance(edges)
+            still = self._state.commit(changes)
+            self._changed = self.machine.version != before
+            self.settled = True
+            if self._changed or settles:
+                still = not (self._notify(logic) or self._changed) and still
+            for writer in self._vcd_writers:
+                writer.record(changes or (), self._now_plus_deltas(writer.fs_per_delta))
+            self._delta_cycles += 1
+
+    def _logic(self) -> tuple[dict[_Logic, int], list[int]]:
+        """What is combinational and somebody waits for: signals, and nets whose edges count."""
+        self._say(frozenset())
+        values = {slot: _of_shape(slot.read(), slot.shape) for slot in self.watched if slot.is_comb}
+        return values, self._derived_levels()
+
+    def _derived_levels(self) -> list[int]:
+        derived = self.machine.derived
+        return [] if derived is None else [derived.value(n) for n in range(len(self._levels))]
+
+    def _notify(self, logic: tuple[dict[_Logic, int], list[int]] | None) -> bool:
+        """Wake those who wait for changes of what the design drives.
+
+        Parameters
+        ----------
+        logic : tuple or None
+            What `_logic` found at the beginning of the delta cycle.
+
+        Returns
+        -------
+        bool
+            Whether there are any.
+        """
+        values, levels = logic or ({}, self._levels)
+        woken = False
+        for slot in list(self.watched):
+            if not slot.is_comb:
+                woken |= slot.notify(slot.curr)
+            elif slot in values:
+                woken |= slot.notify(values[slot])
+            if not slot.wakers:
+                del self.watched[slot]
+        if self._levels:
+            stored = self._derived_levels()
+            for number, edge in enumerate(self.machine.derived_edges):
+                level = stored[number] if self.machine.stores(edge) else levels[number]
+                if level != self._levels[number]:
+                    self._levels[number] = level
+                    if level == edge.level:
+                        self._edges.add(edge)
+                        woken = True
+        return woken
+
+    def _say(self, edges: frozenset[Edge]) -> None:
+        """Print and raise what is reported at some edges, or without any."""
+        alarms = self.machine.alarms
+        if alarms is None:
+            return
+        for number, report in enumerate(self.flat.reports):
+            now = report.edge in edges if edges else report.edge is None
+            if now and alarms.value(number):
+                self._report(report)
+
+    def _report(self, report: Report) -> None:
+        file, line = report.place
+        text = "".join(self._formatted(part) for part in report.text or ())
+        match report.kind:
+            case "print":
+                print(text, end="")
+            case "cover":
+                print(f"Coverage hit at {file}:{line}:", text)
+            case kind:
+                what = {"assert": "Assertion", "assume": "Assumption"}[kind]
+                ending = f": {text}" if report.text is not None else ""
+                pin_blame(report.place, AssertionError(f"{what} violated{ending}"))
+
+    def _formatted(self, part: Any) -> str:
+        if isinstance(part, str):
+            return part
+        words, width, form, signed = part
+        value = _of_shape(Observation(self.machine, [words]).value(0), Shape(width, signed))
+        if form.endswith("s"):
+            return format(value_to_string(value), form[:-1])
+        return format(value, form)
+
+    def skip(self, limit: int = _FOREVER) -> None:
+        """Let clocks run in compiled code as long as nothing else happens.
+
+        Parameters
+        ----------
+        limit : int
+            From this time on nothing is done.
+        """
+        if not self._can_skip():
+            return
+        timeline = self._state.timeline
+        now = timeline.now
+        others = set(timeline.wakers) - {clock.wake for clock in self._clocks}
+        limit = min([limit, *(timeline.wakers[waker] for waker in others)])
+        clocks = (CClock * len(self._clocks))(*map(self._c_clock, self._clocks))
+        if not any(passes for clock in clocks for passes in clock.passes):
+            return
+        passes = [tuple(clock.passes) for clock in clocks]
+        timeline.now = self.machine.run(clocks, now, limit)
+        for clock, after, allowed in zip(self._clocks, clocks, passes):
+            clock.passed(after.due, [a - b for a, b in zip(allowed, after.passes)])
+        self._say(frozenset())
+        if self._derived_levels() != self._levels:
+            self._changed = True
+        else:
+            timeline.advance()
+
+    def _can_skip(self) -> bool:
+        quiet = not (
+            self._vcd_writers
+            or self._active_triggers
+            or self._edges
+            or self._changed
+            or self.watched
+            or any(process.runnable for process in self._testbenches)
+        )
+        return (
+            quiet
+            and bool(self._clocks)
+            and self.machine.few_edges
+            and not any(clock.register in self.machine.makes_clocks_of for clock in self._clocks)
+            and not any(
+                process.runnable and not isinstance(process, Clock) for process in self._processes
+            )
+            and not any(clock.initial for clock in self._clocks)
+        )
+
+    def _c_clock(self, clock: Clock) -> CClock:
+        wakers = clock.slot.wakers
+        edges = [waker.edge for waker in wakers if isinstance(waker, _EdgeWaker)]
+        made = self.machine.clock(clock.register, clock.due, clock.half, edges)
+        made.own_level = clock.slot.curr
+        for rises in (0, 1):
+            allowed = [
+                waker.passes(rises) if isinstance(waker, Countdown) else 0
+                for waker in wakers
+                if not isinstance(waker, _EdgeWaker)
+            ]
+            made.passes[rises] = min(allowed, default=_FOREVER)
+        return made
+
+    @contextmanager
+    def write_vcd(self, **options: Any) -> Iterator[None]:
+        writer = VcdRecording(self, **options)
+        self._vcd_writers.append(writer)
+        try:
+            yield
+        finally:
+            writer.close(self._now_plus_deltas(writer.fs_per_delta))
+            self._vcd_writers.remove(writer)

@@ -1,0 +1,19 @@
+# amaranth: UnusedElaboratable=no
+"""Designs of other authors in our simulator and in Amaranth's: every signal, every cycle."""
+
+import pytest
+from foreign_designs import DESIGNS
+from long_runs import long
+from simulator_pairs import check_equal
+
+SHORT = "divider"
+
+
+@pytest.mark.filterwarnings("ignore")  # of their code
+@pytest.mark.parametrize("name", [name if name == SHORT else long(name) for name in DESIGNS])
+def test_foreign_design(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CFLAGS", "-O0")
+    make, how = DESIGNS[name]
+    found = check_equal(make, cycles=60 if name == SHORT else 200, **how)
+    moving = [signal for signal in found[0] if len({each[signal] for each in found}) > 1]
+    assert len(moving) > len(found[0]) / 20

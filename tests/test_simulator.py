@@ -1,0 +1,477 @@
+# amaranth: UnusedElaboratable=no
+"""Our simulator against Amaranth's: what testbenches and processes see, and when."""
+
+import re
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import amaranth.sim
+import pytest
+from amaranth.hdl import (
+    Assert,
+    Cat,
+    ClockDomain,
+    ClockSignal,
+    Cover,
+    DriverConflict,
+    Elaboratable,
+    Format,
+    Instance,
+    Module,
+    Print,
+    Signal,
+    signed,
+)
+from amaranth.lib import data, enum, wiring
+from amaranth.lib.cdc import FFSynchronizer
+from amaranth.lib.fifo import AsyncFIFO, SyncFIFOBuffered
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from long_runs import long
+from multicube.hdl.fabric.errors import MulticubeError
+from multicube.sim import Simulator
+from random_modules import RandomLogic, RandomMemory
+from simulator_pairs import KINDS, check_equal
+
+Scenario = Callable[[Callable[..., Any]], Any]
+
+
+@pytest.fixture(autouse=True)
+def quick_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most of these designs run for few cycles."""
+    monkeypatch.setenv("CFLAGS", "-O0")
+
+
+def same(scenario: Scenario) -> Any:
+    """What a scenario finds in both simulators, which must be equal."""
+    expected, found = (scenario(kind) for kind in KINDS)
+    assert found == expected
+    return found
+
+
+def test_buffered_queue_with_resets() -> None:
+    check_equal(lambda: SyncFIFOBuffered(width=8, depth=5), cycles=100, resets=["sync"])
+
+
+@pytest.mark.parametrize("period", [0.7e-6, 2e-6])
+def test_queue_between_two_clocks(period: float) -> None:
+    """Gray counters in two domains, and a reset that crosses as an asynchronous one."""
+    clocks = {"read": 1e-6, "write": period}
+    check_equal(lambda: AsyncFIFO(width=4, depth=8), cycles=80, clocks=clocks, resets=["write"])
+
+
+@pytest.mark.parametrize("seed", [1, *(long(seed) for seed in range(2, 100))])
+def test_random_logic(seed: int) -> None:
+    check_equal(lambda: RandomLogic(seed=seed, resets=seed % 2 == 1), cycles=15, seed=seed)
+
+
+@pytest.mark.parametrize("seed", [3, 5, *(long(seed) for seed in range(6, 100))])
+def test_random_memory(seed: int) -> None:
+    check_equal(lambda: RandomMemory(seed=seed), cycles=40, seed=seed)
+
+
+class Counter(wiring.Component):
+    """Counts while it is enabled."""
+
+    enable: In(1)
+    count: Out(40)
+    odd: Out(1)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        with m.If(self.enable):
+            m.d.sync += self.count.eq(self.count + 1)
+        m.d.comb += self.odd.eq(self.count[0])
+        return m
+
+
+def test_long_waits_need_no_python() -> None:
+    dut = Counter()
+    seen = []
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(dut.enable, 1)
+        seen.append(await ctx.tick().sample(dut.count, dut.odd).repeat(1_000_000))
+        seen.append((ctx.get(dut.count), ctx.get(dut.odd)))
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert seen == [(999_999, 1), (1_000_000, 0)]
+    assert simulator._engine._delta_cycles < 100
+
+
+def test_time_passes_alike() -> None:
+    """Phases, periods that are no multiples of each other, delays, and a run that is divided."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        counts = {name: Signal(16, name=name) for name in ("a", "b")}
+        m.domains += ClockDomain("a"), ClockDomain("b", clk_edge="neg", reset_less=True)
+        for name, count in counts.items():
+            m.d[name] += count.eq(count + 1)
+        total = Signal(17)
+        m.d.comb += total.eq(counts["a"] + counts["b"])
+        simulator = kind(m)
+        seen: list[Any] = []
+
+        async def bench(ctx: Any) -> None:
+            for interval in (0.1e-6, 3.7e-6, 0, 111e-6):
+                await ctx.delay(interval)
+                seen.append([ctx.get(each) for each in (*counts.values(), total)])
+            seen.append(await ctx.tick("b").sample(total).repeat(7))
+            seen.append(ctx.get(total))
+            await ctx.delay(1e-3)
+
+        simulator.add_clock(1e-6, phase=0.3e-6, domain="a")
+        simulator.add_clock(0.7e-6, domain="b")
+        simulator.add_testbench(bench)
+        for deadline in (5e-6, 60e-6, 123.4e-6, 200e-6):
+            simulator.run_until(deadline)
+            seen.append(simulator._engine.now)
+        simulator.run()
+        seen.append(simulator._engine.now)
+        simulator.reset()
+        simulator.run_until(4e-6)
+        return seen
+
+    assert len(same(scenario)) == 14
+
+
+def test_repeat_is_ended_by_a_reset() -> None:
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        m.domains.sync = domain = ClockDomain()
+        count = Signal(8)
+        m.d.sync += count.eq(count + 1)
+        seen: list[Any] = []
+
+        async def waits(ctx: Any) -> None:
+            try:
+                await ctx.tick().repeat(1000)
+            except amaranth.sim.DomainReset:
+                seen.append((ctx.get(count), ctx._engine.now))
+
+        async def resets(ctx: Any) -> None:
+            await ctx.tick().repeat(10)
+            ctx.set(domain.rst, 1)
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(waits)
+        simulator.add_testbench(resets)
+        simulator.run()
+        return seen
+
+    assert same(scenario)
+
+
+def test_processes_in_the_place_of_logic() -> None:
+    """One combinational, one clocked, between logic before and after them."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        a, b, c, d, e = (Signal(signed(9), name=name) for name in "abcde")
+        m.d.sync += a.eq(a + 3)
+        m.d.comb += c.eq(b ^ 0x55)
+        m.d.sync += e.eq(d - 1)
+        seen: list[Any] = []
+
+        async def doubles(ctx: Any) -> None:
+            async for (value,) in ctx.changed(a):
+                ctx.set(b, (value * 2) % 200)
+
+        async def delays(ctx: Any) -> None:
+            async for _, reset, value in ctx.tick().sample(c):
+                ctx.set(d, 0 if reset else value)
+
+        async def watches(ctx: Any) -> None:
+            while True:
+                seen.append(await ctx.changed(c))
+                seen.append(await ctx.posedge(c[1]).sample(e))
+
+        async def bench(ctx: Any) -> None:
+            for _ in range(20):
+                seen.append([ctx.get(each) for each in (a, b, c, d, e)])
+                await ctx.tick()
+            seen.append(await ctx.tick().until(c[2]))
+            with pytest.raises(DriverConflict, match="Combinationally driven"):
+                ctx.set(c, 1)
+            ctx.set(e, -5)
+            seen.append(ctx.get(Cat(e, c)))
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_process(doubles)
+        simulator.add_process(delays)
+        simulator.add_testbench(watches, background=True)
+        simulator.add_testbench(bench)
+        simulator.run()
+        return seen
+
+    assert len(same(scenario)) > 30
+
+
+class Colour(enum.Enum, shape=2):
+    """A shape of values with names."""
+
+    RED = 0
+    GREEN = 1
+    BLUE = 3
+
+
+class Pixel(data.Struct):
+    """A shape of several parts."""
+
+    colour: Colour
+    depth: signed(5)
+
+
+def test_shapes_and_memories() -> None:
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        pixel = Signal(Pixel)
+        m.submodules.large = large = Memory(shape=Pixel, depth=20, init=[])
+        m.submodules.small = small = Memory(shape=signed(40), depth=3, init=[-1, 2])
+        write, read = large.write_port(), small.read_port(domain="comb")
+        kept = Signal(signed(40))
+        m.d.comb += [write.en.eq(1), write.addr.eq(pixel.depth), write.data.eq(pixel)]
+        m.d.comb += read.addr.eq(pixel.colour)
+        m.d.sync += kept.eq(read.data)
+        seen: list[Any] = []
+
+        async def bench(ctx: Any) -> None:
+            for depth in (3, -4, 7):
+                ctx.set(pixel, {"colour": Colour.GREEN, "depth": depth})
+                await ctx.tick()
+                seen.append((ctx.get(pixel.colour), ctx.get(pixel.depth), ctx.get(kept)))
+                seen.append([str(ctx.get(large.data[row])) for row in range(20)])
+            ctx.set(small.data[1], -7)
+            ctx.set(large.data[2], {"colour": Colour.BLUE, "depth": -1})
+            ctx.set(large.data[3].depth, 9)
+            seen.append([ctx.get(small.data[row]) for row in range(3)])
+            seen.append([str(ctx.get(large.data[row])) for row in (2, 3)])
+            await ctx.tick()
+            seen.append(ctx.get(kept))
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(bench)
+        simulator.run()
+        simulator.reset()
+        simulator.run()
+        return seen
+
+    assert same(scenario)
+
+
+def test_clocks_and_resets_that_logic_makes() -> None:
+    """A clock divided by two, one that is gated, and an asynchronous reset from a register."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        m.domains += (
+            (slow := ClockDomain("slow")),
+            (gated := ClockDomain("gated", async_reset=True)),
+        )
+        half, reset, tick = Signal(), Signal(), Signal(8)
+        counts = [Signal(8, name=f"count_{number}") for number in range(2)]
+        m.d.sync += [half.eq(~half), tick.eq(tick + 1), reset.eq(tick == 28)]
+        m.d.comb += [slow.clk.eq(half), gated.clk.eq(ClockSignal() & tick[1])]
+        m.d.comb += gated.rst.eq(reset)
+        m.d.slow += counts[0].eq(counts[0] + 1)
+        m.d.gated += counts[1].eq(counts[1] + 1)
+        seen: list[Any] = []
+
+        async def bench(ctx: Any) -> None:
+            for _ in range(60):
+                seen.append([ctx.get(each) for each in (half, tick, *counts)])
+                await ctx.tick()
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(bench)
+        simulator.run()
+        return seen
+
+    seen = same(scenario)
+    assert seen[-1][2] > 20
+    assert {0, 5} < {each[3] for each in seen[28:]}
+
+
+def test_assertions_and_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        count, text = Signal(signed(8)), Signal(16, init=0x6948)
+        m.d.sync += count.eq(count + 1)
+        with m.If(count[:5] == 3):
+            m.d.sync += Print(Format("{:+03d} {:s} {:#x}", count, text, count), end="!\\n")
+        m.d.sync += Cover(count == 7, Format("at {}", count))
+        m.d.sync += Assert(count != 50, Format("it is {}", count))
+
+        async def bench(ctx: Any) -> None:
+            await ctx.delay(1)
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(bench)
+        with pytest.raises(AssertionError, match=r"^Assertion violated: it is 50$"):
+            simulator.run()
+        return capsys.readouterr().out, simulator._engine.now
+
+    assert same(scenario)[0].count("!") == 2
+
+
+def test_assertion_without_a_clock() -> None:
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        count = Signal(8)
+        m.d.sync += count.eq(count + 1)
+        m.d.comb += Assert(count < 200)
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        with pytest.raises(AssertionError, match=r"^Assertion violated$"):
+            simulator.run_until(1)
+        return simulator._engine.now
+
+    same(scenario)
+
+
+def waves(text: str) -> dict[tuple[str, int], str]:
+    """The last value of each variable at each time at which it changes."""
+    names, scope, time = {}, [], 0
+    found: dict[tuple[str, int], str] = {}
+    last: dict[str, str] = {}
+    for line in text.splitlines():
+        words = line.split()
+        match words:
+            case ["$scope", _, name, "$end"]:
+                scope.append(name)
+            case ["$upscope", "$end"]:
+                scope.pop()
+            case ["$var", _, _, key, *name, "$end"]:
+                names[key] = ".".join([*scope, *name])
+            case [word] if word.startswith("#"):
+                time = int(word[1:])
+            case [word] if word[0] in "01":
+                found[word[1:], time] = word[0]
+            case [value, key] if value[0] in "bs":
+                found[key, time] = value
+    changes = {}
+    for (key, time), value in found.items():
+        if last.get(key) != value:
+            last[key] = changes[names[key], time] = value
+    return changes
+
+
+def test_waveforms_are_the_same() -> None:
+    """Of signals, parts of them, values with names, and rows of memories."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        pixel, colour, note = Signal(Pixel), Signal(Colour), Signal(3)
+        m.submodules.memory = memory = Memory(shape=Pixel, depth=8, init=[])
+        m.submodules.crossing = FFSynchronizer(note[0], Signal(name="o"), stages=3)
+        write = memory.write_port()
+        m.d.comb += [write.en.eq(1), write.addr.eq(pixel.depth), write.data.eq(pixel)]
+        m.d.sync += pixel.depth.eq(pixel.depth + 3)
+        m.d.comb += colour.eq(pixel.depth[1:3])
+
+        async def bench(ctx: Any) -> None:
+            for value in range(12):
+                ctx.set(note, value % 5)
+                await ctx.tick()
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(bench)
+        file, view = StringIO(), StringIO()
+        file.name = "waves.vcd"
+        texts = []
+        file.close, view.close = lambda: texts.append(file.getvalue()), lambda: None
+        with simulator.write_vcd(file, view, traces=[pixel, note, memory.data]):
+            simulator.run()
+        return waves(file.getvalue()), re.sub(r"size.*", "", view.getvalue())
+
+    changes, _ = same(scenario)
+    assert len(changes) > 100
+
+
+def test_waveforms_in_a_file(tmp_path: Path) -> None:
+    simulator = Simulator(Counter())
+    simulator.add_clock(1e-6)
+    with simulator.write_vcd(str(tmp_path / "a.vcd")):
+        simulator.run_until(5e-6)
+    assert "count" in (tmp_path / "a.vcd").read_text()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_old_processes() -> None:
+    def scenario(kind: Callable[..., Any]) -> Any:
+        dut = Counter()
+        seen: list[Any] = []
+
+        def process() -> Any:
+            yield dut.enable.eq(1)
+            for _ in range(5):
+                yield
+                seen.append((yield dut.count))
+
+        def bench() -> Any:
+            for _ in range(5):
+                yield amaranth.sim.Tick()
+                seen.append((yield dut.odd))
+
+        simulator = kind(dut)
+        simulator.add_clock(1e-6)
+        simulator.add_sync_process(process)
+        simulator.add_testbench(bench)
+        simulator.run()
+        return seen
+
+    assert len(same(scenario)) == 10
+
+
+class Foreign(Elaboratable):
+    """Has an instance of a module that is written elsewhere."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.pll = Instance("PLL", i_clk=ClockSignal(), o_out=Signal())
+        return m
+
+
+class Ring(Elaboratable):
+    """Depends on itself."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        a, b = Signal(4), Signal(4)
+        m.d.comb += [a.eq(b + 1), b.eq(a ^ 3)]
+        return m
+
+
+class Chatty(Elaboratable):
+    """Prints whenever it is evaluated."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += Print("now")
+        return m
+
+
+@pytest.mark.parametrize(
+    ("design", "message"),
+    [
+        (Foreign(), r"Instance 'PLL' at \S+test_simulator.py:\d+ has no meaning in a simulation"),
+        (Ring(), r"Combinational cycle detected, path: \S+test_simulator.py:\d+: .*"),
+        (Chatty(), r"Print without a clock at \S+test_simulator.py:\d+ can't be simulated here"),
+        (5, "Design must be an Elaboratable, not int"),
+    ],
+)
+def test_what_cannot_be_simulated_is_named(design: Any, message: str) -> None:
+    with pytest.raises(MulticubeError, match=f"^{message}$"):
+        Simulator(design)
