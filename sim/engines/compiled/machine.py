@@ -140,8 +140,8 @@ class Machine(Tables):
             c_type.first_wire = group.first_wire
             c_type.block = group.block
             if group.slices is not None:
-                c_type.enter = _address(library, "enter")
-                c_type.leave = _address(library, "leave")
+                c_type.enter = function_address(library, "enter")
+                c_type.leave = function_address(library, "leave")
                 c_type.first_plane = group.first_plane
                 c_type.terms = group.terms.ctypes.data
                 c_type.strap_planes = group.strap_planes.ctypes.data
