@@ -2,12 +2,14 @@
 
 import math
 import random
+import re
 from pathlib import Path
 
 import pytest
 from command_line import exit_status
 from multicube import LivePage, build, simulate
 from multicube.hdl.bench import bench_for
+from multicube.hdl.export.verilog import verilog_text
 from multicube.sim import Flow, pattern
 from multicube.sim.engines.engine_selection import open_engines
 from refusals import refusals
@@ -178,6 +180,25 @@ test_refusals = refusals(
         "Flows of source 0 must have at most 64 different times, not 66",
     ),
 )
+
+
+@pytest.mark.parametrize(
+    "traffic", [[Flow(0, 1, 0.1), Flow(1, 1, 0.3)], "matrix:1,0,3,1/1,1,1,1/0,1,0,1/1,1,1,1"]
+)
+def test_verilog_has_the_tables_of_all_sources(traffic: str | list[Flow]) -> None:
+    """Though `table` is a keyword: Verilator would otherwise not run them."""
+    network = build("cube", ports=4)
+    plan = pattern(traffic, 4).sources(network, 0.1, 1, 4)
+    text = verilog_text(bench_for(network, plan, bins=2), "top")
+    rows = [
+        tuple(int(row, 16) for row in each)
+        for each in (
+            re.findall(r"table_\[\d+\] = \d+'h([0-9a-f]+);", module)
+            for module in text.split("endmodule")
+        )
+    ]
+    for own in {contents["table"] for contents in plan.contents}:
+        assert any(found[: len(own)] == own for found in rows if found)
 
 
 def test_a_live_page_needs_a_load() -> None:

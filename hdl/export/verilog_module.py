@@ -27,7 +27,7 @@ from amaranth.lib.cdc import AsyncFFSynchronizer, FFSynchronizer
 
 from ..fabric.errors import MulticubeError
 from ..primitives.multiplexer import CodedMultiplexer
-from .verilog_names import legal_names
+from .verilog_names import legal_names, plain_name
 
 __all__ = ["ModuleTemplate", "Storage", "module_storage", "module_text", "with_multiplexers"]
 
@@ -201,7 +201,7 @@ class ModuleTemplate:
             written.append(self._rest[at : block.start("rows")])
             digits = -(-width // 4)
             written += [
-                f"    {memory}[{row}] = {width}'h{value:0{digits}x};\n"
+                f"    {plain_name(memory)}[{row}] = {width}'h{value:0{digits}x};\n"
                 for row, value in enumerate(rows)
             ]
             at = block.end("rows")
@@ -231,7 +231,7 @@ def module_storage(text: str) -> Iterator[Storage]:
 def _rows(memory: str, text: str) -> re.Match[str]:
     """Where a module sets the rows of a memory; its width and its number of rows."""
     found = re.search(
-        rf"^  reg (\[(?P<top>\d+):0\] )?{memory} \[(?P<last>\d+):0\];\n"
+        rf"^  reg (\[(?P<top>\d+):0\] )?{plain_name(memory)} \[(?P<last>\d+):0\];\n"
         r"  initial begin\n(?P<rows>.*?)^  end\n",
         text,
         re.MULTILINE | re.DOTALL,
