@@ -20,7 +20,7 @@ from ...hdl.graphs.schedules.collectives import (
 from ...hdl.graphs.schedules.copy_schedule import copy_schedule
 from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.networks.network import Network, PacketNetwork
-from ...hdl.operations.folds import Fold
+from ...hdl.operations.folds import REDUCTIONS, Fold
 from ..engines import Engine
 from ..engines.engine_selection import resolve_engine
 from ..measure.collective_bound import collective_bound, request_cycles
@@ -38,7 +38,7 @@ from .workload_run import check_for_messages, send_workload
 
 __all__ = ["OPERATIONS", "CollectiveRun", "run_collective"]
 
-OPERATIONS = ("add", "or", "max")
+OPERATIONS = tuple(REDUCTIONS)
 """The folds of a reduction: those for which the order of values does not matter."""
 
 NETWORK = "network"
