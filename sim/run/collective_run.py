@@ -9,9 +9,9 @@ from ...hdl.bench.workload_bench import WorkloadBench
 from ...hdl.fabric.checks import check_kind, check_word
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
+from ...hdl.graphs.schedules.collective_program import CollectiveProgram
 from ...hdl.graphs.schedules.collectives import (
     ALGORITHMS,
-    CollectiveProgram,
     Pair,
     check_collective,
     check_group,
