@@ -229,7 +229,28 @@ def test_missing_child_is_named_and_nothing_is_lost() -> None:
         assert not network.missing(engine.signal)
         assert engine.read(["terminal_0"], "taken") == [3]
         flits = engine.memory("terminal_0", "record")[:3]
-    assert Counter(traffic._packets(flits)) == traffic.expected[0]
+    assert Counter(traffic.packets_of(flits)) == traffic.expected[0]
+
+
+def test_values_of_two_groups_are_not_mixed() -> None:
+    """At node 0 a value of group 0 from node 1 waits, and one of group 1 from node 2: for others
+    of their own groups."""
+    network = square()
+    traffic = Traffic(network, {0: (0, [1, 2]), 1: (0, [0, 2])})
+    traffic.reduce(1, {one: words(3, of=one) for one in (0, 2)}, around=False)
+    traffic.reduce(0, {one: words(3, of=one) for one in (1, 2)}, around=False)
+    scripts = [own + [0] * (6 - len(own)) for own in traffic.scripts]
+    fabric = scripted(network, scripts, 8, waits=False, limits=list("abcd"))
+    with CompiledEngine(fabric) as engine:
+        write_tables(engine, network.group_tables(traffic.groups))
+        engine.set("b", 3)
+        engine.set("c", 6)
+        engine.step(15)
+        assert engine.read(["terminal_0"], "taken") == [0]
+        engine.set("a", 3)
+        engine.step(30)
+        flits = engine.memory("terminal_0", "record")[: engine.read(["terminal_0"], "taken")[0]]
+    assert Counter(traffic.packets_of(flits)) == traffic.expected[0]
 
 
 def test_tables_are_written_while_running() -> None:
@@ -268,6 +289,10 @@ test_network_of_groups_refuses = refusals(
     ({"recovery": "discard"}, "Recovery must be none with group_entries=2, not discard"),
     ({"reduction": "xor"}, "Parameter reduction must be one of ..., not 'xor'..."),
     ({"group_entries": 17}, "Group entries must be at most 16, as many as there are tags, not 17"),
+)
+test_partitions_refuse_groups = refusals(
+    lambda count: build("hypercube", n=3, group_entries=count).confinement(),
+    (2, "Group entries must be 0 if the network is partitioned, not 2"),
 )
 test_group_tables_refuse = refusals(
     lambda given, groups: mesh(**given).group_tables(groups),

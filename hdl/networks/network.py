@@ -537,6 +537,10 @@ class PacketNetwork(Network):
     def confinement(self) -> Confinement:
         """As in `Network`."""
         check_partitionable(self.tags)
+        if self.groups:
+            raise InvalidValue(
+                f"Group entries must be 0 if the network is partitioned, not {self.groups}"
+            )
         if not self.isolates:
             check_isolated(self, self.tags.code)
         interface = CellType(PartitionInterface, packet=self.packet, tags=self.tags)

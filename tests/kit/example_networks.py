@@ -46,6 +46,9 @@ ROUTERS = {
     "window": 4,
     "arbiter": "round-robin",
     "allow_deadlock": 0,
+    "group_entries": 0,
+    "reduction": "add",
+    "patience": 256,
     "payload": 16,
     "length": 1,
 }

@@ -140,9 +140,10 @@ class Traffic:
             running.step(8)
             taken = running.read(cells, "taken")
             rows = [running.memory(cell, "record")[:own] for cell, own in zip(cells, taken)]
-        return Arrivals([Counter(self._packets(own)) for own in rows], ended)
+        return Arrivals([Counter(self.packets_of(own)) for own in rows], ended)
 
-    def _packets(self, flits: Sequence[int]) -> Iterator[Arrived]:
+    def packets_of(self, flits: Sequence[int]) -> Iterator[Arrived]:
+        """The packets that some flits of a terminal are."""
         packet = self.network.packet
         begun: list[int] = []
         for flit in flits:
