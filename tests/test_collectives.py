@@ -8,10 +8,10 @@ import pytest
 from command_line import exit_status
 from long_runs import long
 from multicube.hdl import FAMILIES, MulticubeError, build
+from multicube.hdl.graphs.schedules.collective_program import CollectiveProgram
 from multicube.hdl.graphs.schedules.collectives import (
     ALGORITHMS,
     KINDS,
-    CollectiveProgram,
     collective_program,
 )
 from multicube.hdl.graphs.schedules.copy_schedule import copy_schedule

@@ -47,7 +47,7 @@ class CollectiveSource(DependentSource):
     rows, banks : int
         Of the memory.
     operation : str
-        The fold of words, one of `FOLDS` whose order does not matter.
+        The fold of words, one of `REDUCTIONS`.
     gives : tuple[int, ...]
         By row of the list: a `Give` as a number.
     takes : tuple[int, ...]

@@ -60,7 +60,10 @@ _MOST = 2**20
     help="direct, tree, ring, doubling, halving, schedule, network, or auto: the fastest of all.",
 )
 @click.option(
-    "--operation", default="add", show_default=True, help="What a reduction does: add, or, max."
+    "--operation",
+    default="add",
+    show_default=True,
+    help="What a reduction does: add, add-saturating, or, and, max or min.",
 )
 @engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

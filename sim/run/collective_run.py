@@ -8,9 +8,9 @@ from ...hdl.bench.workload_bench import WorkloadBench, WorkloadPlan
 from ...hdl.fabric.checks import check_kind, check_word
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
+from ...hdl.graphs.schedules.collective_program import CollectiveProgram
 from ...hdl.graphs.schedules.collectives import (
     ALGORITHMS,
-    CollectiveProgram,
     Pair,
     check_collective,
     check_group,
@@ -19,7 +19,7 @@ from ...hdl.graphs.schedules.collectives import (
 from ...hdl.graphs.schedules.copy_schedule import copy_schedule
 from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.networks.network import Network, PacketNetwork
-from ...hdl.operations.folds import Fold
+from ...hdl.operations.folds import REDUCTIONS, Fold
 from ..engines import Engine
 from ..engines.engine_selection import resolve_engine
 from ..measure.collective_bound import collective_bound, request_cycles
@@ -37,7 +37,7 @@ from .workload_run import check_for_messages, send_workload
 
 __all__ = ["OPERATIONS", "CollectiveRun", "run_collective"]
 
-OPERATIONS = ("add", "or", "max")
+OPERATIONS = tuple(REDUCTIONS)
 """The folds of a reduction: those for which the order of values does not matter."""
 
 NETWORK = "network"
