@@ -14,8 +14,8 @@ def connected(parts: list[tuple[bool, list[str]]]) -> dict[str, int]:
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     kept: set[str] = set()
-    for number, lines in enumerate(named):
-        for names in lines:
+    for number, named_lines in enumerate(named):
+        for names in named_lines:
             for name in names:
                 first.setdefault(name, number)
                 last[name] = number

@@ -47,9 +47,9 @@ def slicing(
     first = {type_: cells[0] for type_, cells in fabric.types().items()}
     wanted: dict[CellType, tuple[int, _Inputs]] = {}
     for type_, module in modules.items():
-        count = sum(-(-runs * len(cells) // LANES) * LANES for cells in plan.classes[type_])
-        words = plane_words(count)
-        if count < FEWEST:
+        counts = [runs * len(cells) for cells in plan.classes[type_]]
+        words = plane_words(sum(-(-count // LANES) * LANES for count in counts))
+        if sum(counts) < FEWEST:
             continue
         straps = frozenset(path for path in module.inputs if str(path[0]) in first[type_].straps)
         single = frozenset(path for path, width in module.inputs.items() if width == 1) - straps

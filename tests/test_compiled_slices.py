@@ -1,0 +1,143 @@
+# amaranth: UnusedElaboratable=no
+"""Types with single bits are planes while the clock runs; nobody can tell from the results."""
+
+import random
+
+import numpy as np
+import pytest
+from long_runs import long
+from multicube.hdl import build
+from multicube.hdl.bench import bench_for
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.sim import Run, pattern
+from multicube.sim.engines.compiled import CompiledEngine, State
+from multicube.sim.engines.compiled.plane_partition import Partition
+from multicube.sim.engines.compiled.planes import PLANE, terms_of
+from multicube.sim.engines.compiled.program import lowered_types
+from random_cells import fewest_sliced, random_cells
+from random_modules import lock_step, results
+
+NEVER = 10**9
+
+
+def values(engine: CompiledEngine) -> list[int]:
+    return [engine.get(pin) for pin in results(engine.fabric)]
+
+
+def sliced_types(engine: CompiledEngine) -> set[str]:
+    return {group.type.name for group in engine._machines[0].groups if group.slices}
+
+
+@pytest.mark.parametrize("count", [2, 20, long(1), long(63), long(64), long(65), long(130)])
+def test_random_cells_in_lock_step(count: int) -> None:
+    fabric = random_cells(count + 7, count)
+    with fewest_sliced(1):
+        lock_step(fabric, results(fabric), seed=count, cycles=10)
+
+
+def benches() -> Fabric:
+    network = build("torus", k=6, length=2)
+    run = Run(pattern("uniform", network.sources), 0.3, seed=3)
+    return bench_for(network, run.sources(network), bins=16)
+
+
+def test_sliced_types_have_the_state_of_others_at_any_time() -> None:
+    """Stepped by ones or by many, reset, and restored."""
+    fabric = benches()
+    with CompiledEngine(fabric) as sliced:
+        with fewest_sliced(NEVER):
+            plain = CompiledEngine(fabric)
+        assert "worm_router" in sliced_types(sliced)
+        assert not sliced_types(plain)
+        saved: list[State] = []
+        for engine in (sliced, plain):
+            engine.set("send", 1)
+            engine.set("measure", 1)
+        for step in (1, 1, 7, 50, 1, 30, 20):
+            for engine in (sliced, plain):
+                engine.step(step)
+                if step == 50:
+                    saved = [sliced.save(), plain.save()]
+                if step == 30:
+                    engine.reset(2)
+            assert values(sliced) == values(plain), step
+        for engine, state in zip((sliced, plain), saved):
+            engine.restore(state)
+            engine.step(9)
+        assert values(sliced) == values(plain)
+        plain.close()
+
+
+def test_runs_that_share_vectors_are_sliced_together() -> None:
+    network = build("cube", ports=8)
+    plans = [Run(pattern("uniform", 8), 0.5, seed=seed).sources(network) for seed in range(1, 8)]
+    first = bench_for(network, plans[0], bins=16)
+    fabrics = [first, *map(first.with_sources, plans[1:])]
+    with CompiledEngine(fabrics) as engine:
+        assert "output_queued_switch" in sliced_types(engine)
+        engine.set("send", 1)
+        engine.set("measure", 1)
+        engine.step(60)
+        for run, fabric in enumerate(fabrics):
+            with CompiledEngine(fabric) as alone:
+                assert not sliced_types(alone)
+                alone.set("send", 1)
+                alone.set("measure", 1)
+                alone.step(60)
+                pins = results(fabric)
+                assert [engine.get(pin, run) for pin in pins] == [alone.get(pin) for pin in pins]
+
+
+def moved(way: str, words: list[int], terms: list[list[tuple[int, int, int, int]]]) -> list[int]:
+    """A model of what the generated C does with the terms."""
+    found = []
+    for row in terms:
+        value = 0
+        for taken, given, word, turn in row:
+            if way == "turned":
+                both = words[word] << turn
+                value |= (both | both >> PLANE) & given & (1 << PLANE) - 1
+            else:
+                froms = [n for n in range(PLANE) if taken >> n & 1]
+                tos = [n for n in range(PLANE) if given >> n & 1]
+                assert len(froms) == len(tos)
+                value |= sum((words[word] >> a & 1) << b for a, b in zip(froms, tos))
+        found.append(value)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["same", "shift", "shuffle", "random", "many to one"])
+def test_terms_move_each_bit_to_its_place(kind: str) -> None:
+    rng, count = random.Random(kind), 150
+    sources = {
+        "same": list(range(count)),
+        "shift": [(n + 9) % count for n in range(count)],
+        "shuffle": [(2 * n + n // (count // 2)) % count for n in range(count)],
+        "random": rng.sample(range(count), count),
+        "many to one": [rng.randrange(4) for _ in range(count)],
+    }[kind]
+    source = np.array(sources)
+    way, terms = terms_of(np.arange(count), source // PLANE, source % PLANE, 3)
+    if kind in ("same", "shift", "shuffle"):
+        assert terms.shape[1] <= 4  # a few rotations, or parts in order
+    words = [rng.getrandbits(PLANE) for _ in range(3)]
+    result = moved(way, words, terms.tolist())
+    for place, from_ in enumerate(sources):
+        wanted = words[from_ // PLANE] >> from_ % PLANE & 1
+        assert result[place // PLANE] >> place % PLANE & 1 == wanted
+
+
+def test_payloads_stay_in_lanes_and_single_bits_become_planes() -> None:
+    fabric = build("torus", k=4).fabric
+    modules, _ = lowered_types(fabric)
+    (module,) = (each for type_, each in modules.items() if type_.name == "worm_router")
+    single = frozenset(path for path, width in module.inputs.items() if width == 1)
+    straps = frozenset({("address",)})
+    partition = Partition(module, 1, straps, single)
+    registers = {node: module.registers[number] for number, node in partition.registers.items()}
+    planes = {register.width for node, register in registers.items() if node in partition.planes}
+    lanes = {register.width for node, register in registers.items() if node not in partition.planes}
+    assert max(planes) < min(lanes)
+    assert 1 in planes
+    assert 29 in lanes  # payloads
+    assert partition.cost < partition.lanes_only
