@@ -10,6 +10,7 @@ from multicube.hdl.fabric.fabric import Cell, CellType, Fabric
 from multicube.sim import Run, pattern
 from multicube.sim.engines.compiled import CompiledEngine, State
 from multicube.sim.engines.compiled.compiled_errors import AssertionViolated
+from multicube.sim.engines.compiled.threads import ThreadChoice
 from test_compiled_fabrics import Watched
 
 
@@ -58,3 +59,28 @@ def test_the_first_cell_that_fails_is_named(threads: int, failing: list[int]) ->
         pytest.raises(AssertionViolated, match=rf"\bw_{min(failing)}\b.*cycle 103"),
     ):
         engine.step(200)
+
+
+@pytest.mark.parametrize(("gain", "expected"), [(1.8, 4), (0.6, 1)])
+def test_threads_that_pay_are_chosen(gain: float, expected: int) -> None:
+    """And another number is tried again, rarely: it may have come to pay."""
+    choice = ThreadChoice(4)
+    taken = []
+    for round_ in range(400):
+        if round_ == 200:
+            gain = 1 / gain
+        count, trial = choice.next()
+        taken.append((count, trial))
+        choice.timed(count, 1000.0 * (gain if count > 1 else 1))
+    assert taken[:2] == [(1, False), (4, True)]
+    other = {1: 4, 4: 1}[expected]
+    assert {count for count, trial in taken[2:200] if not trial} == {expected}
+    assert sum(trial for _, trial in taken[2:200]) == 3
+    assert {count for count, trial in taken[300:] if not trial} == {other}
+
+
+def test_single_core_has_one_thread() -> None:
+    choice = ThreadChoice(1)
+    for _ in range(120):
+        assert choice.next() == (1, False)
+        choice.timed(1, 1000.0)

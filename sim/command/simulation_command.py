@@ -82,7 +82,8 @@ __all__ = ["sim", "sweep"]
     "--threads",
     type=int,
     metavar="N",
-    help="Processor cores that share the cells of the network (engine compiled); 1 by default.",
+    help="Processor cores that share the cells of the network (engine compiled); by default those "
+    "that make it faster.",
 )
 @run_options
 def sim(

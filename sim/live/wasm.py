@@ -52,8 +52,7 @@ def webassembly(units: Mapping[str, Unit]) -> bytes:
     """
     if importlib.util.find_spec("ziglang") is None:
         raise NoCompiler(
-            "A live page is compiled by the package ziglang: "
-            "`pip install 'multicube[compiler]'` installs it"
+            "A live page is compiled by the package ziglang: `pip install ziglang` installs it"
         )
     words = [version("ziglang"), *_OPTIONS, *_LINK]
     for name, unit in units.items():

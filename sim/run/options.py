@@ -49,7 +49,7 @@ class Options:
         File for the waveforms of a single run (engine `amaranth`).
     threads : int, optional
         Processor cores that the engine `compiled` uses, as for `CompiledEngine`: by default several
-        runs use all, and a single run one.
+        runs use all, and a single run as many as make it faster.
     progress : bool or path-like
         Show a progress bar on standard error, if it is a terminal and the run takes long. Or, if it
         is a path: add a byte to this file as each run ends.

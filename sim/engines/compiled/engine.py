@@ -21,12 +21,15 @@ from .compiled_errors import NotEnoughMemory
 from .machine import Machine
 from .program import lowered_types
 from .state import Owner, State
-from .threads import MOST_THREADS
+from .threads import MOST_THREADS, ThreadChoice, available_cores
 
 __all__ = ["CompiledEngine"]
 
 _ROUND_SECONDS = 0.2
 """How long the compiled code runs between checks for Ctrl-C."""
+
+_TRIAL_SECONDS = 0.05
+"""How long another number of threads is tried."""
 
 _ENOUGH_CELLS = 128
 """Cells of the most frequent type from which a run fills enough vectors by itself."""
@@ -45,7 +48,7 @@ class CompiledEngine:
     threads : int, optional
         Cores to use. Runs are distributed over them; if there are more cores than runs (or groups
         of small runs that share vectors), the cells of each run are divided among several. By
-        default several runs use all cores, and a single run one.
+        default several runs use all cores, and a single run as many as make it faster.
 
     Attributes
     ----------
@@ -102,9 +105,11 @@ class CompiledEngine:
         for machine in self._machines:
             machine.load()
         # The code runs in separate threads, where Ctrl-C can't leave a machine inconsistent.
-        side_by_side = min(threads or os.cpu_count() or 1, len(self._machines))
+        side_by_side = min(threads or available_cores(), len(self._machines))
         self._pool = ThreadPoolExecutor(side_by_side)
         self._threads = (threads or 1) // side_by_side or 1
+        alone = threads is None and len(self._machines) == 1
+        self._choice = ThreadChoice(available_cores() if alone else 1)
         self._rate = 1000.0
 
     def step(self, cycles: int) -> None:
@@ -117,10 +122,13 @@ class CompiledEngine:
         """
         cycles = check_integer("Cycles", cycles, 0)
         while cycles:
-            part = min(cycles, max(1, int(self._rate * _ROUND_SECONDS)))
+            chosen, trial = self._choice.next()
+            seconds = _TRIAL_SECONDS if trial else _ROUND_SECONDS
+            part = min(cycles, max(1, int(self._rate * seconds)))
             start = time.perf_counter()
             jobs = [
-                self._pool.submit(machine.run, part, self._threads) for machine in self._machines
+                self._pool.submit(machine.run, part, max(chosen, self._threads))
+                for machine in self._machines
             ]
             try:
                 wait(jobs)
@@ -129,7 +137,10 @@ class CompiledEngine:
                 self.cycle = min(machine.cycle for machine in self._machines)
             for job in jobs:
                 job.result()
-            self._rate = part / max(time.perf_counter() - start, 1e-9)
+            elapsed = time.perf_counter() - start
+            self._rate = part / max(elapsed, 1e-9)
+            if elapsed > _TRIAL_SECONDS / 4:  # else it says nothing of the speed
+                self._choice.timed(chosen, self._rate)
             cycles -= part
 
     def reset(self, cycles: int = 1) -> None:

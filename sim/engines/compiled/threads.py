@@ -7,10 +7,56 @@ don't depend on the number of threads. Levels of few cells that follow each othe
 the first thread alone, without barriers between them.
 """
 
-__all__ = ["MOST_THREADS", "THREADED"]
+import os
+
+__all__ = ["MOST_THREADS", "THREADED", "ThreadChoice", "available_cores"]
 
 MOST_THREADS = 1024
 """Most threads of a run."""
+
+_TRIED_AGAIN = 50
+"""Rounds after which another number of threads is tried again: the machine may be less busy."""
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class ThreadChoice:
+    """How many threads a run has: one, or as many as there are cores, whichever is faster.
+
+    Which it is depends on the size of the network, and on what else the machine does. So each round
+    is timed, and now and then a short one has the other number.
+
+    Parameters
+    ----------
+    cores : int
+    """
+
+    def __init__(self, cores: int) -> None:
+        self._rates: dict[int, float] = {}
+        self._counts = [1, cores] if cores > 1 else [1]
+        self._rounds = 0
+
+    def next(self) -> tuple[int, bool]:
+        """The threads of the next round, and whether it is a trial, which is to be short."""
+        for count in self._counts:
+            if count not in self._rates:
+                return count, count > 1
+        best = max(self._counts, key=self._rates.__getitem__)
+        if self._rounds < _TRIED_AGAIN or len(self._counts) == 1:
+            return best, False
+        return next(count for count in self._counts if count != best), True
+
+    def timed(self, count: int, rate: float) -> None:
+        """Note how fast a round with some threads was."""
+        tried = self._rounds >= _TRIED_AGAIN
+        self._rates[count] = rate
+        self._rounds = 0 if tried else self._rounds + 1
+
 
 THREADED = """
 #include <limits.h>
