@@ -44,6 +44,8 @@ class Copying:
         It is the header of a multicast.
     merging : Signal
         The flit is of a packet that is to be merged.
+    silent : Signal
+        It is, and no header, which has no exits anyway. From registers.
     given : Signal
         The outputs that have taken this flit already, one bit each.
     """
@@ -60,8 +62,8 @@ class Copying:
         merged: bool = False,
     ) -> None:
         self._head, self._last, self._queue = head, last, queue
-        self.several, self.merging, merges = (
-            Signal(name=f"{each}_{name}") for each in ("several", "merging", "merges")
+        self.several, self.merging, self.silent, merges = (
+            Signal(name=f"{each}_{name}") for each in ("several", "merging", "silent", "merges")
         )
         self.given, self._served = (
             Signal(outputs, name=f"{each}_{name}") for each in ("given", "served")
@@ -71,7 +73,10 @@ class Copying:
         following = inside_packet(m, f"copies_{name}", head.valid & head.ready, last)
         m.d.comb += self.several.eq(~following & (kind == Kind.MULTICAST))
         if not merged:
-            m.d.comb += self.merging.eq(Mux(following, merges, kind[1]))
+            m.d.comb += [
+                self.merging.eq(Mux(following, merges, kind[1])),
+                self.silent.eq(following & merges),
+            ]
             m.d.sync += merges.eq(self.merging)
 
     def wanted(self, asked: Value, kept: Value) -> Value:
@@ -94,7 +99,7 @@ class Copying:
             Signal(len(uses), name=f"{each}_{self._name}") for each in ("taken", "pending")
         )
         ready = Signal(name=f"all_taken_{self._name}")
-        target = Mux(self.several, asked, uses) if self._queue is None else uses
+        target = uses | Mux(self.several, asked, 0) if self._queue is None else uses
         m.d.comb += [
             taken.eq(self.given | (uses & passed)),
             pending.eq(target & ~taken),

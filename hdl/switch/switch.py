@@ -460,7 +460,7 @@ class Switch(RoutedSwitch):
                 wanted: Value = asked
                 ready = swallows | Cat(uses[i][j] & passed[j] for j in self._exits(i)).any()
             else:
-                header, begins = heads[i].valid & ~copying.merging, Const(0, 1)
+                header, begins = heads[i].valid & ~copying.silent, Const(0, 1)
                 wanted = copying.wanted(asked, kept[i])
                 if self.shape.choice:
                     taken = Mux(copying.several, Cat(grants[i]), taken)
