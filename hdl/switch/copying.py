@@ -44,8 +44,6 @@ class Copying:
         It is the header of a multicast.
     merging : Signal
         The flit is of a packet that is to be merged.
-    silent : Signal
-        It is, and no header, which has no exits anyway. From registers.
     given : Signal
         The outputs that have taken this flit already, one bit each.
     """
@@ -62,28 +60,34 @@ class Copying:
         merged: bool = False,
     ) -> None:
         self._head, self._last, self._queue = head, last, queue
-        self.several, self.merging, self.silent, merges = (
-            Signal(name=f"{each}_{name}") for each in ("several", "merging", "silent", "merges")
+        self.several, self.merging, merges = (
+            Signal(name=f"{each}_{name}") for each in ("several", "merging", "merges")
         )
         self.given, self._served = (
             Signal(outputs, name=f"{each}_{name}") for each in ("given", "served")
         )
         self._stays = Signal(name=f"stays_{name}")
         self._name = name
-        following = inside_packet(m, f"copies_{name}", head.valid & head.ready, last)
+        self._following = following = inside_packet(
+            m, f"copies_{name}", head.valid & head.ready, last
+        )
         m.d.comb += self.several.eq(~following & (kind == Kind.MULTICAST))
         if not merged:
-            m.d.comb += [
-                self.merging.eq(Mux(following, merges, kind[1])),
-                self.silent.eq(following & merges),
-            ]
+            m.d.comb += self.merging.eq(Mux(following, merges, kind[1]))
             m.d.sync += merges.eq(self.merging)
 
-    def wanted(self, asked: Value, kept: Value) -> Value:
-        """The exits that a header may request, of those it is for; `kept` are those that it has."""
-        if self._queue is None:
-            return Mux(self.several | ~kept.any(), asked, 0)
-        return Mux(kept.any(), 0, asked & ~self._served)
+    def wanted(self, asked: Value, kept: Value, choice: bool) -> Value:
+        """The exits that a header may request, besides those that it has, of those it is for.
+
+        `kept` are those that it has; with a `choice`, a packet for one terminal asks for no other.
+        A header that is to be merged has no exits.
+        """
+        silent: Value = self._following
+        if self._queue is not None:
+            silent, asked = silent | kept.any(), asked & ~self._served
+        elif choice:
+            silent = silent | (kept.any() & ~self.several)
+        return Mux(silent, 0, asked)
 
     def ready(
         self, m: Module, asked: Value, takes: Value, kept: Value, uses: Value, passed: Value
