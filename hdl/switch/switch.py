@@ -460,8 +460,8 @@ class Switch(RoutedSwitch):
                 wanted: Value = asked
                 ready = swallows | Cat(uses[i][j] & passed[j] for j in self._exits(i)).any()
             else:
-                header, begins = heads[i].valid & ~copying.merging, Const(0, 1)
-                wanted = copying.wanted(asked, kept[i])
+                header, begins = heads[i].valid, Const(0, 1)
+                wanted = copying.wanted(asked, kept[i], self.shape.choice)
                 if self.shape.choice:
                     taken = Mux(copying.several, Cat(grants[i]), taken)
                 ready = copying.ready(m, asked, takes[i], kept[i], uses[i], Cat(passed))
