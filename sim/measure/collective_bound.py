@@ -121,6 +121,7 @@ def _shared_links(graph: Graph, members: Sequence[int], words: int) -> list[int]
     homes = [graph.homes[member] for member in members]
     exits = [graph.exit_homes[member] for member in members]
     hops = np.array(graph.distances).T[np.ix_(homes, exits)]
+    np.fill_diagonal(hops, 0)
     links = sum(link.node != link.peer for link in graph.links())
     bounds = [-(-int(hops.sum()) * words // links)] if links else []
     count = len(members)
