@@ -14,7 +14,7 @@ from multicube.sim.engines.compiled import CompiledEngine, State
 from multicube.sim.engines.compiled.plane_partition import Partition
 from multicube.sim.engines.compiled.planes import PLANE, terms_of
 from multicube.sim.engines.compiled.program import lowered_types
-from random_cells import fewest_sliced, random_cells
+from random_cells import fewest_sliced, longest_part, random_cells
 from random_modules import lock_step, results
 
 NEVER = 10**9
@@ -33,6 +33,14 @@ def test_random_cells_in_lock_step(count: int) -> None:
     fabric = random_cells(count + 7, count)
     with fewest_sliced(1):
         lock_step(fabric, results(fabric), seed=count, cycles=10)
+
+
+@pytest.mark.parametrize("seed", [52, long(51), long(53)])
+def test_functions_of_many_parts_in_lock_step(seed: int) -> None:
+    """What the parts hand on is kept; what they load again has not been overwritten."""
+    fabric = random_cells(seed, 2)
+    with fewest_sliced(1), longest_part(7):
+        lock_step(fabric, results(fabric), seed, cycles=10)
 
 
 def benches() -> Fabric:

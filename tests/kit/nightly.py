@@ -28,7 +28,7 @@ from multicube.hdl.fabric.fabric import CellType, Pin
 from multicube.sim import Run, pattern
 from multicube.sim.engines.compiled import emit_c
 from multicube.sim.engines.compiled.planes import FEWEST
-from random_cells import COUNTS, fewest_sliced, random_cells
+from random_cells import COUNTS, fewest_sliced, longest_part, random_cells
 from random_modules import (
     BINARY,
     UNARY,
@@ -96,9 +96,9 @@ def modules(seed: int, *, verilog: bool = True, cycles: int = 20) -> None:
 
 
 def cells(seed: int, *, verilog: bool = True, cycles: int = 20) -> None:
-    """Equal cells with single bits between them, sliced however few they are."""
+    """Equal cells with single bits between them, sliced however few they are; half in small parts."""
     fabric = random_cells(seed, COUNTS[seed % len(COUNTS)])
-    with fewest_sliced(1):
+    with fewest_sliced(1), longest_part(seed % 2 * 293 + 7):
         lock_step(fabric, results(fabric), seed, cycles, verilog=verilog and seed % 7 == 0)
 
 

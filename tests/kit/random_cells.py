@@ -13,7 +13,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
-from multicube.sim.engines.compiled import planes
+from multicube.sim.engines.compiled import emit_slices, planes
 from random_modules import RandomLogicMaker
 
 COUNTS = (1, 2, 63, 64, 65, 130)
@@ -123,6 +123,16 @@ def random_cells(seed: int, count: int) -> Fabric:
         else:
             fabric.link(Pin(rng.choice(names), ("early", 0)), Pin(name, ("chain",)))
     return fabric
+
+
+@contextmanager
+def longest_part(lines: int) -> Iterator[None]:
+    """Functions of sliced types are in parts of so many lines."""
+    before, emit_slices.LONGEST = emit_slices.LONGEST, lines
+    try:
+        yield
+    finally:
+        emit_slices.LONGEST = before
 
 
 @contextmanager

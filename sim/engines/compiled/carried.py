@@ -65,7 +65,7 @@ def _renamed(line: str, others: dict[str, str]) -> str:
     return _NAME.sub(lambda found: others.get(found[0], found[0]), line) if others else line
 
 
-_STORED = re.compile(r"(?:store\(((?:state|out|kept) \+ \d+), (n\w+)\)|(there\[\d+\]) = (p\w+));")
+_STORED = re.compile(r"(?:store\(((?:state|out|kept) \+ \d+), (.*)\)|(there\[\d+\]) = (p\w+));")
 _LOADED_FROM = re.compile(r"V (n\w+) = (load\((\w+) \+ [^()]+\)|splat\(now[^()]+\));")
 
 
@@ -82,7 +82,7 @@ def _homes(
                 place, name, plane, plane_name = stored.groups()
                 if place:
                     stores[f"load({place})"] = number, at
-                    if first[name] == number:
+                    if first.get(name) == number:  # a value that has a name
                         homes.setdefault(name, f"load({place})")
                 elif first[plane_name] == number:
                     homes.setdefault(plane_name, plane)
