@@ -32,6 +32,11 @@ _READS = 300
 """How often values are computed in Python before code for them is compiled."""
 
 
+def _is_looked_at(clock: Clock) -> bool:
+    """Whether somebody waits for each edge of a clock."""
+    return any(type(waker) not in (EdgeWaker, Countdown) for waker in clock.slot.wakers)
+
+
 class SimulationEngine(PySimEngine):
     """An engine of Amaranth's `Simulator` whose design is compiled.
 
@@ -235,15 +240,13 @@ class SimulationEngine(PySimEngine):
         limit : int
             From this time on nothing is done.
         """
-        if not self._can_skip():
+        if all(map(_is_looked_at, self._clocks)) or not self._can_skip():
             return
         timeline = self._state.timeline
         now = timeline.now
         others = set(timeline.wakers) - {clock.wake for clock in self._clocks}
         limit = min([limit, *(timeline.wakers[waker] for waker in others)])
         clocks = (CClock * len(self._clocks))(*map(self._c_clock, self._clocks))
-        if not any(passes for clock in clocks for passes in clock.passes):
-            return
         passes = [tuple(clock.passes) for clock in clocks]
         with held_interrupts():
             timeline.now = self.machine.run(clocks, now, limit)
@@ -266,7 +269,6 @@ class SimulationEngine(PySimEngine):
         )
         return (
             quiet
-            and bool(self._clocks)
             and self.machine.few_edges
             and not any(clock.register in self.machine.makes_clocks_of for clock in self._clocks)
             and not any(

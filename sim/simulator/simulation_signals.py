@@ -159,10 +159,12 @@ class DesignState(SimulationState):
         return id(signal) in self._combinational
 
     def get_signal(self, signal: Signal) -> int:
-        if signal not in self.signals:
-            self.signals[signal] = len(self.slots)
+        try:
+            return int(self.signals[signal])
+        except KeyError:
+            number = self.signals[signal] = len(self.slots)
             self.slots.append(self._slot(signal))
-        return int(self.signals[signal])
+            return number
 
     def _slot(self, signal: Signal) -> Any:
         engine, design = self._engine, self._engine.flat
