@@ -1,6 +1,11 @@
 # amaranth: UnusedElaboratable=no
 """Designs of other authors in our simulator and in Amaranth's: every signal, every cycle."""
 
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from foreign_designs import DESIGNS
 from long_runs import long
@@ -17,3 +22,13 @@ def test_foreign_design(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = check_equal(make, cycles=60 if name == SHORT else 200, **how)
     moving = [signal for signal in found[0] if len({each[signal] for each in found}) > 1]
     assert len(moving) > len(found[0]) / 20
+
+
+@pytest.mark.long
+def test_example_of_the_speed() -> None:
+    pytest.importorskip("pythondata_cpu_minerva")
+    example = Path(__file__).parent.parent / "examples" / "simulator_speed.py"
+    command = [sys.executable, "-W", "ignore", str(example), "--seconds", "0.1"]
+    done = subprocess.run([*command, "--only", "multicube", "Amaranth"], capture_output=True)
+    words = re.findall(r"word (\w+) after 1,000 cycles", done.stdout.decode())
+    assert words == ["0x447", "0x447"], done.stderr

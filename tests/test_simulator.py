@@ -62,6 +62,12 @@ def test_queue_between_two_clocks(period: float) -> None:
     check_equal(lambda: AsyncFIFO(width=4, depth=8), cycles=80, clocks=clocks, resets=["write"])
 
 
+def test_clocks_that_run_alone() -> None:
+    """A queue between two clocks, of which Python sees every seventh cycle."""
+    clocks = {"read": 1e-6, "write": 0.3e-6}
+    check_equal(lambda: AsyncFIFO(width=4, depth=8), cycles=40, clocks=clocks, stride=7)
+
+
 @pytest.mark.parametrize("seed", [1, *(long(seed) for seed in range(2, 100))])
 def test_random_logic(seed: int) -> None:
     check_equal(lambda: RandomLogic(seed=seed, resets=seed % 2 == 1), cycles=15, seed=seed)

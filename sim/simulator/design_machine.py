@@ -5,6 +5,7 @@ wait for one of them and no others. It is compiled when they first occur togethe
 """
 
 import ctypes
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -25,8 +26,8 @@ __all__ = ["DesignMachine", "Observation"]
 _MOST_EDGES = 10
 """Edges whose combinations have an entry each in a table."""
 
-_STEPS = 1 << 22
-"""Most steps of a call of the compiled code, after which Ctrl-C is looked for."""
+_ROUND_SECONDS = 0.2
+"""How long the compiled code runs between checks for Ctrl-C."""
 
 
 class _CRun(ctypes.Structure):
@@ -54,8 +55,8 @@ class _CRun(ctypes.Structure):
 
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long, ctypes.c_long)
 
-_STOPPED, _MISSING = 0, 1
-"""Why the compiled code returns: for others, or because edges have no function yet."""
+_MISSING, _ROUND_DONE = 1, 2
+"""Why the compiled code returns, but for others: edges have no function yet, or a round is done."""
 
 
 class Observation:
@@ -158,6 +159,7 @@ class DesignMachine:
         (driver,) = load_libraries([(FREE_RUN, ("free_run",))])
         self._free_run = driver.free_run
         self._free_run.restype = ctypes.c_long
+        self._rate = 5000.0
         self.reset()
 
     def _observed(self, values: list[Words]) -> Observation | None:
@@ -266,7 +268,7 @@ class DesignMachine:
         return sum(self._edges[edge] for edge in edges)
 
     def run(self, clocks: ctypes.Array[CClock], now: int, limit: int) -> int:
-        """Let clocks run until a time, or as long as nobody waits for what they do.
+        """Let clocks run until a time, as long as nobody waits for what they do, for a round.
 
         Parameters
         ----------
@@ -289,7 +291,7 @@ class DesignMachine:
             clock_count=len(clocks),
             limit=limit,
             now=now,
-            steps=_STEPS,
+            steps=max(1, int(self._rate * _ROUND_SECONDS)),
         )
         if alarms:
             run.alarms, run.alarm_context = alarms.address, ctypes.addressof(alarms.context)
@@ -302,12 +304,15 @@ class DesignMachine:
             run.edge_words, run.edge_count = derived.words.ctypes.data, len(derived.words)
             run.edge_old = self._old.ctypes.data
         while True:
+            start = time.perf_counter()
             why = self._free_run(ctypes.byref(run))
             self.version += 1
-            if why >> 32 == _STOPPED:
-                return int(run.now)
             if why >> 32 == _MISSING:
                 self._function(frozenset(e for e, bit in self._edges.items() if why & bit))
+                continue
+            if why >> 32 == _ROUND_DONE:
+                self._rate = run.steps / max(time.perf_counter() - start, 1e-9)
+            return int(run.now)
 
     def clock(self, register: int | None, due: int, half: int, edges: Iterable[Edge]) -> CClock:
         """A clock for `run`.

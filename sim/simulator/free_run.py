@@ -4,7 +4,10 @@ import ctypes
 
 from ..engines.compiled.emit_c import STRUCTURES
 
-__all__ = ["FREE_RUN", "CClock"]
+__all__ = ["FOREVER", "FREE_RUN", "CClock"]
+
+FOREVER = (1 << 63) - 1
+"""A time, and a number of edges, that is never reached."""
 
 
 class CClock(ctypes.Structure):

@@ -5,218 +5,36 @@ what it has set takes effect, which wakes others. What is combinational takes it
 delta cycle after what it depends on, all of it together.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from amaranth.hdl import DriverConflict, Shape, Signal
 
+from ...hdl.support.interruption import held_interrupts
 from ..engines.amaranth_internals import (
     Design,
-    MemoryData,
-    MemoryState,
     PySimEngine,
-    SignalState,
-    SimulationState,
     combinational_signals,
     pin_blame,
     value_to_string,
 )
 from .design_machine import DesignMachine, Observation
-from .design_reading import Edge, Piece, Report, read_design
-from .free_run import CClock
+from .design_reading import Edge, Report, read_design
+from .free_run import FOREVER, CClock
 from .simulation_processes import Clock, Countdown, Process
+from .simulation_signals import DesignState, EdgeWaker, Input, Logic, of_shape
 from .vcd_recording import VcdRecording
 
 __all__ = ["SimulationEngine"]
-
-_FOREVER = (1 << 63) - 1
 
 _READS = 300
 """How often values are computed in Python before code for them is compiled."""
 
 
-def _of_shape(value: int, shape: Shape) -> int:
-    """An unsigned number as one of a shape."""
-    if shape.signed and value >> shape.width - 1 & 1:
-        return value - (1 << shape.width)
-    return value
-
-
-class _Input(SignalState):
-    """A signal of the design that nothing in it drives."""
-
-    __slots__ = ("machine", "pieces")
-
-    def __init__(
-        self, signal: Signal, pending: set[Any], machine: DesignMachine, pieces: list[Piece]
-    ) -> None:
-        self.machine, self.pieces = machine, pieces
-        super().__init__(signal, pending)
-
-    def commit(self) -> bool:
-        changed: bool = super().commit()
-        if changed:
-            self.machine.write(self.pieces, self.curr)
-        return changed
-
-
-class _EdgeWaker:
-    """Notes an edge of an input for which registers wait."""
-
-    def __init__(self, noted: set[Edge], edge: Edge, bit: int) -> None:
-        self.noted, self.edge, self.bit = noted, edge, bit
-
-    def __call__(self, before: int, after: int) -> bool:
-        if (before ^ after) >> self.bit & 1 and after >> self.bit & 1 == self.edge.level:
-            self.noted.add(self.edge)
-        return True
-
-
-class _Logic:
-    """A signal that the design drives.
-
-    Parameters
-    ----------
-    signal : Signal
-    engine : SimulationEngine
-    read : Callable[[], int]
-        Its value, unsigned.
-    pieces : list[Piece] or None
-        Where it is stored; None if it is combinational.
-    """
-
-    def __init__(
-        self,
-        signal: Signal,
-        engine: "SimulationEngine",
-        read: Callable[[], int],
-        pieces: list[Piece] | None,
-    ) -> None:
-        self.signal, self.engine, self.read, self.pieces = signal, engine, read, pieces
-        self.is_comb = pieces is None
-        self.shape = signal.shape()
-        self.wakers: list[Callable[[int, int], bool]] = []
-        self.reset()
-
-    def reset(self) -> None:
-        self.last = self.signal.init
-        self._next: int | None = None
-
-    @property
-    def curr(self) -> int:
-        if self.is_comb and not self.engine.settled:
-            return int(self.signal.init)
-        return _of_shape(self.read(), self.shape)
-
-    @property
-    def next(self) -> int:
-        return self.curr if self._next is None else self._next
-
-    def update(self, value: int, mask: int = ~0) -> None:
-        self._next = (self.next & ~mask) | (value & mask)
-        self.engine.state.pending.add(self)
-
-    def commit(self) -> bool:
-        value, self._next = self._next, None
-        if value is None or value == self.curr:
-            return False
-        assert self.pieces is not None
-        self.engine.machine.write(self.pieces, value)
-        return True
-
-    def add_waker(self, waker: Callable[[int, int], bool]) -> None:
-        self.last = self.curr
-        self.wakers.append(waker)
-        self.engine.watched[self] = None
-
-    def notify(self, after: int) -> bool:
-        """Wake those who wait for a change, if there is one."""
-        before = self.last
-        if before == after:
-            return False
-        self.last = after
-        self.wakers[:] = [waker for waker in self.wakers if waker(before, after)]
-        return True
-
-
-class _Rows:
-    """The rows of a memory of the design, as a list."""
-
-    def __init__(self, machine: DesignMachine, number: int, shape: Shape) -> None:
-        self.machine, self.number, self.shape = machine, number, shape
-
-    def __getitem__(self, index: int) -> int:
-        return _of_shape(self.machine.row(self.number, index), self.shape)
-
-    def __setitem__(self, index: int, value: int) -> None:
-        self.machine.write_row(self.number, index, value)
-
-
-class _Memory(MemoryState):
-    """A memory of the design."""
-
-    def __init__(
-        self, memory: MemoryData, pending: set[Any], machine: DesignMachine, number: int
-    ) -> None:
-        self.machine, self.number = machine, number
-        super().__init__(memory, pending)
-
-    def reset(self) -> None:
-        self.data = _Rows(self.machine, self.number, self.shape)
-        self.write_queue: dict[int, int] = {}
-
-
-class _State(SimulationState):
-    """The signals and memories that somebody has asked for."""
-
-    def __init__(self, engine: "SimulationEngine", combinational: Iterable[Signal]) -> None:
-        super().__init__()
-        self._engine = engine
-        self._combinational = {id(signal) for signal in combinational}
-
-    def is_combinational(self, signal: Signal) -> bool:
-        """Whether the design drives a signal without a clock."""
-        return id(signal) in self._combinational
-
-    def get_signal(self, signal: Signal) -> int:
-        if signal not in self.signals:
-            self.signals[signal] = len(self.slots)
-            self.slots.append(self._slot(signal))
-        return int(self.signals[signal])
-
-    def _slot(self, signal: Signal) -> Any:
-        engine, design = self._engine, self._engine.flat
-        if signal not in design.signals:
-            return SignalState(signal, self.pending)
-        nets = design.signals[signal]
-        pieces = design.pieces(nets)
-        machine = engine.machine
-        if self.is_combinational(signal) or pieces is None:
-            if pieces is not None:  # another name of a register
-                return _Logic(signal, engine, lambda: machine.read(pieces), None)
-            number = engine.observe(nets)
-            return _Logic(signal, engine, lambda: engine.observed(number), None)
-        if any(design.register_edges[piece.register] for piece in pieces):
-            return _Logic(signal, engine, lambda: machine.read(pieces), pieces)
-        return _Input(signal, self.pending, machine, pieces)
-
-    def get_memory(self, memory: MemoryData) -> int:
-        numbers = self._engine.flat.memory_numbers
-        if memory not in self.memories and memory in numbers:
-            self.memories[memory] = len(self.slots)
-            self.slots.append(_Memory(memory, self.pending, self._engine.machine, numbers[memory]))
-        return int(super().get_memory(memory))
-
-    def commit(self, changed: set[Any] | None = None) -> bool:
-        still = True
-        while self.pending:
-            slot = self.pending.pop()
-            if changed is not None and type(slot) is not _Logic:
-                changed.add(slot)
-            if slot.commit():
-                still = False
-        return still
+def _is_looked_at(clock: Clock) -> bool:
+    """Whether somebody waits for each edge of a clock."""
+    return any(type(waker) not in (EdgeWaker, Countdown) for waker in clock.slot.wakers)
 
 
 class SimulationEngine(PySimEngine):
@@ -232,8 +50,8 @@ class SimulationEngine(PySimEngine):
         self.flat = read_design(design)
         self.machine = DesignMachine(self.flat)
         self.settled = False
-        self.watched: dict[_Logic, None] = {}
-        self._state = _State(self, combinational_signals(design))
+        self.watched: dict[Logic, None] = {}
+        self._state = DesignState(self, combinational_signals(design))
         self._wanted: list[Any] = []
         self._observation: Observation | None = None
         self._compiled = self._reads = 0
@@ -259,7 +77,7 @@ class SimulationEngine(PySimEngine):
         }
         for edge in outside:
             signal, bit = owners[edge.net]
-            self._state.add_signal_waker(signal, _EdgeWaker(self._edges, edge, bit))
+            self._state.add_signal_waker(signal, EdgeWaker(self._edges, edge, bit))
 
     def reset(self) -> None:
         self.machine.reset()
@@ -294,7 +112,7 @@ class SimulationEngine(PySimEngine):
         slot = self._state.slots[self._state.get_signal(clock)]
         if slot.is_comb:
             raise DriverConflict("Clock signal is already driven by combinational logic")
-        register = slot.pieces[0].register if isinstance(slot, _Input) else None
+        register = slot.pieces[0].register if isinstance(slot, Input) else None
         made = Clock(self._state, slot, register, phase=phase, period=period)
         self._clocks.append(made)
         self._processes.add(made)
@@ -319,6 +137,8 @@ class SimulationEngine(PySimEngine):
                 trigger.run()
             self._active_triggers.clear()
             settles, before = self._changed, self.machine.version
+            if settles:
+                self._say(frozenset())
             logic = self._logic() if settles else None
             edges = frozenset(self._edges)
             self._edges.clear()
@@ -338,17 +158,16 @@ class SimulationEngine(PySimEngine):
                 writer.record(changes or (), self._now_plus_deltas(writer.fs_per_delta))
             self._delta_cycles += 1
 
-    def _logic(self) -> tuple[dict[_Logic, int], list[int]]:
+    def _logic(self) -> tuple[dict[Logic, int], list[int]]:
         """What is combinational and somebody waits for: signals, and nets whose edges count."""
-        self._say(frozenset())
-        values = {slot: _of_shape(slot.read(), slot.shape) for slot in self.watched if slot.is_comb}
+        values = {slot: of_shape(slot.read(), slot.shape) for slot in self.watched if slot.is_comb}
         return values, self._derived_levels()
 
     def _derived_levels(self) -> list[int]:
         derived = self.machine.derived
         return [] if derived is None else [derived.value(n) for n in range(len(self._levels))]
 
-    def _notify(self, logic: tuple[dict[_Logic, int], list[int]] | None) -> bool:
+    def _notify(self, logic: tuple[dict[Logic, int], list[int]] | None) -> bool:
         """Wake those who wait for changes of what the design drives.
 
         Parameters
@@ -408,12 +227,12 @@ class SimulationEngine(PySimEngine):
         if isinstance(part, str):
             return part
         words, width, form, signed = part
-        value = _of_shape(Observation(self.machine, [words]).value(0), Shape(width, signed))
+        value = of_shape(Observation(self.machine, [words]).value(0), Shape(width, signed))
         if form.endswith("s"):
             return format(value_to_string(value), form[:-1])
         return format(value, form)
 
-    def skip(self, limit: int = _FOREVER) -> None:
+    def skip(self, limit: int = FOREVER) -> None:
         """Let clocks run in compiled code as long as nothing else happens.
 
         Parameters
@@ -421,19 +240,18 @@ class SimulationEngine(PySimEngine):
         limit : int
             From this time on nothing is done.
         """
-        if not self._can_skip():
+        if all(map(_is_looked_at, self._clocks)) or not self._can_skip():
             return
         timeline = self._state.timeline
         now = timeline.now
         others = set(timeline.wakers) - {clock.wake for clock in self._clocks}
         limit = min([limit, *(timeline.wakers[waker] for waker in others)])
         clocks = (CClock * len(self._clocks))(*map(self._c_clock, self._clocks))
-        if not any(passes for clock in clocks for passes in clock.passes):
-            return
         passes = [tuple(clock.passes) for clock in clocks]
-        timeline.now = self.machine.run(clocks, now, limit)
-        for clock, after, allowed in zip(self._clocks, clocks, passes):
-            clock.passed(after.due, [a - b for a, b in zip(allowed, after.passes)])
+        with held_interrupts():
+            timeline.now = self.machine.run(clocks, now, limit)
+            for clock, after, allowed in zip(self._clocks, clocks, passes):
+                clock.passed(after.due, [a - b for a, b in zip(allowed, after.passes)])
         self._say(frozenset())
         if self._derived_levels() != self._levels:
             self._changed = True
@@ -451,7 +269,6 @@ class SimulationEngine(PySimEngine):
         )
         return (
             quiet
-            and bool(self._clocks)
             and self.machine.few_edges
             and not any(clock.register in self.machine.makes_clocks_of for clock in self._clocks)
             and not any(
@@ -462,16 +279,16 @@ class SimulationEngine(PySimEngine):
 
     def _c_clock(self, clock: Clock) -> CClock:
         wakers = clock.slot.wakers
-        edges = [waker.edge for waker in wakers if isinstance(waker, _EdgeWaker)]
+        edges = [waker.edge for waker in wakers if isinstance(waker, EdgeWaker)]
         made = self.machine.clock(clock.register, clock.due, clock.half, edges)
         made.own_level = clock.slot.curr
         for rises in (0, 1):
             allowed = [
                 waker.passes(rises) if isinstance(waker, Countdown) else 0
                 for waker in wakers
-                if not isinstance(waker, _EdgeWaker)
+                if not isinstance(waker, EdgeWaker)
             ]
-            made.passes[rises] = min(allowed, default=_FOREVER)
+            made.passes[rises] = min(allowed, default=FOREVER)
         return made
 
     @contextmanager

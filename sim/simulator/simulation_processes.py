@@ -17,13 +17,15 @@ from ..engines.amaranth_internals import (
     TickTrigger,
     TriggerState,
 )
+from .free_run import FOREVER
 
 if TYPE_CHECKING:
     from .simulation_engine import SimulationEngine
 
 __all__ = ["Clock", "Countdown", "Process"]
 
-_FOREVER = (1 << 63) - 1
+_UNKNOWN = object()
+"""In the place of a reset that logic may change."""
 
 
 class Clock(BaseProcess):
@@ -108,7 +110,7 @@ class Countdown:
         """How many more edges need not be looked at."""
         if self.reset is not None and self.reset.curr:
             return 0
-        return self.count - 1 if rises == self.level else _FOREVER
+        return self.count - 1 if rises == self.level else FOREVER
 
 
 class _Counted(TriggerState):
@@ -161,9 +163,6 @@ class _Ticks(TickTrigger):
         state = self._engine.state
         slot = state.slots[state.get_signal(domain.rst)]
         return slot if isinstance(slot, SignalState) else _UNKNOWN
-
-
-_UNKNOWN = object()
 
 
 class _Tick:

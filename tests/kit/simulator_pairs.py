@@ -49,6 +49,7 @@ def trace(
     resets: Sequence[str] = (),
     hold: float = 0.5,
     fixed: Mapping[str, int] = {},
+    stride: int = 1,
 ) -> Trace:
     """All signals in every cycle of the first clock, with random inputs.
 
@@ -66,6 +67,8 @@ def trace(
         How often an input keeps its value.
     fixed : Mapping[str, int]
         Inputs that are not random.
+    stride : int
+        Look at every so many cycles only, and leave the inputs as they are between.
     """
     rng = random.Random(seed)
     simulator = kind(design)
@@ -84,7 +87,8 @@ def trace(
             for domain in resets:
                 ctx.set(domains[domain].rst, rng.random() < 0.05)
             found.append({name: ctx.get(signal) for name, signal in shown.items()})
-            await (ctx.tick(next(iter(clocks))) if clocks else ctx.delay(1e-6))
+            domain = next(iter(clocks))
+            await (ctx.tick(domain) if stride == 1 else ctx.tick(domain).repeat(stride))
 
     for domain, period in clocks.items():
         simulator.add_clock(period, domain=domain)

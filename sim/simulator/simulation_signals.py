@@ -1,0 +1,200 @@
+"""What processes see of a design: its signals and memories, and who waits for them."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from amaranth.hdl import Shape, Signal
+
+from ..engines.amaranth_internals import MemoryData, MemoryState, SignalState, SimulationState
+from .design_machine import DesignMachine
+from .design_reading import Edge, Piece
+
+if TYPE_CHECKING:
+    from .simulation_engine import SimulationEngine
+
+__all__ = ["DesignState", "EdgeWaker", "Input", "Logic", "of_shape"]
+
+
+def of_shape(value: int, shape: Shape) -> int:
+    """An unsigned number as one of a shape."""
+    if shape.signed and value >> shape.width - 1 & 1:
+        return value - (1 << shape.width)
+    return value
+
+
+class Input(SignalState):
+    """A signal of the design that nothing in it drives."""
+
+    __slots__ = ("machine", "pieces")
+
+    def __init__(
+        self, signal: Signal, pending: set[Any], machine: DesignMachine, pieces: list[Piece]
+    ) -> None:
+        self.machine, self.pieces = machine, pieces
+        super().__init__(signal, pending)
+
+    def commit(self) -> bool:
+        changed: bool = super().commit()
+        if changed:
+            self.machine.write(self.pieces, self.curr)
+        return changed
+
+
+class EdgeWaker:
+    """Notes an edge of an input for which registers wait."""
+
+    def __init__(self, noted: set[Edge], edge: Edge, bit: int) -> None:
+        self.noted, self.edge, self.bit = noted, edge, bit
+
+    def __call__(self, before: int, after: int) -> bool:
+        if (before ^ after) >> self.bit & 1 and after >> self.bit & 1 == self.edge.level:
+            self.noted.add(self.edge)
+        return True
+
+
+class Logic:
+    """A signal that the design drives.
+
+    Parameters
+    ----------
+    signal : Signal
+    engine : SimulationEngine
+    read : Callable[[], int]
+        Its value, unsigned.
+    pieces : list[Piece] or None
+        Where it is stored; None if it is combinational.
+    """
+
+    def __init__(
+        self,
+        signal: Signal,
+        engine: "SimulationEngine",
+        read: Callable[[], int],
+        pieces: list[Piece] | None,
+    ) -> None:
+        self.signal, self.engine, self.read, self.pieces = signal, engine, read, pieces
+        self.is_comb = pieces is None
+        self.shape = signal.shape()
+        self.wakers: list[Callable[[int, int], bool]] = []
+        self.reset()
+
+    def reset(self) -> None:
+        self.last = self.signal.init
+        self._next: int | None = None
+
+    @property
+    def curr(self) -> int:
+        if self.is_comb and not self.engine.settled:
+            return int(self.signal.init)
+        return of_shape(self.read(), self.shape)
+
+    @property
+    def next(self) -> int:
+        return self.curr if self._next is None else self._next
+
+    def update(self, value: int, mask: int = ~0) -> None:
+        self._next = (self.next & ~mask) | (value & mask)
+        self.engine.state.pending.add(self)
+
+    def commit(self) -> bool:
+        value, self._next = self._next, None
+        if value is None or value == self.curr:
+            return False
+        assert self.pieces is not None
+        self.engine.machine.write(self.pieces, value)
+        return True
+
+    def add_waker(self, waker: Callable[[int, int], bool]) -> None:
+        self.last = self.curr
+        self.wakers.append(waker)
+        self.engine.watched[self] = None
+
+    def notify(self, after: int) -> bool:
+        """Wake those who wait for a change, if there is one."""
+        before = self.last
+        if before == after:
+            return False
+        self.last = after
+        self.wakers[:] = [waker for waker in self.wakers if waker(before, after)]
+        return True
+
+
+class _Rows:
+    """The rows of a memory of the design, as a list."""
+
+    def __init__(self, machine: DesignMachine, number: int, shape: Shape) -> None:
+        self.machine, self.number, self.shape = machine, number, shape
+
+    def __getitem__(self, index: int) -> int:
+        return of_shape(self.machine.row(self.number, index), self.shape)
+
+    def __setitem__(self, index: int, value: int) -> None:
+        self.machine.write_row(self.number, index, value)
+
+
+class _Memory(MemoryState):
+    """A memory of the design."""
+
+    def __init__(
+        self, memory: MemoryData, pending: set[Any], machine: DesignMachine, number: int
+    ) -> None:
+        self.machine, self.number = machine, number
+        super().__init__(memory, pending)
+
+    def reset(self) -> None:
+        self.data = _Rows(self.machine, self.number, self.shape)
+        self.write_queue: dict[int, int] = {}
+
+
+class DesignState(SimulationState):
+    """The signals and memories that somebody has asked for."""
+
+    def __init__(self, engine: "SimulationEngine", combinational: Iterable[Signal]) -> None:
+        super().__init__()
+        self._engine = engine
+        self._combinational = {id(signal) for signal in combinational}
+
+    def is_combinational(self, signal: Signal) -> bool:
+        """Whether the design drives a signal without a clock."""
+        return id(signal) in self._combinational
+
+    def get_signal(self, signal: Signal) -> int:
+        try:
+            return int(self.signals[signal])
+        except KeyError:
+            number = self.signals[signal] = len(self.slots)
+            self.slots.append(self._slot(signal))
+            return number
+
+    def _slot(self, signal: Signal) -> Any:
+        engine, design = self._engine, self._engine.flat
+        if signal not in design.signals:
+            return SignalState(signal, self.pending)
+        nets = design.signals[signal]
+        pieces = design.pieces(nets)
+        machine = engine.machine
+        if self.is_combinational(signal) or pieces is None:
+            if pieces is not None:  # another name of a register
+                return Logic(signal, engine, lambda: machine.read(pieces), None)
+            number = engine.observe(nets)
+            return Logic(signal, engine, lambda: engine.observed(number), None)
+        if any(design.register_edges[piece.register] for piece in pieces):
+            return Logic(signal, engine, lambda: machine.read(pieces), pieces)
+        return Input(signal, self.pending, machine, pieces)
+
+    def get_memory(self, memory: MemoryData) -> int:
+        numbers = self._engine.flat.memory_numbers
+        if memory not in self.memories and memory in numbers:
+            self.memories[memory] = len(self.slots)
+            self.slots.append(_Memory(memory, self.pending, self._engine.machine, numbers[memory]))
+        return int(super().get_memory(memory))
+
+    def commit(self, changed: set[Any] | None = None) -> bool:
+        still = True
+        while self.pending:
+            slot = self.pending.pop()
+            if changed is not None and type(slot) is not Logic:
+                changed.add(slot)
+            if slot.commit():
+                still = False
+        return still
