@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
+from command_line import exit_status
 from group_traffic import FOLDS, Members, Traffic
 from multicube.hdl import PacketNetwork, build
 from multicube.hdl.graphs.routing.group_deadlock import group_deadlock
@@ -304,3 +305,19 @@ test_group_tables_refuse = refusals(
         "Network must have group_entries=1 or more, which 'mesh' has not",
     ),
 )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--group 0:9", "Members of a group must be from 0 to 8, in order, not 9"),
+        ("--group 9:1", "Root of a group must be from 0 to 8, not 9"),
+        ("--group 3", "Group must be ROOT:MEMBERS as 0:all or 5:0-7,12, not '3'"),
+        ("--kind reduce", "Kind needs a group: --group ROOT:MEMBERS"),
+    ],
+)
+def test_deadlock_command_refuses(
+    capsys: pytest.CaptureFixture[str], words: str, message: str
+) -> None:
+    assert exit_status("deadlock", "mesh", "k=3", *words.split()) == 2
+    assert capsys.readouterr().err.strip() == f"multicube: {message}"

@@ -252,7 +252,7 @@ test_networks_rejected = refusals(
     (
         lambda: ConnectionMachine(1),
         "xor",
-        "Operation must be one of add, or, max, overwrite, not 'xor'...",
+        "Operation must be one of add, or, max, overwrite, add-saturating, and, min, not 'xor'...",
     ),
     (lambda: "cube", None, TypeError, "Network must be a PacketNetwork, not 'cube'"),
     (

@@ -68,17 +68,26 @@ class Copying:
         )
         self._stays = Signal(name=f"stays_{name}")
         self._name = name
-        following = inside_packet(m, f"copies_{name}", head.valid & head.ready, last)
+        self._following = following = inside_packet(
+            m, f"copies_{name}", head.valid & head.ready, last
+        )
         m.d.comb += self.several.eq(~following & (kind == Kind.MULTICAST))
         if not merged:
             m.d.comb += self.merging.eq(Mux(following, merges, kind[1]))
             m.d.sync += merges.eq(self.merging)
 
-    def wanted(self, asked: Value, kept: Value) -> Value:
-        """The exits that a header may request, of those it is for; `kept` are those that it has."""
-        if self._queue is None:
-            return Mux(self.several | ~kept.any(), asked, 0)
-        return Mux(kept.any(), 0, asked & ~self._served)
+    def wanted(self, asked: Value, kept: Value, choice: bool) -> Value:
+        """The exits that a header may request, besides those that it has, of those it is for.
+
+        `kept` are those that it has; with a `choice`, a packet for one terminal asks for no other.
+        A header that is to be merged has no exits.
+        """
+        silent: Value = self._following
+        if self._queue is not None:
+            silent, asked = silent | kept.any(), asked & ~self._served
+        elif choice:
+            silent = silent | (kept.any() & ~self.several)
+        return Mux(silent, 0, asked)
 
     def ready(
         self, m: Module, asked: Value, takes: Value, kept: Value, uses: Value, passed: Value
@@ -94,7 +103,7 @@ class Copying:
             Signal(len(uses), name=f"{each}_{self._name}") for each in ("taken", "pending")
         )
         ready = Signal(name=f"all_taken_{self._name}")
-        target = Mux(self.several, asked, uses) if self._queue is None else uses
+        target = uses | Mux(self.several, asked, 0) if self._queue is None else uses
         m.d.comb += [
             taken.eq(self.given | (uses & passed)),
             pending.eq(target & ~taken),

@@ -305,6 +305,8 @@ class Switch(RoutedSwitch):
         stored: Value,
         ready: Value,
         queue: object,
+        *,
+        merged: bool = False,
     ) -> Waiting:
         """What is at the head of a queue."""
         word = self._forwarded(flit)
@@ -314,7 +316,6 @@ class Switch(RoutedSwitch):
         if self.groups is not None:
             replay = queue if isinstance(queue, ReplayQueue) else None
             outputs = len(self.shape.outputs)
-            merged = name == "merge"
             copying = Copying(m, name, head, last, flit.kind, outputs, replay, merged)
         return Waiting(head, word, last, flit, stored, ready, copying)
 
@@ -323,7 +324,8 @@ class Switch(RoutedSwitch):
         replay = self.exit.longest if self.entry.replay else 0
         self._merging, head, queue = place_merge(m, self, groups, waiting, replay)
         flit, exits = head.payload.flit, head.payload.exits
-        return self._at_head(m, "merge", head, flit.last, flit, exits, Const(1), queue)
+        ready = Const(1)
+        return self._at_head(m, "merge", head, flit.last, flit, exits, ready, queue, merged=True)
 
     def _ahead(self, m: Module, i: int, selector: Selector | None) -> Waiting:
         """The queue of an input whose outputs are read ahead, and what is at its head."""
@@ -458,8 +460,8 @@ class Switch(RoutedSwitch):
                 wanted: Value = asked
                 ready = swallows | Cat(uses[i][j] & passed[j] for j in self._exits(i)).any()
             else:
-                header, begins = heads[i].valid & ~copying.merging, Const(0, 1)
-                wanted = copying.wanted(asked, kept[i])
+                header, begins = heads[i].valid, Const(0, 1)
+                wanted = copying.wanted(asked, kept[i], self.shape.choice)
                 if self.shape.choice:
                     taken = Mux(copying.several, Cat(grants[i]), taken)
                 ready = copying.ready(m, asked, takes[i], kept[i], uses[i], Cat(passed))
