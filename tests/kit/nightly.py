@@ -96,7 +96,7 @@ def modules(seed: int, *, verilog: bool = True, cycles: int = 20) -> None:
 
 
 def cells(seed: int, *, verilog: bool = True, cycles: int = 20) -> None:
-    """Equal cells with single bits between them, sliced however few they are; half in small parts."""
+    """Equal cells with single bits between them, sliced however few; half in small parts."""
     fabric = random_cells(seed, COUNTS[seed % len(COUNTS)])
     with fewest_sliced(1), longest_part(seed % 2 * 293 + 7):
         lock_step(fabric, results(fabric), seed, cycles, verilog=verilog and seed % 7 == 0)
