@@ -255,7 +255,7 @@ class CLibrary:
             types.append(
                 f"{{{self._function(number, 'publish')}, {self._function(number, 'update')}, "
                 f"{group.cells}, 0, index_{number}, straps_{number}, 0, live_{number}, "
-                f"{group.first_wire}}}"
+                f"{group.first_wire}, 0, 0, 0, 0, 0, 0, 0}}"  # it is not sliced
             )
         tasks = [
             f"{{{self._function(task.type, f'late_{task.function}')}, types + {task.type}, "
