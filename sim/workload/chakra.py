@@ -16,7 +16,7 @@ from typing import Any
 from ...hdl.fabric.checks import check_limit, check_path
 from ...hdl.fabric.errors import InvalidValue, MulticubeError
 from ...hdl.support.input_file import read_content
-from .collectives import COLLECTIVES, Transfer
+from .chakra_collectives import COLLECTIVES, Transfer
 from .packets import MOST_PACKETS, Scale
 from .workload import Workload, WorkloadMessage
 
