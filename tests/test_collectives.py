@@ -17,6 +17,7 @@ from multicube.hdl.graphs.schedules.collectives import (
 from multicube.hdl.graphs.schedules.copy_schedule import copy_schedule
 from multicube.hdl.networks.family import Family
 from multicube.sim import CollectiveRun, run_collective
+from multicube.sim.run.counter_barrier import meet
 from refusals import refusals
 
 MODULUS = 1 << 16
@@ -285,6 +286,18 @@ def test_links_are_counted() -> None:
 
 def barrier(ports: int, combine: str = "all") -> CollectiveRun:
     return run(f"combining ports={ports} combine={combine}", "barrier")
+
+
+def test_a_member_waits_for_the_last_one() -> None:
+    """The first of three loads the counter until it is 3; the last one goes on at once."""
+    first, last = meet(3), meet(3)
+    for program in (first, last):
+        assert next(program).operation == "fetch-and-add"
+    for seen in (0, 1, 2):
+        assert first.send(seen).operation == "load"
+    for program, seen in ((first, 3), (last, 2)):
+        with pytest.raises(StopIteration):
+            program.send(seen)
 
 
 def test_a_counter_in_memory_is_a_barrier() -> None:

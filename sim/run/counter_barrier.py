@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ...hdl.networks.memory_network import MemoryNetwork
 from .programs import Program, ProgramRun, Request, run_programs
 
-__all__ = ["barrier_hops", "passed_all", "run_counter_barrier"]
+__all__ = ["barrier_hops", "meet", "passed_all", "run_counter_barrier"]
 
 _COUNTER = 0
 """The word of the counter."""
@@ -21,12 +21,12 @@ def run_counter_barrier(
     """Let these processors wait for each other, once. A result is what a processor saw last."""
     inside = set(members)
     programs = [
-        _meet(len(inside)) if number in inside else _idle() for number in range(1 + max(inside))
+        meet(len(inside)) if number in inside else _idle() for number in range(1 + max(inside))
     ]
     return run_programs(network, programs, engine=engine)
 
 
-def _meet(count: int) -> Program:
+def meet(count: int) -> Program:
     """Add 1, and load the counter until all have; return the numbers that were seen."""
     seen = [(yield Request("fetch-and-add", _COUNTER, 1))]
     while seen[-1] < count - (len(seen) == 1):
