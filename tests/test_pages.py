@@ -25,6 +25,7 @@ CAN_DEADLOCK = (
 SLOW_PYTHON = {
     "board",
     "combining",
+    "combining-graphs",
     "faults",
     "messages",
     "partitions",
@@ -34,7 +35,15 @@ SLOW_PYTHON = {
 }
 
 SLOW_COMMANDS = {
-    *("board", "combining", "communication-steps", "hierarchical", "hypercube", "static-networks"),
+    *(
+        "board",
+        "combining",
+        "combining-graphs",
+        "communication-steps",
+        "hierarchical",
+        "hypercube",
+        "static-networks",
+    ),
     *("machines", "measurement", "own-network", "partitions", "single-stage", "switching", "torus"),
     *("verilog-project", "wiring"),
 }
