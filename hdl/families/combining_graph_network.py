@@ -70,7 +70,7 @@ class CombiningGraphParameters(Parameters):
     def __post_init__(self) -> None:
         super().__post_init__()
         words = self.network, self.allow_deadlock
-        if self.read is None or self.read[0] != words:
+        if not isinstance(self.read, tuple) or self.read[:1] != (words,):
             built = named_network("Network", self.network, allow_deadlock=self.allow_deadlock)
             parameters = tuple(built.parameters.items())
             self._resolve(read=(words, type(built), built.family, parameters))

@@ -7,7 +7,7 @@ torus and of a dragonfly combine beside the boxes of a cube.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ....hdl.catalogue.catalogue import build
 from ...run.run import Run
@@ -20,7 +20,8 @@ from . import SOURCE
 __all__ = ["HOTSPOT_GRAPHS"]
 
 _HOT = (0.0, 0.04, 0.16)
-_CYCLES = 4000
+_LOADS = (0.1, 0.3, 1.0)
+_CYCLES = 1500
 
 
 class _Place(NamedTuple):
@@ -42,30 +43,35 @@ def _rows(options: Options) -> Iterator[Row]:
     for name, words in _QUICK if options.quick else _NETWORKS:
         for combine in ("none", "all"):
             network = build(words, combine=combine)
-            fractions = _HOT[-1:] if options.quick else _HOT
+            cases = [
+                (hot, load)
+                for hot in (_HOT[-1:] if options.quick else _HOT)
+                for load in (_LOADS[-1:] if options.quick else _LOADS)
+            ]
             cycles = options.cycles or (500 if options.quick else _CYCLES)
             runs = [
                 Run(
                     pattern(f"hotspot:{hot}", network.ports),
-                    1.0,
+                    load,
                     cycles,
                     500 + 4 * network.ports,
                     options.seed,
                     16,
                     history=0,
                 )
-                for hot in fractions
+                for hot, load in cases
             ]
             results = options.simulated(network, runs, bins=16)
-            for hot, result in zip(fractions, results):
+            for (hot, load), result in zip(cases, results):
                 limit = hot_spot_limit(network.ports, hot)
                 limited = hot and combine == "none"
                 waiting = result.statistics.get("waiting", {})
-                yield throughput_row(result, limit if limited else None) | {
+                yield throughput_row(result, min(load, limit) if limited else None) | {
                     "network": name,
                     "ports": network.ports,
                     "hot": hot,
                     "combine": combine,
+                    "load": load,
                     "limit": limit,
                     "background": result.background_latency or result.network_latency.mean,
                     "combined": sum(result.statistics["combined"]),
@@ -74,58 +80,57 @@ def _rows(options: Options) -> Iterator[Row]:
                 }
 
 
-_KINDS = ["network", "combine"]
-
-
 def _colour(row: Row) -> int:
-    return [place.name for place in (*_NETWORKS, *_QUICK)].index(row["network"])
+    return _HOT.index(row["hot"])
 
 
-def _lines(what: str) -> list[Lines]:
-    return [
-        Lines(what, "-o", "{network}", only=having(combine="all")),
+def _panel(what: str, **axes: Any) -> Panel:
+    lines = [
+        Lines(what, "-o", "h = {hot:.0%}", only=having(combine="all")),
         Lines(what, "--s", "", only=having(combine="none")),
     ]
+    return Panel(
+        "load",
+        lines,
+        ["hot", "combine"],
+        colour=_colour,
+        xlabel="offered (requests per processor per cycle)",
+        **axes,
+    )
 
 
 HOTSPOT_GRAPHS = Item(
     "combining-graphs",
     "A hot spot in a cube, a torus and a dragonfly, with and without combining",
     f"{SOURCE}, IV-B",
-    columns="network | hot = h : .0% | combine | predicted : .4f"
+    columns="network | hot = h : .0% | combine | load = offered : .1f | predicted : .4f"
     " | measured = accepted : .4f | ci99 = ± 99 % : .4f | deviation : +.1%"
     " | background = of the others : .1f | combined : .3f | records : .2f | most : ,",
     rows=_rows,
     draw=Plot(
         [
-            Panel(
-                "hot",
-                _lines("measured"),
-                _KINDS,
-                colour=_colour,
-                title="solid: combining; dashed: none",
-                xlabel="h (share of the requests for one word)",
+            _panel(
+                "measured",
+                title="{network}",
                 ylabel="accepted (requests per processor per cycle)",
                 ylim=(0, None),
             ),
-            Panel(
-                "hot",
-                _lines("background"),
-                _KINDS,
-                colour=_colour,
-                xlabel="h (share of the requests for one word)",
+            _panel(
+                "background",
                 ylabel="round trip of requests not for the hot word (cycles)",
                 ylog=10,
+                legend=None,
             ),
         ],
-        size=(5.5, 4.6),
+        by="network",
+        size=(4.6, 4),
     ),
     notes=(
-        "Requests per processor per cycle, at an offered load of 1. All are fetch-and-adds, a "
+        "Requests per processor per cycle, of which all are fetch-and-adds, a "
         "fraction h for one word, the others uniform. 16 outstanding requests per processor; "
-        "queues and wait buffers of 4.",
-        "Predicted, without combining: 1/(1 + h (N - 1)). Combined: the share of "
-        "the requests that did not reach the memory themselves.",
+        "queues and wait buffers of 4. Solid: combining; dashed: none.",
+        "Predicted, without combining: the load, but at most 1/(1 + h (N - 1)). "
+        "Combined: the share of the requests that did not reach the memory themselves.",
         "Of the others: round trips in cycles of requests that were not for the hot word.",
         "Records: in all wait buffers of a router, the mean of all cycles and routers; most: the "
         "largest number. (Those of boxes are not counted.)",
