@@ -51,6 +51,7 @@ EVERY = {
     "tree": "tree:nodes=7",
     "multistage": "leiserson-fat-tree:levels=3",
     "shuffle": "de-bruijn",
+    "boxes": "omega:ports=4",
 }
 
 
@@ -295,7 +296,7 @@ test_network_rejects = refusals(
     ("graph:routing=valiant", ONE_WAY),
     ("dragonfly:h=1,latency=3", "Latency of links must be 1 in a combining network, not 3"),
     ("bh-bh:interval=2", FORM + "...: Interval must be 1 unless switch is packet, not 2 with ..."),
-    ("cube:ports=8", FORM + "'cube:ports=8': Network must be described as nodes and links, ..."),
+    ("combining:ports=8", FORM + "...: Network must be described as nodes and links, ..."),
     ("torus:depth=3", FORM + "'torus:depth=3': Parameter depth must be that of the whole network"),
     ("torus:k=4,,n=2", FORM + "...: Parameters must be parted by commas, not 'k=4,,n=2'"),
     ("mesh:k=1", FORM + "'mesh:k=1': Radix k must be at least 2, not 1"),

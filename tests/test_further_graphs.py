@@ -1,5 +1,5 @@
-"""Slim Fly, PolarFly, Megafly, dragonflies of few groups, hexagons, twisted tori, X-trees, meshes
-of trees, generalised chordal rings, linear arrays: against networkx and published figures."""
+"""Data manipulators, spanning-bus hypercubes, Slim Fly, PolarFly, Megafly, dragonflies, hexagons,
+tori, X-trees, meshes of trees, chordal rings, linear arrays: against networkx and figures."""
 
 import itertools
 from collections import Counter
@@ -8,6 +8,7 @@ from math import isqrt, log2
 import networkx as nx
 import pytest
 from multicube.hdl import build
+from multicube.hdl.families.augmented_data_manipulator_graph import AugmentedDataManipulator
 from multicube.hdl.families.dragonfly_graph import Dragonfly
 from multicube.hdl.families.generalized_chordal_ring_graph import GeneralizedChordalRing
 from multicube.hdl.families.hexa_mesh_graph import FoldedHexaTorus, HexaMesh
@@ -16,6 +17,7 @@ from multicube.hdl.families.megafly_graph import Megafly
 from multicube.hdl.families.mesh_of_trees_graph import MeshOfTrees
 from multicube.hdl.families.polarfly_graph import PolarFly
 from multicube.hdl.families.slim_fly_graph import SlimFly
+from multicube.hdl.families.spanning_bus_hypercube_graph import SpanningBusHypercube
 from multicube.hdl.families.twisted_torus_graph import TwistedTorus
 from multicube.hdl.families.x_tree_graph import XTree
 from multicube.hdl.graphs.conversion import to_networkx
@@ -89,6 +91,62 @@ def test_default_routing(graph: Graph) -> None:
     for (source, here), (destination, there) in itertools.product(enumerate(graph.homes), repeat=2):
         if (source + destination) % 5 == 0:
             assert len(relation.path(source, destination)) - 1 == lengths[here][there]
+
+
+@pytest.mark.parametrize("order", ["falling", "rising"])
+@pytest.mark.parametrize("bits", [1, 2, 3, 4])
+def test_augmented_data_manipulator(bits: int, order: str) -> None:
+    """There is a path for each sum of signed digits that is the distance modulo N: all are
+    counted."""
+    graph = AugmentedDataManipulator(1 << bits, order)
+    check_graph(graph)
+    assert survey(graph).cycle is None
+    sums = Counter(
+        sum(digit << i for i, digit in enumerate(digits)) % graph.ports
+        for digits in itertools.product((-1, 0, 1), repeat=bits)
+    )
+    for source, destination in itertools.product(range(graph.ports), repeat=2):
+        reached = Counter({graph.homes[source]: 1})
+        for _ in range(bits):
+            onward: Counter[int] = Counter()
+            for node, paths in reached.items():
+                for channel in graph.route(node, None, destination):
+                    onward[graph.link_of(channel).peer] += paths
+            reached = onward
+        ways = sums[(destination - source) % graph.ports]
+        assert reached == {graph.exit_homes[destination]: ways}
+
+
+@pytest.mark.parametrize("cluster", ["bus", "crossbar"])
+@pytest.mark.parametrize(("k", "n"), [(2, 1), (3, 2), (4, 2), (2, 3)])
+def test_spanning_bus_hypercube(k: int, n: int, cluster: str) -> None:
+    """Nodes of a line meet at its bus or crossbar, and nowhere else; a packet crosses a line for
+    each digit that differs; with the line's nodes left out it is the graph of Hamming distances."""
+    graph = SpanningBusHypercube(k, n, cluster)
+    check_graph(graph)
+    hops = {"bus": 3, "crossbar": 2}[cluster]
+    addresses = list(itertools.product(range(k), repeat=n))  # the highest digit first
+    for (source, here), (destination, there) in itertools.product(enumerate(addresses), repeat=2):
+        path = graph.path(source, destination)
+        differing = sum(a != b for a, b in zip(here, there))
+        assert len(path) - 1 == hops * differing == graph.lengths[source][destination]
+        turns = [addresses[channel.node] for channel in path if channel.node < k**n]
+        assert turns == [
+            there[:digit] + here[digit:]
+            for digit in range(n + 1)
+            if digit == 0 or here[digit - 1] != there[digit - 1]
+        ]
+    assert survey(graph).cycle is None
+    assert len({graph.position(node) for node in range(graph.nodes)}) == graph.nodes
+    ways = nx.DiGraph((link.node, link.peer) for link in graph.links())
+    joints = sorted(ways.subgraph(range(k**n, graph.nodes)).edges)
+    assert len(joints) == (n * k ** (n - 1) if cluster == "bus" else 0)
+    for first, last in joints or [(joint, joint) for joint in range(k**n, graph.nodes)]:
+        entering, leaving = set(ways.predecessors(first)), set(ways.successors(last))
+        assert entering == leaving
+        members = [addresses[node] for node in sorted(entering)]
+        assert len(members) == k
+        assert sum(len(set(digits)) > 1 for digits in zip(*members)) == 1
 
 
 @pytest.mark.parametrize("q", [3, 5, 7, 11, 13, 17])

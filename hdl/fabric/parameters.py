@@ -230,6 +230,9 @@ class Parameters(Mapping[str, Any]):
     aliases: ClassVar[Mapping[str, str]] = {}
     """Other words for the names of some parameters."""
 
+    of_switch: ClassVar[frozenset[str]] = frozenset()
+    """The names of those that say what switches do, and not what is linked."""
+
     def __post_init__(self) -> None:
         for about in self.described():
             self._resolve(**{about.name: about.check(getattr(self, about.name))})

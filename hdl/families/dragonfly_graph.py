@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import cos, pi, sin
 
@@ -70,7 +71,7 @@ class Dragonfly(RoutedGraph):
     def nodes(self) -> int:
         return int(self.a) * int(self.groups)
 
-    @property
+    @cached_property
     def homes(self) -> Sequence[int]:
         return [terminal // int(self.p) for terminal in range(int(self.p) * self.nodes)]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Literal
 
@@ -49,7 +50,7 @@ class FatTree(RoutedGraph):
     def nodes(self) -> int:
         return self.n * self.width
 
-    @property
+    @cached_property
     def homes(self) -> Sequence[int]:
         return [t // self.k for t in range(self.k**self.n)]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Literal
 
@@ -50,7 +51,7 @@ class HyperX(RoutedGraph):
     def nodes(self) -> int:
         return self.k**self.n
 
-    @property
+    @cached_property
     def homes(self) -> Sequence[int]:
         share = int(self.terminals_per_node)
         return [terminal // share for terminal in range(share * self.nodes)]

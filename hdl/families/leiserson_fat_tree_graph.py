@@ -124,7 +124,7 @@ class LeisersonFatTree(RoutedGraph):
     def nodes(self) -> int:
         return self.starts[-1]
 
-    @property
+    @cached_property
     def homes(self) -> Sequence[int]:
         return [terminal // self.branching for terminal in range(self.branching**self.levels)]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 from ..fabric.parameters import integer
@@ -55,7 +56,7 @@ class Megafly(RoutedGraph):
         """Node 2 a G + i is leaf i of group G, and node 2 a G + a + i is spine i."""
         return 2 * int(self.a) * self.groups
 
-    @property
+    @cached_property
     def homes(self) -> Sequence[int]:
         a, p = int(self.a), int(self.p)
         return [t // (a * p) * 2 * a + t // p % a for t in range(a * p * self.groups)]

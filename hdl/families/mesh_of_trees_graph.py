@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 from ..fabric.errors import InvalidValue
@@ -42,7 +43,7 @@ class MeshOfTrees(RoutedGraph):
     def nodes(self) -> int:
         return 3 * self.n**2 - 2 * self.n
 
-    @property
+    @cached_property
     def homes(self) -> Sequence[int]:
         return range(self.n**2)
 

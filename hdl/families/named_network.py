@@ -1,15 +1,17 @@
-"""Networks of routers that are described in words, as parts of another network."""
+"""Networks of nodes and links that are described in words, as parts of another network."""
 
 import re
-from dataclasses import fields
 from typing import Any
 
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import pairs
+from ..graphs.plans.multistage_graph import MultistageGraph
+from ..graphs.routing.relation import Relation
+from ..networks.network import Network
 from ..networks.routed import RoutedNetwork
-from ..networks.router_parameters import RouterParameters
+from .graph_network import GraphNetwork
 
-__all__ = ["FORM", "named_network"]
+__all__ = ["FORM", "named_network", "named_relation"]
 
 FORM = "NETWORK[:NAME=VALUE,...]"
 
@@ -17,8 +19,8 @@ _PART = re.compile(r"(?:\[[^]]*\]|[^],[])+")
 """What is between commas, of which those in brackets do not count."""
 
 
-def named_network(title: str, words: str, **routers: Any) -> RoutedNetwork:
-    """The network that words describe: "hypercube:n=3" or "torus:k=8,n=1".
+def named_relation(title: str, words: str) -> Relation:
+    """The routing, and its graph, of the network that words describe: "hypercube:n=3".
 
     They have a name and parameters of its description, its `routing` and its `channels`. A value
     that has commas is in brackets: "hierarchical:level1=[torus:k=3,n=1]".
@@ -28,29 +30,58 @@ def named_network(title: str, words: str, **routers: Any) -> RoutedNetwork:
     title : str
         What it is, for messages.
     words : str
-    **routers : Any
-        Parameters of its routers.
 
     Raises
     ------
     ValueError
         If there is no such network, or it is not described as nodes and links.
     """
+    try:
+        return _relation(_built(words))
+    except InvalidValue as error:
+        raise InvalidValue(f"{title} must be written as {FORM}, not {words!r}: {error}") from None
+
+
+def named_network(title: str, words: str, **routers: Any) -> RoutedNetwork:
+    """As `named_relation`, with the routers that packets would have.
+
+    Parameters
+    ----------
+    title, words
+        As in `named_relation`.
+    **routers : Any
+        Parameters of its routers.
+    """
+    try:
+        network = _built(words, **routers)
+        if isinstance(network, RoutedNetwork):
+            return network
+        return GraphNetwork(graph=_relation(network), **routers)
+    except InvalidValue as error:
+        raise InvalidValue(f"{title} must be written as {FORM}, not {words!r}: {error}") from None
+
+
+def _built(words: str, **routers: Any) -> Network:
     from ..catalogue.catalogue import find  # imports the modules that import this one
 
     name, _, rest = words.partition(":")
-    try:
-        family, given = find(name), pairs(_parts(rest))
-        if not issubclass(family.component, RoutedNetwork):
-            raise InvalidValue(f"Network must be described as nodes and links, not {name!r}")
-        of_routers = {each.name for each in fields(RouterParameters)}
-        if misplaced := of_routers & {word.lower() for word in given}:
-            raise InvalidValue(f"Parameter {min(misplaced)} must be that of the whole network")
-        network = family.build(**given, **routers)
-        assert isinstance(network, RoutedNetwork)
-        return network
-    except InvalidValue as error:
-        raise InvalidValue(f"{title} must be written as {FORM}, not {words!r}: {error}") from None
+    family, given = find(name), pairs(_parts(rest))
+    record = family.component.parameters_type
+    asked = {record.aliases.get(word.lower(), word.lower()) for word in given}
+    if misplaced := record.of_switch & asked:
+        raise InvalidValue(f"Parameter {min(misplaced)} must be that of the whole network")
+    if not issubclass(family.component, RoutedNetwork):
+        routers = {}
+    return family.build(**given, **routers)
+
+
+def _relation(network: Network) -> Relation:
+    if not network.has_memory:
+        if network.relation is not None:
+            return network.relation
+        if network.wiring_plan is not None:
+            return MultistageGraph(network.wiring_plan)
+    raise InvalidValue(f"Network must be described as nodes and links, not {network.family!r}")
 
 
 def _parts(words: str) -> list[str]:

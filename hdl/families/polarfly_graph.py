@@ -45,7 +45,7 @@ class PolarFly(Graph):
     def nodes(self) -> int:
         return self.q**2 + self.q + 1
 
-    @property
+    @cached_property
     def homes(self) -> Sequence[int]:
         return spread(int(self.endpoints), self.nodes)
 

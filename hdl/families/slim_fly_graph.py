@@ -45,7 +45,7 @@ class SlimFly(Graph):
     def nodes(self) -> int:
         return 2 * self.q**2
 
-    @property
+    @cached_property
     def homes(self) -> Sequence[int]:
         return spread(int(self.endpoints), self.nodes)
 

@@ -1,7 +1,7 @@
 """The parameters of networks of routers, and what a routing allows them to be."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import integer, word
@@ -188,3 +188,6 @@ class RouterParameters(SwitchParameters):
                 "Refill must be no, not 'yes': a combinational path would lead around a cycle of "
                 f"{len(cycle) - 1} channels"
             )
+
+
+RouterParameters.of_switch = frozenset(each.name for each in fields(RouterParameters))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ...fabric.parameters import integer
 from ...graphs.graph import Channel, Link
@@ -25,11 +26,11 @@ class Bus(RoutedGraph):
     deadlock_free = True
     looks_back = False
 
-    @property
+    @cached_property
     def homes(self) -> Sequence[int]:
         return [0] * self.ports
 
-    @property
+    @cached_property
     def exit_homes(self) -> Sequence[int]:
         return [1] * self.ports
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -68,11 +69,11 @@ class Benes(RearrangeableGraph):
         box = line >> bit + 1 << bit | line & (1 << bit) - 1
         return stage * self.ports // 2 + box, line >> bit & 1
 
-    @property
+    @cached_property
     def homes(self) -> Sequence[int]:
         return [t // 2 for t in range(self.ports)]
 
-    @property
+    @cached_property
     def exit_homes(self) -> Sequence[int]:
         return [self.columns[-1][home] for home in self.homes]
 

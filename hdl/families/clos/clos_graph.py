@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Literal
 
@@ -65,11 +66,11 @@ class Clos(RearrangeableGraph):
     def nodes(self) -> int:
         return 2 * self.r + self.middles
 
-    @property
+    @cached_property
     def homes(self) -> Sequence[int]:
         return [t // self.n for t in range(self.n * self.r)]
 
-    @property
+    @cached_property
     def exit_homes(self) -> Sequence[int]:
         return [self.columns[2][home] for home in self.homes]
 

@@ -46,8 +46,9 @@ class Hierarchical(RoutedGraph):
     one. Its terminals are those of level 1, numbered network by network: so a *cluster* is a block
     of consecutive terminals. A terminal of a level-2 network is the interface node of a level-1
     network: both are the same node, if the terminal is the only one at its node. (A switch that has
-    several terminals, as in a fat tree, is a node of its own, with a link to each of them and
-    back.)
+    several terminals, as in a fat tree or a crossbar, is a node of its own, with a link to each of
+    them and back. So are the nodes of a bus or a multistage network, at any level, where packets
+    enter at one node and leave at another.)
 
     *Routing*: a packet goes up to the lowest level at which its source and its destination are in
     the same network, by way of the interface nodes, and then down. Within a network it takes the
@@ -76,7 +77,7 @@ class Hierarchical(RoutedGraph):
     ------
     TypeError, ValueError
         If a network has no such interface, packets of a level have an intermediate terminal, or
-        enter and leave at different nodes, or there are more than 65,536 nodes.
+        there are more than 65,536 nodes.
 
     Examples
     --------
@@ -113,11 +114,6 @@ class Hierarchical(RoutedGraph):
                 raise InvalidValue(
                     f"Level{number} must have a routing without intermediate terminals"
                 )
-            if list(level.graph.homes) != list(level.graph.exit_homes):
-                raise InvalidValue(
-                    f"Level{number} must be a network whose packets enter and leave at one node of "
-                    "each terminal, as it is one of the other levels too"
-                )
         smallest = min((level.ports for level in levels[:-1]), default=interface + 1)
         if interface >= smallest:
             raise InvalidValue(
@@ -146,9 +142,9 @@ class Hierarchical(RoutedGraph):
             self._nodes.append([])
             for cluster in range(copies):
                 numbers = []
-                for node, own in enumerate(graph.terminals):
-                    if i and len(own) == 1:
-                        number = self._below(i, cluster, own[0])
+                for node in range(graph.nodes):
+                    if self._is_interface(i, node):
+                        number = self._below(i, cluster, graph.terminals[node][0])
                     else:
                         number = len(self._members)
                         self._members.append([])
@@ -156,11 +152,22 @@ class Hierarchical(RoutedGraph):
                     numbers.append(number)
                 self._nodes[i].append(numbers)
 
-    def _below(self, i: int, cluster: int, terminal: int) -> int:
-        """The interface node that is a terminal of a network of level i."""
-        lower = self.levels[i - 1]
+    def _is_interface(self, i: int, node: int) -> bool:
+        """Whether a node of a network of level i is the interface node of a network below."""
+        graph = self.levels[i].graph
+        if i == 0 or len(graph.terminals[node]) != 1:
+            return False
+        below = self.levels[i - 1].graph
+        two = below.homes[self.interface] != below.exit_homes[self.interface]
+        return not two and graph.terminals[node] == graph.exit_terminals[node]
+
+    def _below(self, i: int, cluster: int, terminal: int, leaves: bool = False) -> int:
+        """The interface node that is a terminal of a network of level i: where packets enter the
+        network below, or leave it."""
+        graph = self.levels[i - 1].graph
         network = cluster * self.levels[i].ports + terminal
-        return self._nodes[i - 1][network][lower.graph.homes[self.interface]]
+        homes = graph.exit_homes if leaves else graph.homes
+        return self._nodes[i - 1][network][homes[self.interface]]
 
     @cached_property
     def _ports(self) -> list[_Ports]:
@@ -170,7 +177,8 @@ class Hierarchical(RoutedGraph):
             graph, copies = level.graph, self._copies(i)
             width = 1 + max((max(link.port, link.peer_port) for link in graph.links()), default=-1)
             ports = _Ports(first, first + width * copies)
-            attached = max((len(graph.terminals[v]) for v in self._switches(i)), default=0)
+            both = (graph.terminals, graph.exit_terminals)
+            attached = max((len(own[v]) for own in both for v in self._switches(i)), default=0)
             found.append(ports)
             first = ports.terminals + attached * copies
         return [*found, _Ports(first, first)]
@@ -183,7 +191,7 @@ class Hierarchical(RoutedGraph):
         """The nodes of a network above level 1 that are not interface nodes themselves."""
         if i == 0:
             return []
-        return [v for v, own in enumerate(self.levels[i].graph.terminals) if len(own) != 1]
+        return [v for v in range(self.levels[i].graph.nodes) if not self._is_interface(i, v)]
 
     # The graph.
 
@@ -199,6 +207,11 @@ class Hierarchical(RoutedGraph):
     @cached_property
     def homes(self) -> Sequence[int]:
         own = self.levels[0].graph.homes
+        return [numbers[home] for numbers in self._nodes[0] for home in own]
+
+    @cached_property
+    def exit_homes(self) -> Sequence[int]:
+        own = self.levels[0].graph.exit_homes
         return [numbers[home] for numbers in self._nodes[0] for home in own]
 
     def members(self, node: int) -> Sequence[Member]:
@@ -273,14 +286,18 @@ class Hierarchical(RoutedGraph):
                         )
                         for k in range(copies)
                     ]
+                pace = self._intervals[i]
                 for switch in self._switches(i):
-                    for place, terminal in enumerate(level.graph.terminals[switch]):
-                        ends = numbers[switch], self._below(i, cluster, terminal)
+                    for place, terminal in enumerate(level.graph.exit_terminals[switch]):
+                        below = self._below(i, cluster, terminal)
                         for k in range(copies):
                             here, there = ports.terminals + place * copies + k, ports.terminals + k
-                            pace = self._intervals[i]
-                            found.append(Link(ends[0], here, ends[1], there, interval=pace))
-                            found.append(Link(ends[1], there, ends[0], here, interval=pace))
+                            found.append(Link(numbers[switch], here, below, there, interval=pace))
+                    for place, terminal in enumerate(level.graph.terminals[switch]):
+                        below = self._below(i, cluster, terminal, leaves=True)
+                        for k in range(copies):
+                            here, there = ports.terminals + place * copies + k, ports.terminals + k
+                            found.append(Link(below, there, numbers[switch], here, interval=pace))
         return found
 
     def _lanes(self, i: int, channels: int) -> int:
@@ -329,7 +346,7 @@ class Hierarchical(RoutedGraph):
             for k in range(self.replication):
                 yield Channel(node, self._ports[i + 1].terminals + k)
         elif arrived and i:
-            place = level.graph.terminals[at.node].index(terminal)
+            place = level.graph.exit_terminals[at.node].index(terminal)
             for k in range(copies):
                 yield Channel(node, self._ports[i].terminals + place * copies + k)
 
@@ -413,15 +430,15 @@ def down_channels(level: Relation, interface: int) -> int:
         paths from the interface have no cycle of dependencies. -1 for as many as there are.
     """
     graph = level.graph
-    home = graph.homes[interface]
+    enters, leaves = graph.homes[interface], graph.exit_homes[interface]
     moves = []
     for terminal in range(level.ports):
         own: dict[Channel, list[Channel]] = {_TO: []}
         for node, came, nexts in level.steps(terminal):
             if came is not None:
                 found = own.setdefault(came, [])
-                found += nexts or ([_TO] if terminal == interface and node == home else [])
-            elif node == home and nexts:
+                found += nexts or ([_TO] if terminal == interface and node == leaves else [])
+            elif node == enters and nexts:
                 own[_FROM] = nexts
         moves.append(own)
 

@@ -8,7 +8,7 @@ from ...fabric.errors import InvalidValue
 from ...fabric.parameters import fixed, integer, text
 from ...networks.any_routing import AnyRoutingNetwork, AnyRoutingParameters
 from ...networks.family import Family, Group
-from ..named_network import FORM, named_network
+from ..named_network import FORM, named_relation
 from .hierarchical_graph import Hierarchical
 
 __all__ = [
@@ -55,9 +55,7 @@ class _JoinedNetwork(AnyRoutingNetwork):
         raise NotImplementedError
 
     def _described(self) -> Hierarchical:
-        levels = [
-            named_network(f"Level{i}", words).relation for i, words in enumerate(self._words(), 1)
-        ]
+        levels = [named_relation(f"Level{i}", words) for i, words in enumerate(self._words(), 1)]
         given = self.parameters
         described = Hierarchical(
             levels, given.get("interface", 0), given.replication, _intervals(given.interval)
@@ -76,7 +74,9 @@ class HierarchicalNetwork(_JoinedNetwork):
 
     Its arguments are those of `HierarchicalParameters`; see `AnyRoutingNetwork`. A level is the
     name of a network that is described as nodes and links, with parameters of its description, its
-    `routing` and its `channels`: "hypercube:n=3" or "torus:k=8,n=1".
+    `routing` and its `channels`: "hypercube:n=3" or "torus:k=8,n=1". It may also be a bus, a
+    crossbar or a multistage network, whose boxes are then routers like the others: "bus:ports=4",
+    "crossbar:ports=4", "omega:ports=8".
     """
 
     parameters_type = HierarchicalParameters

@@ -1,6 +1,6 @@
 """The parameters of multistage networks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import prod
 from typing import Any, Literal, cast
 
@@ -179,6 +179,10 @@ class StageParameters(SwitchParameters):
         """The arguments of a switch that describe its queues."""
         refill = {"auto": None, "yes": True, "no": False}[self.refill]
         return {"depth": self.depth, "refill": refill}
+
+
+_LACKED = ("routing", "policy", "hold_limit", "parity", "faults", *_REDUNDANCY)
+StageParameters.of_switch = frozenset((*_LACKED, *(each.name for each in fields(StageParameters))))
 
 
 @dataclass(frozen=True, eq=False)

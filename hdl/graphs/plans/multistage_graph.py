@@ -42,12 +42,12 @@ class MultistageGraph(RoutedGraph):
     def nodes(self) -> int:
         return self._first[-1]
 
-    @property
+    @cached_property
     def homes(self) -> Sequence[int]:
         plan = self.plan
         return [plan.port(0, plan.relabel(0, line))[0] for line in range(plan.ports)]
 
-    @property
+    @cached_property
     def exit_homes(self) -> Sequence[int]:
         plan = self.plan
         last = self._first[-2]
