@@ -43,8 +43,10 @@ from multicube.hdl.families.clos.clos_graph import Clos
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.family import Family
 from multicube.sim import (
+    Flow,
     Messenger,
     Run,
+    Scale,
     Simulator,
     Trace,
     TracePacket,
@@ -54,10 +56,13 @@ from multicube.sim import (
     copy_messages,
     pattern,
     predict,
+    read_chakra,
+    read_netrace,
     read_records,
     read_trace,
     read_workload,
     rerun,
+    run_collective,
     run_passes,
     run_programs,
     run_workload,
@@ -170,6 +175,11 @@ ASKED: dict[Callable[..., Any], dict[str, Any]] = {
     WorkloadMessage: {"id": 0, "source": 0, "destination": 1},
     Workload: {"name": "one", "messages": (WorkloadMessage(0, 0, 1),)},
     read_workload: {"path": "workload.csv"},
+    read_netrace: {"path": "trace.tra"},
+    read_chakra: {"prefix": "trace"},
+    Scale: {},
+    Flow: {"source": 0, "destination": 1, "rate": 0.5},
+    run_collective: {"network": NETWORK, "kind": "broadcast"},
     run_workload: {"network": NETWORK, "workload": Workload("one", (WorkloadMessage(0, 0, 1),))},
     write_timeline: {"run": None, "path": "a.json"},
     TerminalClocks: {},
@@ -197,7 +207,7 @@ PLAIN = {
     *("AXI_CLOCK", "BoxState", "FAMILIES", "MulticubeError", "Network", "PacketNetwork"),
     *("Activity", "Copies", "CopyRun", "Energy", "Message", "MessageRun", "Pause", "ProgramRun"),
     *("ProgramsStuck", "Record", "Request", "Result", "SimulationError", "Sweep", "__version__"),
-    *("Comparison", "MessageTimes", "PathPart", "WorkloadRun"),
+    *("Comparison", "MessageTimes", "PathPart", "WorkloadRun", "CollectiveRun"),
 }
 """Public names of values, and of records that check nothing: what takes them does."""
 

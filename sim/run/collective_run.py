@@ -151,7 +151,7 @@ def run_collective(
     check_kind("Network", network, Network, "a network")
     members = check_group(range(network.ports) if group is None else group, network.ports)
     root = members[0] if root is None else root
-    check_collective(kind, members, root, flits)
+    root, flits = check_collective(kind, members, root, flits)
     check_word("Operation", operation, OPERATIONS)
     names = _algorithms(network, kind, algorithm, operation)
     if isinstance(network, MemoryNetwork):

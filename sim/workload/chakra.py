@@ -82,7 +82,8 @@ def read_chakra(prefix: str | os.PathLike[str], scale: Scale | None = None) -> W
     ValueError
         If a file can't be read, is no such trace, or a rank waits for what no other sends.
     """
-    return _Conversion(os.fspath(prefix), scale or Scale()).workload()
+    check_path("Prefix", prefix)
+    return _Conversion(os.fsdecode(prefix), Scale.given(scale)).workload()
 
 
 @dataclass(frozen=True)

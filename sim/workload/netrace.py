@@ -76,14 +76,15 @@ def read_netrace(
     ValueError
         If the file can't be read, or is no such trace.
     """
-    return parse_netrace(os.fspath(path), read_content("Netrace", path), scale, until=until)
+    content = read_content("Netrace", path)
+    return parse_netrace(os.fspath(path), content, scale, until=until)
 
 
 def parse_netrace(
     name: str, content: bytes, scale: Scale | None = None, *, until: int | None = None
 ) -> Workload:
     """The trace in the content of a file of this name: see `read_netrace`."""
-    scale = scale or Scale()
+    scale = Scale.given(scale)
     if until is not None:
         check_integer("Last cycle", until, 1)
     packets: list[_Packet] = []

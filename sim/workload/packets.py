@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ...hdl.fabric.checks import check_integer, check_limit, check_number
+from ...hdl.fabric.checks import check_integer, check_kind, check_limit, check_number
 from ...hdl.fabric.errors import InvalidValue
 
 __all__ = ["Scale"]
@@ -36,6 +36,14 @@ class Scale:
             raise InvalidValue(
                 f"Nanoseconds of a cycle must be from 0.001 to 1000000, not {self.cycle_ns:g}"
             )
+
+    @classmethod
+    def given(cls, scale: "Scale | None") -> "Scale":
+        """The scale, or that of 16 bytes and a nanosecond if there is none."""
+        if scale is None:
+            return cls()
+        check_kind("Scale", scale, cls, "a Scale")
+        return scale
 
     def packets(self, size: int) -> list[int]:
         """The lengths of the packets that carry so many bytes, in flits; at least one packet."""

@@ -107,6 +107,8 @@ def pattern(traffic: Any, ports: int) -> Pattern:
 def _from_values(values: Any, ports: int, origin: str = "array") -> Pattern:
     """A pattern from a list of destinations or a matrix. `origin` names it if it is large."""
     rows = values if isinstance(values, Sequence) else np.asarray(values)
+    if isinstance(rows, np.ndarray) and rows.ndim not in (1, 2):
+        raise InvalidValue(f"Traffic must have one or two dimensions, not {rows.ndim}")
     if any(isinstance(row, Flow) for row in rows):
         flows = [row for row in rows if isinstance(row, Flow)]
         if len(flows) != len(rows):
@@ -114,8 +116,6 @@ def _from_values(values: Any, ports: int, origin: str = "array") -> Pattern:
         places = tuple(f"Flow {number}" for number in range(len(flows)))
         together = Flows(tuple(flows), ports, places)
         return _from_flows(f"flows:{together.digest}", together)
-    if isinstance(rows, np.ndarray) and rows.ndim not in (1, 2):
-        raise InvalidValue(f"Traffic must have one or two dimensions, not {rows.ndim}")
     if any(map(_is_row, rows)):
         found = _from_matrix(rows, ports)
         return replace(found, name=_matrix_name(rows, found, origin))

@@ -328,7 +328,8 @@ def read_workload(path: str | os.PathLike[str]) -> Workload:
         If the file can't be read, has no such header, or has an invalid line; the message names the
         line.
     """
-    return parse_workload(os.fspath(path), read_text("Workload", path))
+    text = read_text("Workload", path)
+    return parse_workload(os.fspath(path), text)
 
 
 def parse_workload(name: str, text: str) -> Workload:

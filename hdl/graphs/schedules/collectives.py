@@ -7,7 +7,7 @@ reduction, an all-to-all exchange. An algorithm makes a `CollectiveProgram` of i
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isqrt
 
-from ...fabric.checks import check_integer, check_several, check_word
+from ...fabric.checks import check_integer, check_limit, check_several, check_word, shown
 from ...fabric.errors import InvalidValue
 from .collective_program import CollectiveProgram, Transfer
 
@@ -33,6 +33,9 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "barrier": ("direct", "tree", "ring", "doubling", "schedule"),
 }
 """For each kind of collective, the algorithms of terminals that perform it."""
+
+_MOST_WORDS = 2**20
+"""Most words of all members together: they are lists, and rows of memories."""
 
 _HEADER = 3
 """Cycles of a header from one terminal to the next, for the pieces of a chain."""
@@ -60,14 +63,24 @@ def check_group(members: Sequence[int], ports: int) -> tuple[int, ...]:
     return members
 
 
-def check_collective(kind: str, members: Sequence[int], root: int, words: int) -> None:
-    """Raise ValueError if there is no such collective, or its root or length can't be."""
+def check_collective(kind: str, members: Sequence[int], root: int, words: int) -> tuple[int, int]:
+    """The root and the length, if there is such a collective and they can be.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If not.
+    """
     check_word("Kind", kind, KINDS)
+    root = check_integer("Root", root, 0)
     if root not in members:
-        raise InvalidValue(f"Root must be a member of the group, not {root!r}")
-    check_integer("Flits", words, 1)
+        raise InvalidValue(f"Root must be a member of the group, not {shown(root)}")
+    words = check_integer("Flits", words, 1)
+    copies = len(members) ** 2 if kind == "alltoall" else len(members)
+    check_limit("Words of all members together", words * copies, _MOST_WORDS)
     if kind == "barrier" and words != 1:
         raise InvalidValue(f"Flits of a barrier must be 1, as it carries no data, not {words}")
+    return root, words
 
 
 def collective_program(
