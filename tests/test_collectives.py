@@ -161,6 +161,12 @@ def test_routers_copy_and_merge_the_words(kind: str) -> None:
         assert tried.keys() == {*ALGORITHMS[kind], "network"}
 
 
+def test_routers_get_a_group_if_they_are_asked_for_it() -> None:
+    """And the parameters of the result say so."""
+    asked = run("mesh k=2 n=1", "reduce", algorithm="network", operation="max").parameters
+    assert (asked["group_entries"], asked["reduction"]) == (1, "max")
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "most"), [("broadcast", 40), ("reduce", 50), ("allreduce", 85), ("barrier", 40)]
@@ -401,7 +407,7 @@ test_refusals = refusals(
     ("mesh k=2", "reduce", {"operation": "xor"}, "Operation must be one of ..., not 'xor'..."),
     ("mesh k=2", "sum", {}, "Kind must be one of broadcast, ..., barrier, not 'sum'"),
     (
-        "mesh k=2",
+        "omega ports=4",
         "reduce",
         {"algorithm": "network"},
         "Network must have group_entries=1 or more, for the algorithm network",

@@ -131,9 +131,10 @@ def run_collective(
     flits : int
         Length of the vector, or of what each member has for each other.
     algorithm : str
-        One of `ALGORITHMS` of this kind; `network`, if routers copy and merge packets of groups, or
-        if there is memory, where processors add to a counter and load it; or `auto`: all that the
-        network can do are run, and the fastest counts.
+        One of `ALGORITHMS` of this kind; `network`, where routers copy and merge packets of groups,
+        or if there is memory, processors add to a counter and load it; or `auto`: all that the
+        network can do are run, and the fastest counts. With `network` routers get
+        `group_entries=1`, and the reduction that is asked for, if they have no groups.
     operation : str
         One of `OPERATIONS`, for reductions.
     engine : str
@@ -153,6 +154,7 @@ def run_collective(
     root = members[0] if root is None else root
     root, flits = check_collective(kind, members, root, flits)
     check_word("Operation", operation, OPERATIONS)
+    network = _able(network, kind, algorithm, operation)
     names = _algorithms(network, kind, algorithm, operation)
     if isinstance(network, MemoryNetwork):
         return _counted(network, members, root, engine)
@@ -190,6 +192,16 @@ def _algorithms(network: Network, kind: str, algorithm: str, operation: str) -> 
     if wrong is not None:
         raise InvalidValue(wrong)
     return [NETWORK]
+
+
+def _able(network: Network, kind: str, algorithm: str, operation: str) -> Network:
+    """The network, with a group and what it merges if these are asked for and it may have them."""
+    lacking = network.parameters.get("group_entries") == 0
+    if algorithm != NETWORK or kind not in GROUP_KINDS or not lacking:
+        return network
+    merges = {"reduce": operation, "allreduce": operation, "barrier": "or"}
+    reduction = {"reduction": merges[kind]} if kind in merges else {}
+    return network.altered(group_entries=1, **reduction)
 
 
 def _hindrance(network: Network, kind: str, operation: str) -> str | None:
