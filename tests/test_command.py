@@ -686,5 +686,5 @@ def test_names_of_the_simulation_package_are_there() -> None:
     package = importlib.import_module("multicube.sim")
     assert dir(package) == package.__all__
     assert all(getattr(package, name).__name__ == name for name in package.__all__)
-    with pytest.raises(AttributeError, match=r"has no attribute 'simulator'$"):
-        package.simulator  # noqa: B018
+    with pytest.raises(AttributeError, match=r"has no attribute 'simulations'$"):
+        package.simulations  # noqa: B018

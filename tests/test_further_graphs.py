@@ -8,7 +8,7 @@ from math import isqrt, log2
 import networkx as nx
 import pytest
 from multicube.hdl import build
-from multicube.hdl.families.augmented_data_manipulator_graph import AugmentedDataManipulator
+from multicube.hdl.families.data_manipulator_graph import AugmentedDataManipulator
 from multicube.hdl.families.dragonfly_graph import Dragonfly
 from multicube.hdl.families.generalized_chordal_ring_graph import GeneralizedChordalRing
 from multicube.hdl.families.hexa_mesh_graph import FoldedHexaTorus, HexaMesh

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -21,6 +22,7 @@ from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.live import LivePage, lesson_network
 from multicube.sim.workload.faults import cut, gated
 from multicube.sim.workload.pattern import _random_state
+from random_cells import fewest_sliced
 
 NETWORKS = ("omega ports=8", "ring k=4 length=1:3", "combining ports=4")
 
@@ -104,7 +106,7 @@ def test_state_is_that_of_the_compiled_engine(
     tab, fabric = _renew(tabs[words]), pages[words].bench.fabric
     tab.do("() => multicube.advance(333)")
     found = [base64.b64decode(table) for table in tab.do(_BYTES)]
-    with CompiledEngine(fabric) as engine:
+    with fewest_sliced(sys.maxsize), CompiledEngine(fabric) as engine:  # pages have no planes
         engine.set("send", 1)
         engine.set("measure", 1)
         engine.step(333)
@@ -772,7 +774,7 @@ def test_values_of_fetch_and_add_are_those_of_the_hardware(chromium: Any, tmp_pa
                     merged = work >> 12
                     texts[-1].append(f"F&A({address}, {work >> 4 & 255})" + " sum" * merged)
                     sums += merged
-            for pair in ("0_0", "0_1", "1_0", "1_1"):
+            for pair in ("0_0", "1_0", "0_1", "1_1"):
                 used = engine.signal(box, f"wait_{pair}.used")
                 rows = enumerate(engine.memory(box, f"wait_{pair}.records"))
                 texts.append([f"F&A {row >> 4 & 255} kept" for n, row in rows if used >> n & 1])

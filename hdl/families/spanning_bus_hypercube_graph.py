@@ -87,14 +87,14 @@ class SpanningBusHypercube(RoutedGraph):
         first, last = (high * self.k * step + low + j * step for j in (0, self.k - 1))
         ends = zip(self._place(first), self._place(last))
         x, y = (sum(both) / 2 for both in ends)
-        along = (1.0 * end - 0.5) * (self._ends - 1)
-        aside = 1.1 + 0.23 * dimension
-        return (x + aside, y + along) if dimension % 2 else (x + along, y + aside)
+        along = (end - 0.5) * (self._ends - 1)
+        aside = 0.9 + 0.25 * dimension
+        return (x + aside, y + 0.7 * along) if dimension % 2 else (x + 1.1 * along, y + aside)
 
     def _place(self, node: int) -> tuple[float, float]:
         ways = [0.0, 0.0]
         for dimension in range(self.n):
-            pitch = 3.2 * (self.k + 1) ** (dimension // 2)
+            pitch = 4.2 * (self.k + 1) ** (dimension // 2)
             ways[dimension % 2] += pitch * self._digit(node, dimension)
         return ways[0], ways[1]
 
@@ -130,7 +130,7 @@ class SpanningBusHypercube(RoutedGraph):
 FAMILIES = (
     GraphFamily(
         "spanning-bus-hypercube",
-        "nodes in n dimensions, with a bus (or a crossbar) along each line; dimensions in order",
+        "nodes in n dimensions, and a bus (or a crossbar) along each line",
         SpanningBusHypercube,
         Group.HYPERMESHES,
         example={"k": 2},

@@ -196,8 +196,8 @@ def _algorithms(network: Network, kind: str, algorithm: str, operation: str) -> 
 
 def _able(network: Network, kind: str, algorithm: str, operation: str) -> Network:
     """The network, with a group and what it merges if these are asked for and it may have them."""
-    lacking = network.parameters.get("group_entries") == 0
-    if algorithm != NETWORK or kind not in GROUP_KINDS or not lacking:
+    asked = isinstance(algorithm, str) and algorithm == NETWORK and kind in GROUP_KINDS
+    if not asked or network.parameters.get("group_entries") != 0:
         return network
     merges = {"reduce": operation, "allreduce": operation, "barrier": "or"}
     reduction = {"reduction": merges[kind]} if kind in merges else {}

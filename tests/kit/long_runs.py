@@ -13,7 +13,7 @@ ALIKE = {name for name, family in FAMILIES.items() if family.preset is not None}
     *("complete", "star", "tree", "chordal-ring", "psnn", "pse", "leiserson-fat-tree"),
     *("slim-fly", "polarfly", "megafly", "hexa-mesh", "folded-hexa-torus", "twisted-torus"),
     *("generalized-chordal-ring", "x-tree", "mesh-of-trees", "linear-array"),
-    *("spanning-bus-hypercube", "augmented-data-manipulator"),
+    *("spanning-bus-hypercube", "data-manipulator"),
     *("man-yo", "lambda"),
     *("clos", "benes", "hierarchical", "bh-bh", "bh-br", "bh-cc", "bh-ccc", "cc-br"),
 }

@@ -171,6 +171,8 @@ class Partition:
         return plane * planes, lanes
 
     def _cut(self) -> tuple[int, set[Node]]:
+        if not self._edges:  # a module without logic
+            return 0, set()
         rows, columns, capacities = np.array(self._edges, np.int64).T
         graph = coo_array(
             (np.minimum(capacities, _FOREVER).astype(np.int32), (rows, columns)),

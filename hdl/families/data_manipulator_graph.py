@@ -108,12 +108,12 @@ class AugmentedDataManipulator(RoutedGraph):
 
 FAMILIES = (
     GraphFamily(
-        "augmented-data-manipulator",
-        "stages of links straight on, 2^i up and 2^i down; any free path to the destination",
+        "data-manipulator",
+        "stages of links straight on, 2^i up and 2^i down; any free path",
         AugmentedDataManipulator,
         Group.STATIC,
         example={"ports": 4},
-        aliases=("adm",),
+        aliases=("adm", "augmented-data-manipulator"),
         papers=("feng-manipulator", "mcmillen-siegel", "siegel"),
     ),
 )
