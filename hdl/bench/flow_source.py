@@ -8,11 +8,10 @@ from amaranth.lib.wiring import In, Out
 from ..fabric.checks import check_integer
 from ..graphs.tags import TagScheme
 from ..links.packet import Packet
-from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.xoroshiro import Xoroshiro128
 from .destination_table import CHANCE_BITS, check_slots
 from .instruments import COUNT_BITS
-from .sources import Order, attach_sender, source_members
+from .sources import Order, add_generation, attach_queue, source_members
 
 __all__ = ["FlowSource", "flow_entry"]
 
@@ -104,12 +103,7 @@ class FlowSource(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        sender = attach_sender(m, self)
-        m.submodules.queue = queue = ArrivalQueue(
-            Order(self.packet, self.tags.code), depth=self.depth
-        )
-        wiring.connect(m, sender.i, queue.o)
-
+        arrival = attach_queue(m, self)
         entry = flow_entry(self.packet, self.tags, self.windows)
         row = data.StructLayout({"chance": CHANCE_BITS, "first": entry, "other": entry})
         m.submodules.table = memory = Memory(shape=row.size, depth=self.slots, init=self.table)
@@ -125,21 +119,15 @@ class FlowSource(wiring.Component):
         ]
         m.d.sync += drawn.eq(random.valid)
 
-        arrival = queue.i[0]
         generate = Signal()
         order = arrival.payload
         m.d.comb += [
             generate.eq(self.open & drawn & flow.exists & self._is_on(m, flow.window)),
-            arrival.valid.eq(generate),
-            order.birth.eq(self.now + 1),
             order.destination.eq(flow.destination),
         ]
         if self.packet.sized:
             m.d.comb += order.length.eq(flow.length)
-        m.d.sync += [
-            self.generated.eq(self.generated + generate),
-            self.rejected.eq(self.rejected + (generate & ~arrival.ready)),
-        ]
+        add_generation(m, self, arrival, generate)
         return m
 
     def _is_on(self, m: Module, window: Value) -> Value:

@@ -28,6 +28,8 @@ __all__ = [
     "Order",
     "ReplaySource",
     "Sender",
+    "add_generation",
+    "attach_queue",
     "attach_sender",
     "source_members",
     "uniform_code",
@@ -337,13 +339,7 @@ class BernoulliSource(wiring.Component):
         draw = random.value[BIAS_BITS:-LOAD_BITS]
         bias_draw = random.value[:BIAS_BITS]
 
-        sender = attach_sender(m, self)
-        m.submodules.queue = queue = ArrivalQueue(
-            Order(self.packet, self.tags.code), depth=self.depth, refill=self.closed
-        )
-        wiring.connect(m, sender.i, queue.o)
-
-        arrival = queue.i[0]
+        arrival = attach_queue(m, self, refill=self.closed)
         willing = (self.quota == 0) | (self.generated != self.quota)
         anywhere = uniform_code(draw, self.tags.code)
         near = (self.favourite & ~self.scope) | (anywhere & self.scope)
@@ -357,15 +353,8 @@ class BernoulliSource(wiring.Component):
             generate = self.open & ready & (arrival_draw < self.resume) & willing & arrival.ready
         else:
             generate = self.open & ready & (arrival_draw < self.load) & willing
-        m.d.comb += [
-            arrival.valid.eq(generate),
-            arrival.payload.birth.eq(self.now + 1),
-            arrival.payload.destination.eq(Mux(bias_draw < self.bias, near, anywhere)),
-        ]
-        m.d.sync += [
-            self.generated.eq(self.generated + generate),
-            self.rejected.eq(self.rejected + (generate & ~arrival.ready)),
-        ]
+        add_generation(m, self, arrival, generate)
+        m.d.comb += arrival.payload.destination.eq(Mux(bias_draw < self.bias, near, anywhere))
         self._shape(m, arrival.payload)
         return m
 
@@ -387,6 +376,27 @@ class BernoulliSource(wiring.Component):
             m.d.comb += order.length.eq(low + (_times(draw, high - low + 1) >> 24))
         if self.packet.broadcast:
             m.d.comb += order.mask.eq(Mux(spread_draw < self.spread, mask, 0))
+
+
+def attach_queue(m: Module, source: wiring.Component, *, refill: bool = False) -> stream.Interface:
+    """The sender of a source, and a queue of orders in front of it, whose input this is."""
+    sender = attach_sender(m, source)
+    m.submodules.queue = queue = ArrivalQueue(
+        Order(source.packet, source.tags.code), depth=source.depth, refill=refill
+    )
+    wiring.connect(m, sender.i, queue.o)
+    return queue.i[0]
+
+
+def add_generation(
+    m: Module, source: wiring.Component, arrival: stream.Interface, generate: Value
+) -> None:
+    """Put an order into the queue whenever one is generated, and count those and the rejected."""
+    m.d.comb += [arrival.valid.eq(generate), arrival.payload.birth.eq(source.now + 1)]
+    m.d.sync += [
+        source.generated.eq(source.generated + generate),
+        source.rejected.eq(source.rejected + (generate & ~arrival.ready)),
+    ]
 
 
 def uniform_code(draw: Value, code: AddressCode) -> Value:

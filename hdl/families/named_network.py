@@ -1,6 +1,8 @@
 """Networks of nodes and links that are described in words, as parts of another network."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..fabric.errors import InvalidValue
@@ -36,10 +38,8 @@ def named_relation(title: str, words: str) -> Relation:
     ValueError
         If there is no such network, or it is not described as nodes and links.
     """
-    try:
+    with _written(title, words):
         return _relation(_built(words))
-    except InvalidValue as error:
-        raise InvalidValue(f"{title} must be written as {FORM}, not {words!r}: {error}") from None
 
 
 def named_network(title: str, words: str, **routers: Any) -> RoutedNetwork:
@@ -52,11 +52,18 @@ def named_network(title: str, words: str, **routers: Any) -> RoutedNetwork:
     **routers : Any
         Parameters of its routers.
     """
-    try:
+    with _written(title, words):
         network = _built(words, **routers)
         if isinstance(network, RoutedNetwork):
             return network
         return GraphNetwork(graph=_relation(network), **routers)
+
+
+@contextmanager
+def _written(title: str, words: str) -> Iterator[None]:
+    """Refusals say what the words are for, and how they are written."""
+    try:
+        yield
     except InvalidValue as error:
         raise InvalidValue(f"{title} must be written as {FORM}, not {words!r}: {error}") from None
 
