@@ -167,6 +167,7 @@ def test_counters_of_a_combining_network_are_the_simulators(
     _compare(combining, traffic, load, seed, cycles=cycles, warmup=cycles // 6)
 
 
+@pytest.mark.long
 def test_runs_follow_each_other_though_memories_survive_the_reset(recovering: Bench) -> None:
     """The board is reset before each run for as long as it takes to clear what is in memories."""
     for seed in (2, 3):

@@ -100,7 +100,7 @@ def assert_something_happened(engine: Engine, bench: MemoryBench) -> None:
         assert (combined > 0) == (bench.network.parameters["combine"] != "none")
 
 
-FAST = ("long messages", "input queues")
+FAST = ("input queues",)
 
 
 @pytest.mark.parametrize(

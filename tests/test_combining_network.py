@@ -333,9 +333,9 @@ def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
 @pytest.mark.parametrize(
     ("ports", "parameters", "traffic"),
     [
-        (2, {"depth": 2, "wait": 1}, {"words": 1, "memory": 0.2}),
+        long(2, {"depth": 2, "wait": 1}, {"words": 1, "memory": 0.2}),
         (2, {"depth": 2, "wait": 1, "merge": "unlimited"}, {"words": 1, "memory": 0.2}),
-        (2, {"depth": 8, "wait": 8, "merge": "unlimited", "outstanding": 16}, {"words": 1}),
+        long(2, {"depth": 8, "wait": 8, "merge": "unlimited", "outstanding": 16}, {"words": 1}),
         long(2, {"depth": 3, "wait": 3, "outstanding": 2}, {"words": 4, "load": 0.4}),
         (4, {"wiring": "omega"}, {"words": 3, "memory": 0.5, "take": 0.5}),
         long(8, {"merge": "unlimited", "width": 32}, {"words": 2, "take": 0.8}),
@@ -344,7 +344,7 @@ def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
         long(16, {"radix": 4, "width": 32, "merge": "unlimited"}, {"words": 3, "requests": 40}),
         (16, {"combine": "rp3", "width": 32}, {"words": 2, "requests": 30, "memory": 0.7}),
         long(8, {"lengths": "2:4"}, {"words": 2, "take": 0.8}),
-        (4, {"lengths": (1, 3), "merge": "unlimited"}, {"words": 2, "memory": 0.4}),
+        long(4, {"lengths": (1, 3), "merge": "unlimited"}, {"words": 2, "memory": 0.4}),
         (8, {"paths": 2}, {"words": 2}),
         long(8, {"paths": 2, "radix": 4, "lengths": "1:2"}, {"words": 3, "requests": 40}),
     ],
@@ -386,9 +386,9 @@ def test_simultaneous_fetch_and_adds_take_no_longer_than_one(
     ("ports", "parameters", "traffic"),
     [
         (2, {"depth": 1}, {"words": 1, "memory": 0.3}),
-        (4, {"depth": 8, "delay": 2, "lengths": "2:3"}, {"words": 2, "take": 0.6}),
+        long(4, {"depth": 8, "delay": 2, "lengths": "2:3"}, {"words": 2, "take": 0.6}),
         (4, {"depth": 4, "delay": 2, "lengths": 4}, {"words": 1, "memory": 0.5}),
-        (16, {"radix": 4, "depth": 8, "lengths": "1:3"}, {"words": 3, "requests": 20}),
+        long(16, {"radix": 4, "depth": 8, "lengths": "1:3"}, {"words": 3, "requests": 20}),
         (8, {"paths": 2, "radix": 4, "depth": 8, "delay": 2, "lengths": "2:3"}, {"words": 2}),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,

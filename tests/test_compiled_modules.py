@@ -116,7 +116,8 @@ class WideQuotient(wiring.Component):
 
 
 @pytest.mark.parametrize(
-    ("width", "options"), [(512, "-O0"), (513, "-O2"), (544, "-O0"), (600, "-O0"), (600, "-O2")]
+    ("width", "options"),
+    [long(512, "-O0"), (513, "-O2"), long(544, "-O0"), (600, "-O0"), long(600, "-O2")],
 )
 def test_wide_division(width: int, options: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CFLAGS", options)

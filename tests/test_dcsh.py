@@ -147,7 +147,7 @@ def run(network: DCSHNetwork, **options: Any) -> Result:
         {"k": 3, "n": 2, "length": "1:8", "decision": 2},
         {"k": 3, "n": 2, "depth": 8, "length": "1:8", "broadcast": 1},
         *(
-            (long if k > 2 else dict)(
+            long(
                 {"k": k, "n": n, "depth": depth, "length": "1:8", "broadcast": broadcast}
             )
             for k, n in ((2, 4), (4, 2), (4, 3), (5, 2), (8, 2))
@@ -164,7 +164,7 @@ def test_books_balance_under_full_load(parameters: dict[str, Any]) -> None:
         run(network, traffic=name, load=0.3, cycles=2000, engine="compiled")
 
 
-@pytest.mark.parametrize("broadcast", [0, 1])
+@pytest.mark.parametrize("broadcast", [long(0), 1])
 def test_engines_agree(broadcast: int) -> None:
     network = DCSHNetwork(2, 2, decision=2, length="1:4", broadcast=broadcast)
     records = [

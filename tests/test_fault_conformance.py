@@ -46,6 +46,8 @@ SORTS = ("dead", "lossy", "severed", "babbling", "flip=0", "stuck1=0")
 WORDS = [*FAMILIES, *REJECTING, *WORDS]
 SHORT = {*FAMILIES} - ALIKE | {"gp1000", *REJECTING}
 
+SHARES = 4
+
 every_kind = pytest.mark.parametrize(
     "words", [words if words in SHORT else long(words) for words in WORDS]
 )
@@ -75,15 +77,22 @@ def test_sorts_are_all_effects() -> None:
     assert [*named, "straight"] == [effect for effect in EFFECTS if effect != "stuck0"]
 
 
-@every_kind
-def test_each_kind_of_fault_works_or_is_refused(words: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "share"),
+    [
+        *((words, number % SHARES) for number, words in enumerate(WORDS) if words in SHORT),
+        *(long(words, None) for words in WORDS),
+    ],
+)
+def test_each_kind_of_fault_works_or_is_refused(words: str, share: int | None) -> None:
+    """Short runs try a share of all faults in each network."""
     network = example(words)
     if not network.has_memory:
         skip_if_combining(network)
     time = ":from=20:for=10"
     faults = [f"random:1:link:{sort}{time}" for sort in SORTS]
     faults += [f"random:1:cell:dead{time}", "random:1:state:flip:from=20", "box:0:0:straight"]
-    for fault in faults:
+    for fault in faults if share is None else faults[share::SHARES]:
         found = outcome(network, fault)
         if isinstance(found, str):
             reasons = ("must be at most the 0", "can't be severed", "must be at a cell that has")

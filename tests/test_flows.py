@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_line import exit_status
+from long_runs import long
 from multicube import LivePage, build, simulate
 from multicube.hdl.bench import bench_for
 from multicube.hdl.export.verilog import verilog_text
@@ -183,7 +184,7 @@ test_refusals = refusals(
 
 
 @pytest.mark.parametrize(
-    "traffic", [[Flow(0, 1, 0.1), Flow(1, 1, 0.3)], "matrix:1,0,3,1/1,1,1,1/0,1,0,1/1,1,1,1"]
+    "traffic", [[Flow(0, 1, 0.1), Flow(1, 1, 0.3)], long("matrix:1,0,3,1/1,1,1,1/0,1,0,1/1,1,1,1")]
 )
 def test_verilog_has_the_tables_of_all_sources(traffic: str | list[Flow]) -> None:
     """Though `table` is a keyword: Verilator would otherwise not run them."""

@@ -217,7 +217,7 @@ def test_bad_levels(words: str, message: str) -> None:
         "level1=bus:ports=2 level2=bus:ports=3",
         long("level1=bus:ports=3 level2=ring:k=3"),
         long("level1=crossbar:ports=3 level2=omega:ports=4"),
-        "level1=omega:ports=4 level2=crossbar:ports=3",
+        long("level1=omega:ports=4 level2=crossbar:ports=3"),
     ],
 )
 def test_buses_and_boxes_join(words: str) -> None:

@@ -21,7 +21,7 @@ STEPS = 50
 NETWORKS = [
     "omega ports=8",
     long("ring k=4 length=1:3"),
-    "combining ports=4",
+    long("combining ports=4"),
     long("torus k=4 n=2 channels=1 allow_deadlock=1 length=4 depth=2"),
     long("mesh k=3 n=2"),
     long("cube ports=8 switch=wormhole length=3"),

@@ -127,9 +127,9 @@ MIXED = "matrix:0,1,2,0/1,0,0,0/0,0,0,0/1,1,1,5"
 @pytest.mark.parametrize(
     ("traffic", "family", "parameters"),
     [
-        (MIXED, "cube", {}),
+        long(MIXED, "cube", {}),
         (f"{MIXED}+bursts:3:2", "cube", {"switch": "wormhole", "length": "1:3"}),
-        ("3,x,0,0", "cube", {"broadcast": 1}),
+        long("3,x,0,0", "cube", {"broadcast": 1}),
         ("2,3,1,0+bursts:5:1", "cube", {"broadcast": 1}),
         long(f"{MIXED}+bursts:3:2", "combining", {"lengths": "1:2"}),
         long(MIXED, "combining", {"paths": 2, "radix": 2}),

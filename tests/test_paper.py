@@ -68,7 +68,7 @@ SLOW = (
     *("siegel-shared-memory", "siegel-layout", "siegel-lssn", "siegel-packets"),
     *("siegel-dilation", "siegel-equal-cost", "siegel-box-size", "siegel-reliability"),
     "siegel-tags",
-    *(f"siegel-fig{number}" for number in range(12, 15)),
+    *(f"siegel-fig{number}" for number in (8, *range(12, 15))),
     *("combining-hotspot", "combining-latency", "combining-graphs"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),

@@ -497,7 +497,7 @@ class Machine:
 
 
 CASES = [
-    ({"ports": 16, "switch": "output-queued"}, 4, 16),
+    long({"ports": 16, "switch": "output-queued"}, 4, 16),
     ({"ports": 16, "switch": "input-queued", "wiring": "omega", "radix": 4}, 4, 16),
     long({"ports": 8, "extra_stage": 1}, 4, 8),
     long({"ports": 8, "extra_stage": 1, "faults": "box:3:1", "wiring": "omega"}, 4, 8),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from amaranth.hdl import Cat, Elaboratable, Module, Signal
 from amaranth.sim import Simulator
+from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.boxes import BoxState, InterchangeBox
 from multicube.hdl.graphs.permutations import (
@@ -43,8 +44,12 @@ every_plan = pytest.mark.parametrize("name", PLANS)
 every_run = pytest.mark.parametrize(
     ("ports", "routing"),
     [
-        *((8, "xor"), (8, "destination"), (16, "xor"), (16, "destination")),
-        *((64, "xor"), (64, "destination")),
+        (8, "destination"),
+        (16, "xor"),
+        *(
+            long(*case)
+            for case in ((8, "xor"), (16, "destination"), (64, "xor"), (64, "destination"))
+        ),
     ],
 )
 

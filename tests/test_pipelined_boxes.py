@@ -218,7 +218,7 @@ def check_engines(dut: PacketNetwork, load: float, hot_load: float) -> None:
     ("words", "pipeline"),
     [
         ({"ports": 4}, 1),
-        ({"ports": 4, "radix": 4}, 2),
+        long({"ports": 4, "radix": 4}, 2),
         long({"ports": 16, "radix": 4}, 1),
         long({"ports": 16, "radix": 4}, 2),
         long({"ports": 16, "routing": "xor"}, 2),

@@ -245,7 +245,7 @@ def test_latency_is_that_of_the_stages(pipeline: int, words: dict[str, Any]) -> 
         long({"ports": 9, "radix": 3, "routing": "difference", "length": 2}),
     ],
 )
-@pipelines
+@pytest.mark.parametrize("pipeline", [long(1), 2])
 def test_engines_agree_and_nothing_is_lost(words: dict[str, Any], pipeline: int) -> None:
     """Under uniform traffic, and with a hot spot that fills all queues."""
     dut = network(pipeline, **words)

@@ -159,7 +159,7 @@ def test_latency_of_dcsh(k: int, n: int, decision: int, depth: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["length=1", "length=8", "length=15 depth=2", "length=64 depth=1"]
+    "words", ["length=1", long("length=8"), "length=15 depth=2", long("length=64 depth=1")]
 )
 def test_dcsh_outside_the_model(words: str) -> None:
     for result in measure(f"dcsh k=8 n=2 {words}", [0.0005, 0.002, 0.15], 200):

@@ -169,7 +169,7 @@ def options(name: str, ports: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "name",
-    [*QUICK, *map(long, OTHERS)],
+    ["gp1000", *(long(name) for name in PAPER if name != "gp1000")],
 )
 def test_books_of_the_whole_machine_balance(name: str) -> None:
     network = build(name)

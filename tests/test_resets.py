@@ -198,7 +198,8 @@ def test_a_checkpoint_knows_of_resets(tmp_path: Path) -> None:
     "words",
     [
         *(long(name) if name in ALIKE else name for name in FAMILIES),
-        *MORE,
+        *map(long, MORE[:3]),
+        *MORE[3:],
         *map(long, WORDS),
     ],
 )

@@ -187,7 +187,7 @@ MEAN_HOPS = {
 
 
 @pytest.mark.parametrize(
-    "words", [long(words) if words.startswith("dragonfly") else words for words in MEAN_HOPS]
+    "words", [words if words.startswith("fat-tree") else long(words) for words in MEAN_HOPS]
 )
 def test_zero_load_latency(words: str) -> None:
     """Mean links by formula, of paths and in a run, plus a cycle for each flit at the end."""

@@ -4,6 +4,7 @@
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.families.multistage.multistage_parameters import StageParameters
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs
@@ -11,11 +12,11 @@ from refusals import refusals
 
 SEED = 23
 PLAIN = [
-    "omega ports=8 switch=wormhole length=1:4 depth=2 routing=xor",
+    long("omega ports=8 switch=wormhole length=1:4 depth=2 routing=xor"),
     "cube ports=16 radix=4 switch=wormhole length=3 depth=1",
-    "cube ports=8 switch=cut-through length=1:4 depth=4",
+    long("cube ports=8 switch=cut-through length=1:4 depth=4"),
     "cube ports=8 switch=store-and-forward length=1:4",
-    "omega ports=8 switch=input-queued depth=3 replication=2",
+    long("omega ports=8 switch=input-queued depth=3 replication=2"),
     "delta inputs=4 outputs=3 switch=input-queued",
 ]
 
@@ -49,8 +50,8 @@ def test_a_box_is_a_switch_with_one_channel(words: str, monkeypatch: pytest.Monk
     "words",
     [
         "omega ports=8 switch=wormhole length=3 channels=2 latency=4 decision=2",
-        "cube ports=16 radix=4 switch=cut-through length=2 latency=2 channels=3",
-        "cube ports=8 switch=input-queued decision=5 arbiter=least-recent",
+        long("cube ports=16 radix=4 switch=cut-through length=2 latency=2 channels=3"),
+        long("cube ports=8 switch=input-queued decision=5 arbiter=least-recent"),
         "crossbar ports=4 switch=wormhole length=2 decision=4 channels=2",
         "delta inputs=2 outputs=3 stages=3 switch=wormhole length=2 latency=3",
     ],

@@ -316,6 +316,6 @@ FAMILIES = (
         "processors and memory in any graph: routers combine requests for one word",
         CombiningGraphNetwork,
         Group.MEMORY,
-        example={"network": "mesh:k=2", "operations": "rp3", "width": 8},
+        example={"network": "torus:k=4,n=1", "operations": "rp3", "width": 8},
     ),
 )
