@@ -172,10 +172,24 @@ def test_routers_get_a_group_if_they_are_asked_for_it() -> None:
     ("kind", "most"), [("broadcast", 40), ("reduce", 50), ("allreduce", 85), ("barrier", 40)]
 )
 def test_routers_of_the_mesh_meet_their_targets(kind: str, most: int) -> None:
-    """From a corner, as the other measurements; a barrier has its root in the middle."""
-    flits, root = (1, 27) if kind == "barrier" else (16, 0)
+    """From a corner, as the other measurements; a barrier and allreduce meet in the middle."""
+    flits = 1 if kind == "barrier" else 16
     mesh = "mesh k=8 n=2 length=16 payload=32 group_entries=1"
-    assert run(mesh, kind, flits, root=root, algorithm="network").cycles <= most
+    assert run(mesh, kind, flits, algorithm="network").cycles <= most
+
+
+@pytest.mark.parametrize(
+    ("words", "group", "root"),
+    [
+        ("mesh k=5 n=1", None, 2),  # Of a row the middle one,
+        ("mesh k=3 n=2", None, 4),
+        ("mesh k=3 n=2", (8, 0, 1), 1),  # of a group the one that no other member is far from,
+        ("torus k=3 n=2", (5, 2, 8), 5),  # and where all are alike, the first.
+        ("cube ports=8", (6, 3), 6),
+    ],
+)
+def test_values_meet_in_the_middle(words: str, group: tuple[int, ...] | None, root: int) -> None:
+    assert run(words, "allreduce", group=group, algorithm="doubling").root == root
 
 
 def test_engines_agree() -> None:

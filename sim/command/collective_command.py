@@ -40,7 +40,12 @@ _MOST = 2**20
 @click.command()
 @click.argument("kind")
 @network_arguments
-@click.option("--root", type=int, help="The terminal that has, or gets, the whole. Default: first.")
+@click.option(
+    "--root",
+    type=int,
+    help="The terminal that has, or gets, the whole. Default: first; of a barrier and allreduce, "
+    "where values meet: in the middle.",
+)
 @click.option(
     "--group",
     callback=_read_group,

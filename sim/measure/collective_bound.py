@@ -35,7 +35,7 @@ from ...hdl.graphs.graph import Graph
 from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.networks.network import PacketNetwork
 
-__all__ = ["collective_bound", "header_cycles", "request_cycles"]
+__all__ = ["collective_bound", "header_cycles", "middle", "request_cycles"]
 
 Cycles = NDArray[np.int64]
 
@@ -90,6 +90,14 @@ def header_cycles(network: PacketNetwork, members: Sequence[int]) -> Cycles:
         apart += 1
     np.fill_diagonal(apart, 0)
     return apart
+
+
+def middle(network: PacketNetwork, members: Sequence[int]) -> int:
+    """The member whose farthest other member is the nearest; of several, that with the least sum of
+    all distances, and of these the first."""
+    apart = header_cycles(network, members)
+    both = np.maximum(apart, apart.T)
+    return min(members, key=dict(zip(members, zip(both.max(1), both.sum(1)))).__getitem__)
 
 
 def request_cycles(network: MemoryNetwork) -> int:

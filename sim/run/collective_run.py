@@ -22,7 +22,7 @@ from ...hdl.networks.network import Network, PacketNetwork
 from ...hdl.operations.folds import REDUCTIONS, Fold
 from ..engines import Engine
 from ..engines.engine_selection import resolve_engine
-from ..measure.collective_bound import collective_bound, request_cycles
+from ..measure.collective_bound import collective_bound, middle, request_cycles
 from ..measure.result import SimulationError
 from ..workload.collective_words import (
     collective_result,
@@ -125,7 +125,9 @@ def run_collective(
     kind : str
         One of `KINDS`.
     root : int, optional
-        The terminal that has, or gets, the whole; by default the first of the group.
+        The terminal that has, or gets, the whole; by default the first of the group. Of a barrier
+        and of `allreduce`, in whose results no member is singled out, it is where values meet, and
+        by default the member in the middle (`measure.collective_bound.middle`).
     group : Sequence[int], optional
         The members, in their order; by default all terminals.
     flits : int
@@ -151,14 +153,16 @@ def run_collective(
     """
     check_kind("Network", network, Network, "a network")
     members = check_group(range(network.ports) if group is None else group, network.ports)
-    root = members[0] if root is None else root
-    root, flits = check_collective(kind, members, root, flits)
+    free = root is None and kind in ("allreduce", "barrier")
+    root, flits = check_collective(kind, members, members[0] if root is None else root, flits)
     check_word("Operation", operation, OPERATIONS)
     network = _able(network, kind, algorithm, operation)
     names = _algorithms(network, kind, algorithm, operation)
     if isinstance(network, MemoryNetwork):
         return _counted(network, members, root, engine)
     check_for_messages(network)
+    if free:
+        root = middle(network, members)
     chosen = _Collective(network, kind, members, root, flits, operation)
     name = resolve_engine(engine)
     runs = chosen.run([each for each in names if each != NETWORK], name, threads)
