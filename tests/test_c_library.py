@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import os
 import random
 import shutil
 import sys
@@ -369,6 +370,21 @@ def test_adapter_for_gpgpu_sim(tmp_path: Path) -> None:
     host = _compiled(folder, "host", *sources, "-I.", f"-I{ROOT / 'examples'}", *SANITIZED)
     said = run_tool(host, folder=folder)
     assert said.endswith("240 packets pushed, 240 popped\n")
+
+
+def test_astra_sims_messages_go_through_it(tmp_path: Path) -> None:
+    """With `ASTRA_SIM` the adapter is compiled with the interface of a clone."""
+    folder = tmp_path / "network"
+    write_c_library(build("torus", k=2, length="1:16", payload=32), folder)
+    sources = sorted(each.name for each in folder.glob("*.c"))
+    run_tool("gcc", "-O0", "-c", *sources, folder=folder)
+    objects = sorted(each.name for each in folder.glob("*.o"))
+    interface = os.environ.get("ASTRA_SIM", str(ROOT / "tests/kit"))
+    places = ("-I.", f"-I{ROOT / 'examples'}", "-isystem", interface)
+    host = ROOT / "tests/kit/astra_host.cpp"
+    strict = ("-std=c++17", "-pedantic", "-Wall", "-Wextra", "-Werror", *SANITIZED)
+    run_tool("g++", *strict, *places, str(host), *objects, "-o", "host", folder=folder)
+    assert run_tool(folder / "host", folder=folder).startswith("26 messages in ")
 
 
 @pytest.mark.parametrize(
