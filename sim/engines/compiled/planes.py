@@ -44,20 +44,20 @@ def slicing(
     """The types that are sliced in some runs of a fabric whose cells share vectors."""
     if sys.byteorder != "little":  # the code finds vectors in the bytes of planes
         return {}
-    first = {type_: cells[0] for type_, cells in fabric.types().items()}
+    cells_of = fabric.types()
     wanted: dict[CellType, tuple[int, _Inputs]] = {}
     for type_, module in modules.items():
         counts = [runs * len(cells) for cells in plan.classes[type_]]
         words = plane_words(sum(-(-count // LANES) * LANES for count in counts))
         if sum(counts) < FEWEST:
             continue
-        straps = frozenset(path for path in module.inputs if str(path[0]) in first[type_].straps)
+        straps = frozenset(path for path in module.inputs if str(path[0]) in cells_of[type_][0].straps)
         single = frozenset(path for path, width in module.inputs.items() if width == 1) - straps
         if not is_large(module) and saving(module, words, straps, single) < _WORTH:
             wanted[type_] = words, _Inputs(straps, single)
     kind_of = np.full(len(fabric.drivers.cells), -1, np.int64)
     for number, type_ in enumerate(wanted):
-        kind_of[fabric.numbers(fabric.types()[type_])] = number
+        kind_of[fabric.numbers(cells_of[type_])] = number
     widths = [modules[type_].widths for type_ in wanted]
     found = {}
     for type_, (words, inputs) in wanted.items():
