@@ -17,7 +17,7 @@ FOLDERS := hdl sim boards
 SURFACE := $(notdir $(wildcard sim/multicube/*.py*))
 LINKS := $(FOLDERS:%=build/types/multicube/%) $(SURFACE:%=build/types/multicube/%)
 
-.PHONY: demo test test-long fuzz nightly coverage mutants bench bench-others boards docs docs-data lint imports types clean
+.PHONY: demo test test-long fuzz nightly coverage mutants bench speed bench-others boards docs docs-data lint imports types clean
 .DELETE_ON_ERROR:
 
 demo: $(LIBRARY)
@@ -60,10 +60,19 @@ coverage: $(TOOLS)
 mutants: $(TOOLS)
 	JOBS=$(JOBS) $(BIN)/python tests/mutants/score.py
 
-bench: $(LIBRARY)
-	$(BIN)/multicube bench cube ports=64 depth=4
+# The engines beside each other, and the compiled one beside the commit before: ten minutes. Its times
+# are kept in docs/data/speed.jsonl.
+bench: $(TOOLS)
+	$(BIN)/multicube bench cube ports=64 depth=4 --verilator-limit 120
 	$(BIN)/multicube bench cube ports=1024 depth=4 --runs 2 --verilator-limit 0
 	$(BIN)/multicube bench torus k=8 depth=4 length=4 --load 0.1 --verilator-limit 0
+	-$(BIN)/python tests/kit/speed.py HEAD~1 --pairs 3 --keep
+
+# Whether the compiled engine is slower here than in the commit BASE, in pairs of runs.
+BASE ?= HEAD~1
+
+speed: $(TOOLS)
+	$(BIN)/python tests/kit/speed.py $(BASE)
 
 # Beside BookSim2, of which BOOKSIM is a clone; ten minutes.
 BOOKSIM ?= ../booksim2
