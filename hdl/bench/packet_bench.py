@@ -135,28 +135,8 @@ class Bench(Fabric):
 
     def _meter_links(self, links: Sequence[tuple[Pin, Pin]]) -> None:
         """Add a meter to the links that leave each cell of the network."""
-        leaving: dict[str | None, list[tuple[Pin, Pin]]] = {}
-        for driver, receiver in links:
-            leaving.setdefault(driver.cell, []).append((driver, receiver))
-        types = {
-            count: CellType(LinkMeter, links=count) for count in set(map(len, leaving.values()))
-        }
-        drivers: list[str | None] = []
-        outputs: list[Path] = []
-        meters: list[str | None] = []
-        inputs: list[Path] = []
-        counted = [(("valid", index), ("ready", index)) for index in range(max(types, default=0))]
-        for cell, pairs in leaving.items():
-            meter = self.place(Cell(f"meter_{cell}", types[len(pairs)])).name
-            for (driver, receiver), ports in zip(pairs, counted):
-                drivers += (driver.cell, receiver.cell)
-                outputs += ((*driver.path, "valid"), (*receiver.path, "ready"))
-                inputs += ports
-            meters += [meter] * (2 * len(pairs))
-            self.link_meters.append((meter, [driver for driver, _ in pairs]))
-            self._metered += pairs
-        self.link_all(Pins(drivers, outputs), Pins(meters, inputs))
-        self._supply(Pin(None, ("measure",)), [name for name, _ in self.link_meters], "measure")
+        self._metered += links
+        self.link_meters += meter_links(self, links, Pin(None, ("measure",)))
 
     @property
     def deliveries(self) -> list[Pin]:
