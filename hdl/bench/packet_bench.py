@@ -10,14 +10,14 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, Path, Pin, Pins
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Pins
 from ..fabric.wires import Wire, named_wires, streams
 from ..links.packet import Packet
 from ..networks.flits import geometric_mean
 from ..networks.memory_network import MemoryNetwork
 from ..networks.network import Network, PacketNetwork
-from .instruments import LinkMeter, Timer, WindowAges, latency_kinds
-from .meters import place_meters
+from .instruments import Timer, WindowAges, latency_kinds
+from .meters import meter_links, place_meters
 from .sink import Sink
 from .stamp import TIME_BITS, stamp_for
 

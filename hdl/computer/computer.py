@@ -105,6 +105,11 @@ class Computer(Fabric):
         """The wires of each metered stream, by the output that drives it."""
         return named_wires(self, self.streams, self.memory.lane)
 
+    @property
+    def requests(self) -> list[Pin]:
+        """The outputs of the nodes' requests."""
+        return [Pin(f"target_{number}", ("o", "request")) for number in range(len(self.nodes))]
+
     @cached_property
     def memory_inputs(self) -> list[Pin]:
         """For each memory module: the output that drives its requests."""

@@ -49,8 +49,9 @@ class ComputerNode(wiring.Component):
     The node halts when the program writes to the device `EXIT`, or at an exception, such as an
     access outside of all memory; `done` is then 1, and nothing changes any more.
 
-    Each cycle in which the core waits counts for one cause: an access to shared memory that loads,
-    stores or updates a word, its own memory or devices, or else the fetch of an instruction.
+    In each cycle an instruction ends, or the core waits for one cause: an access to shared memory
+    that loads, stores or updates a word, its own memory or devices, or else the fetch of an
+    instruction; or its pipeline fills after a jump, or because an instruction takes longer.
 
     Parameters
     ----------
@@ -196,11 +197,10 @@ class ComputerNode(wiring.Component):
             m.d.comb += bus.dat_r.eq(constants.data)
         with m.Elif(in_local):
             m.d.comb += bus.dat_r.eq(words.data)
-        with m.Else():
-            with m.Switch(bus.adr[:4]):
-                for device, value in self._readable().items():
-                    with m.Case(device):
-                        m.d.comb += bus.dat_r.eq(value)
+        with m.Else(), m.Switch(bus.adr[:4]):
+            for device, value in self._readable().items():
+                with m.Case(device):
+                    m.d.comb += bus.dat_r.eq(value)
         self._devices(m, bus.adr[:4], begins & in_device & bus.we, bus.dat_w)
 
     def _readable(self) -> dict[int, Value]:
@@ -235,9 +235,9 @@ class ComputerNode(wiring.Component):
             ]
 
     def _count(self, m: Module, core: Core) -> None:
-        """Count instructions, and the cycles of waiting, each for one cause."""
+        """Count instructions, and the cycles in which none ends, each for one cause at most."""
         bus = core.dbus
-        waits = bus.cyc & bus.stb & ~bus.ack
+        waits = bus.cyc & bus.stb & ~bus.ack & ~core.retired
         window = bus.adr[WINDOW_SHIFT - 2 : -1].any()
         events: dict[str, Value] = {"instructions": core.retired}
         remote = waits & self.bus.cyc
@@ -245,7 +245,7 @@ class ComputerNode(wiring.Component):
         events["wait_store"] = remote & ~window & bus.we
         events["wait_load"] = remote & ~window & ~bus.we
         events["wait_local"] = waits & ~self.bus.cyc
-        events["wait_fetch"] = ~waits & core.ibus.cyc & ~core.ibus.ack
+        events["wait_fetch"] = ~bus.cyc & core.ibus.cyc & ~core.ibus.ack & ~core.retired
         for name, event in events.items():
             counter = getattr(self, name)
             m.d.sync += counter.eq(counter + (event & ~self.done))

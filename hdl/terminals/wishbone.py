@@ -19,8 +19,8 @@ class WishboneTarget(wiring.Component):
     The top bits of an address choose what a write does (`operations.bus_operations.WINDOWS`): it
     stores the bytes that `sel` names, or adds, ANDs or ORs the word in one indivisible step, and
     `dat_r` is the old value in the cycle of `ack`. A read in the first window loads the word; one
-    in the others shows the old value that the last read-modify-write of this port found. `err` ends a
-    cycle at a word that does not exist, and a read-modify-write without all bytes.
+    in the others shows the old value that the last read-modify-write of this port found. `err` ends
+    a cycle at a word that does not exist, and a read-modify-write without all bytes.
 
     One request at a time. If network and memory show a reply L cycles after the request, `ack`
     comes L + 2 cycles after `stb`, at the earliest. If the initiator drops `cyc` or `stb`, the

@@ -1,4 +1,4 @@
-"""Compiles programs in C for the cores of a parallel computer, with clang of the package ziglang."""
+"""Compiles programs in C for the cores of a parallel computer, with the clang of ziglang."""
 
 import importlib.util
 import re
@@ -11,11 +11,10 @@ from ...hdl.computer.address_map import DEVICES, LOCAL, PROGRAM, SHARED, WINDOW_
 from ...hdl.fabric.checks import check_integer
 from ...hdl.fabric.errors import InvalidValue, MulticubeError
 from ...hdl.support.children import run_program, scratch_folder
+from .defaults import STACK_BYTES
 from .program_image import ProgramImage, read_image
 
-__all__ = ["STACK_BYTES", "compile_program"]
-
-STACK_BYTES = 4096
+__all__ = ["compile_program"]
 
 _MOST_STACK = 1 << 20
 _HERE = Path(__file__).parent
@@ -92,7 +91,7 @@ def compile_program(
     with scratch_folder() as work:
         script = _MEMORY.format(program=PROGRAM, own=LOCAL + stack, shared=SHARED)
         (work / "memory.ld").write_text(script)
-        said = _call(work, *_OPTIONS, "-g0", "-c", str(_HERE / "runtime.c"), "-o", "runtime.o").stderr
+        _call(work, *_OPTIONS, "-g0", "-c", str(_HERE / "runtime.c"), "-o", "runtime.o")
         flags = ("-g", "-gdwarf-4", *options, "-c", "-x", "c", str(source), "-o", "program.o")
         done = _call(work, *_OPTIONS, *flags)
         said = done.stderr

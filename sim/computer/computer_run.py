@@ -19,15 +19,13 @@ from ..engines import Engine
 from ..engines.compiled.engine import CompiledEngine
 from ..engines.engine_selection import open_engines
 from ..run.probe import crossings
-from .compilation import STACK_BYTES, compile_program
+from .compilation import compile_program
 from .console import Console, ConsoleLine
+from .defaults import LIMIT, STACK_BYTES
 from .program_faults import fault_of, not_ended
 from .program_image import ProgramImage
 
 __all__ = ["ComputerRun", "run_computer"]
-
-LIMIT = 1_000_000
-"""Cycles after which a program is given up."""
 
 _LONGEST = 2**31 - 1
 
@@ -47,11 +45,15 @@ class ComputerRun:
         What `main` returned in each core.
     console : list[ConsoleLine]
     cores : dict[str, list[int]]
-        For each core: when it `ended`, the `instructions` that it ended, and the cycles in which it
-        waited, by cause: for the fetch of an instruction, for its own memory or devices, or for the
-        network, with a load, a store or an update.
+        For each core: the cycle in which it `ended`, the `instructions` that ended, and the cycles
+        in which none did, by cause: it waited for the fetch of an instruction, for its own memory
+        or devices, or for the network, with a load, a store or an update; or (`pipeline`) its
+        pipeline filled after a jump, or worked on a long instruction. Together these are all cycles
+        of the core.
     links : dict[str, int]
         What crossed each link of the network, by name.
+    requests : int
+        Requests of all cores to shared memory.
     combined : int
         Requests that boxes or routers combined with others.
     memory_requests : list[int]
@@ -69,6 +71,7 @@ class ComputerRun:
     console: list[ConsoleLine]
     cores: dict[str, list[int]]
     links: dict[str, int]
+    requests: int
     combined: int
     memory_requests: list[int]
     shared: dict[str, list[int]]
@@ -194,6 +197,8 @@ def _result(
 ) -> ComputerRun:
     nodes, network = computer.nodes, computer.network
     cores = {name: engine.read(nodes, name) for name in ("ended", *COUNTERS)}
+    counted = zip(*(cores[name] for name in COUNTERS))
+    cores["pipeline"] = [1 + end - sum(each) for end, each in zip(cores["ended"], counted)]
     meters = computer.meters.get("combined", {}).values()
     crossed = crossings(engine, computer)
     links: dict[str, int] = {}
@@ -210,6 +215,7 @@ def _result(
         console=console.lines(),
         cores=cores,
         links=links,
+        requests=sum(crossed[output] for output in computer.requests),
         combined=sum(engine.read(list(meters), "total")),
         memory_requests=[crossed[output] for output in computer.memory_inputs],
         shared={

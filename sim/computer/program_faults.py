@@ -37,9 +37,7 @@ def fault_of(engine: Engine, nodes: Sequence[str], image: ProgramImage) -> Progr
         return None
     ended = engine.read(nodes, "ended")
     core = min((n for n, each in enumerate(trapped) if each), key=lambda n: (ended[n], n))
-    cause, value, pc = (
-        engine.read([nodes[core]], name)[0] for name in ("result", "fault", "pc")
-    )
+    cause, value, pc = (engine.read([nodes[core]], name)[0] for name in ("result", "fault", "pc"))
     what = _CAUSES.get(cause, "exception {cause}").format(value=value, cause=cause)
     if cause in (5, 7) and _GUARD <= value < LOCAL:
         what = what.replace("access outside", "stack overflow")

@@ -130,9 +130,14 @@ def _symbols(file: Any) -> tuple[dict[str, Variable], list[tuple[int, str]]]:
         kind, at, size = symbol["st_info"]["type"], symbol["st_value"], symbol["st_size"]
         if kind == "STT_FUNC":
             functions.append((at, symbol.name))
-        elif kind == "STT_OBJECT" and at >= SHARED and size and not (at | size) % 4:
-            if not symbol.name.startswith((".", "mc_")):
-                variables[symbol.name] = Variable(at - SHARED >> 2, size // 4)
+        elif (
+            kind == "STT_OBJECT"
+            and at >= SHARED
+            and size
+            and not (at | size) % 4
+            and not symbol.name.startswith((".", "mc_"))
+        ):
+            variables[symbol.name] = Variable(at - SHARED >> 2, size // 4)
     return variables, sorted(functions)
 
 
