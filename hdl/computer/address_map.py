@@ -8,9 +8,10 @@ __all__ = [
     "CONSOLE_ROWS",
     "DEVICES",
     "LOCAL",
-    "MOST_SHARED_BITS",
     "PROGRAM",
     "SHARED",
+    "SHARED_BITS",
+    "WINDOW_BITS",
     "WINDOW_SHIFT",
     "Device",
 ]
@@ -33,8 +34,10 @@ SHARED = 0x8000_0000
 WINDOW_SHIFT = 28
 """Address bit from which on a window has its number (`operations.bus_operations.ALL_WINDOWS`)."""
 
-MOST_SHARED_BITS = WINDOW_SHIFT - 2
-"""Most bits of the number of a shared word."""
+WINDOW_BITS = 31 - WINDOW_SHIFT
+
+SHARED_BITS = WINDOW_SHIFT - 2
+"""Bits of an address that name a shared word; of few memories all of them are needed."""
 
 CONSOLE_ROWS = 256
 """Words that a core can print before someone must have read them."""

@@ -16,8 +16,9 @@ from ..networks.buses import bus_memory, word_map
 from ..networks.network import Network
 from ..operations.bus_operations import ALL_WINDOWS
 from ..terminals.wishbone import WishboneTarget
-from .address_map import MOST_SHARED_BITS
+from .address_map import SHARED_BITS
 from .computer_node import ComputerNode
+from .shared_window import SharedWindow
 
 __all__ = ["WORD_BITS", "Computer"]
 
@@ -25,14 +26,17 @@ WORD_BITS = 32
 
 _LEAST_ROWS = 16
 
+_LEAST_PROGRAM, _LEAST_LOCAL = 1024, 2048
+"""Words of a node's memories: those of most programs, so that their nodes are compiled once."""
+
 
 class Computer(Fabric):
     """A core at each terminal of a network, with memory of its own, and memory that all share.
 
-    Node n is the cell `core_{n}` (`ComputerNode`). Behind it is `target_{n}`, which makes requests
-    of its accesses to shared memory. Word a of this is in memory module a mod N. The module
-    `memory_{n}` is that of the network or, if this carries packets, is at terminal n, between two
-    copies of the network (`RemoteMemory`).
+    Node n is the cell `core_{n}` (`ComputerNode`). Behind it are `window_{n}` and `target_{n}`,
+    which makes requests of its accesses to shared memory. Word a of this is in memory module
+    a mod N. The module `memory_{n}` is that of the network or, if this carries packets, is at
+    terminal n, between two copies of the network (`RemoteMemory`).
 
     Parameters
     ----------
@@ -41,7 +45,7 @@ class Computer(Fabric):
     program, local : Sequence[int]
         The program, and the contents of each node's own memory.
     local_rows : int
-        Words of this memory, a power of two.
+        Words of this memory that are needed.
     shared : Mapping[int, int]
         Shared words that are not 0 at the beginning.
     shared_words : int
@@ -85,10 +89,10 @@ class Computer(Fabric):
         super().__init__({"on": In(1)})
         self.network = network
         self.rows = max(_LEAST_ROWS, _power(-(-shared_words // network.ports)))
-        self.memory = bus_memory(network, WORD_BITS, self.rows, ALL_WINDOWS)
+        self.memory = bus_memory(network, WORD_BITS, self.rows, ALL_WINDOWS, outstanding=1)
         self.words = word_map(self.memory)
-        if self.words.bits > MOST_SHARED_BITS:
-            raise InvalidValue(f"Shared words must be at most {1 << MOST_SHARED_BITS}")
+        if self.words.bits > SHARED_BITS:
+            raise InvalidValue(f"Shared words must be at most {1 << SHARED_BITS}")
         self.nodes = [f"core_{number}" for number in range(self.memory.ports)]
         self._place_nodes(tuple(program), tuple(local), local_rows)
         self._fill(shared or {})
@@ -126,9 +130,8 @@ class Computer(Fabric):
     ) -> None:
         node = CellType(
             ComputerNode,
-            program_rows=max(1024, _power(len(program))),
-            local_rows=local_rows,
-            words=self.words.bits,
+            program_rows=max(_LEAST_PROGRAM, _power(len(program))),
+            local_rows=max(_LEAST_LOCAL, _power(local_rows)),
         )
         target = CellType(
             WishboneTarget,
@@ -138,6 +141,7 @@ class Computer(Fabric):
             lengths=self.memory.side_by_side,
             windows=ALL_WINDOWS,
         )
+        window = CellType(SharedWindow, words=self.words.bits)
         contents = {"program": program, "local": local}
         timer = self.place(Cell("timer", CellType(Timer))).name
         for number, pin in enumerate(self.memory.place(self)):
@@ -145,7 +149,9 @@ class Computer(Fabric):
             name = self.place(Cell(self.nodes[number], node, straps, contents)).name
             end = self.place(Cell(f"target_{number}", target)).name
             self.link(Pin(timer, ("now",)), Pin(name, ("now",)))
-            self.link(Pin(name, ("bus",)), Pin(end, ("bus",)))
+            part = self.place(Cell(f"window_{number}", window)).name
+            self.link(Pin(name, ("bus",)), Pin(part, ("i",)))
+            self.link(Pin(part, ("o",)), Pin(end, ("bus",)))
             self.link(Pin(end, ("o",)), pin)
 
     def _fill(self, shared: Mapping[int, int]) -> None:

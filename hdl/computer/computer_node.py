@@ -1,20 +1,21 @@
 # amaranth: UnusedElaboratable=no
 """A node of a parallel computer: a core, its copy of the program, its own memory, its devices."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 from ..links.wishbone_bus import Wishbone
 from .address_map import (
     CONSOLE_ROWS,
     DEVICES,
     LOCAL,
-    MOST_SHARED_BITS,
     PROGRAM,
-    WINDOW_SHIFT,
+    SHARED_BITS,
+    WINDOW_BITS,
     Device,
 )
 from .minerva_core import Core, minerva
@@ -57,8 +58,6 @@ class ComputerNode(wiring.Component):
     ----------
     program_rows, local_rows : int
         Words of program and of own memory: powers of two.
-    words : int
-        Bits of the number of a shared word.
     program, local : tuple[int, ...]
         Their initial contents.
 
@@ -68,8 +67,9 @@ class ComputerNode(wiring.Component):
         Which core this is, and how many there are. Constant.
     now : In(32)
         Number of this cycle.
-    bus : Out(Wishbone(address=words + 3, data=32))
-        To the shared memory; `err` is an access outside.
+    bus : Out(Wishbone(address=29, data=32))
+        To the shared memory: 26 bits of a word's number, and above them the window, which says what
+        a write does (`ALL_WINDOWS`). `err` is an access outside.
     pc : Out(32)
         Address of the instruction that comes to its end.
     done, trapped : Out(1)
@@ -95,17 +95,18 @@ class ComputerNode(wiring.Component):
         *,
         program_rows: int,
         local_rows: int,
-        words: int,
         program: tuple[int, ...] = (),
         local: tuple[int, ...] = (),
     ) -> None:
-        self.words = check_integer("Bits of a shared word's number", words, 1, MOST_SHARED_BITS)
+        for name, rows in (("Program rows", program_rows), ("Local rows", local_rows)):
+            if (rows := check_integer(name, rows, 16)) & (rows - 1):
+                raise InvalidValue(f"{name} must be a power of two, not {rows}")
         super().__init__(
             {
                 "number": In(16),
                 "count": In(16),
                 "now": In(32),
-                "bus": Out(Wishbone(address=words + 31 - WINDOW_SHIFT, data=32)),
+                "bus": Out(Wishbone(address=SHARED_BITS + WINDOW_BITS, data=32)),
                 "pc": Out(32),
                 "done": Out(1),
                 "trapped": Out(1),
@@ -161,12 +162,11 @@ class ComputerNode(wiring.Component):
         bus, shared = core.dbus, self.bus
         begins, answered = Signal(), Signal()
         in_program, in_local, in_device, is_shared = Signal(), Signal(), Signal(), Signal()
-        over = bus.adr[self.words : WINDOW_SHIFT - 2]
         m.d.comb += [
             in_program.eq(self._is_program(bus.adr) & ~bus.we),
             in_local.eq(_within(bus.adr, LOCAL, self.local.depth)),
             in_device.eq(_within(bus.adr, DEVICES, 1 << (len(Device) - 1).bit_length())),
-            is_shared.eq(bus.adr[-1] & ~over.any()),
+            is_shared.eq(bus.adr[-1]),
             begins.eq(bus.cyc & bus.stb & ~answered & ~self.done),
         ]
         here = in_program | in_local | in_device
@@ -187,7 +187,7 @@ class ComputerNode(wiring.Component):
             shared.we.eq(bus.we),
             shared.sel.eq(bus.sel),
             shared.dat_w.eq(bus.dat_w),
-            shared.adr.eq(Cat(bus.adr[: self.words], bus.adr[WINDOW_SHIFT - 2 : 29])),
+            shared.adr.eq(bus.adr),
             bus.ack.eq((answered & bus.cyc) | shared.ack),
             bus.err.eq(failed | shared.err),
         ]
@@ -238,7 +238,7 @@ class ComputerNode(wiring.Component):
         """Count instructions, and the cycles in which none ends, each for one cause at most."""
         bus = core.dbus
         waits = bus.cyc & bus.stb & ~bus.ack & ~core.retired
-        window = bus.adr[WINDOW_SHIFT - 2 : -1].any()
+        window = bus.adr[SHARED_BITS:-1].any()
         events: dict[str, Value] = {"instructions": core.retired}
         remote = waits & self.bus.cyc
         events["wait_update"] = remote & window

@@ -25,6 +25,7 @@ def bus_memory(
     data: int | None = None,
     rows: int | None = None,
     windows: tuple[str, ...] = WINDOWS,
+    outstanding: int = 16,
 ) -> MemoryNetwork | RemoteMemory:
     """Memory with the operations of a bus, behind a network.
 
@@ -40,6 +41,9 @@ def bus_memory(
         Words in each memory module. By default the network's `rows`, or 16.
     windows : tuple[str, ...]
         What a write can do: `WINDOWS`, or `ALL_WINDOWS`.
+    outstanding : int
+        Requests that a processor may wait for, if the network carries packets. If it is 1, they may
+        overtake each other.
 
     Raises
     ------
@@ -56,7 +60,11 @@ def bus_memory(
     operations = bus_operations(data, windows)
     if isinstance(network, PacketNetwork):
         return RemoteMemory(
-            network, width=row_bits(data), rows=16 if rows is None else rows, operations=operations
+            network,
+            width=row_bits(data),
+            rows=16 if rows is None else rows,
+            operations=operations,
+            outstanding=outstanding,
         )
     changed: dict[str, Any] = {"width": row_bits(data), "operations": operations}
     if rows is not None:

@@ -59,7 +59,8 @@ class RemoteMemory(FabricComponent):
     Parameters
     ----------
     network : PacketNetwork
-        It must keep the order of packets from one terminal to another.
+        It must keep the order of packets from one terminal to another, unless a processor waits for
+        the reply to each request before the next.
     width : int
         Bits of a word of memory.
     rows : int
@@ -86,7 +87,7 @@ class RemoteMemory(FabricComponent):
     Raises
     ------
     ValueError
-        If the network loses packets or does not keep their order.
+        If the network loses packets, or does not keep their order and several are outstanding.
     """
 
     side_by_side = (1, 1)
@@ -101,7 +102,8 @@ class RemoteMemory(FabricComponent):
         operations: tuple[Operation, ...] = OPERATIONS,
     ) -> None:
         check_packets(network, "Memory ports")
-        if not network.ordered:
+        outstanding = check_integer("Outstanding", outstanding, 1)
+        if outstanding > 1 and not network.ordered:
             raise InvalidValue(
                 f"Memory ports need a network that keeps packets in order, but in this "
                 f"{network.family} they can overtake each other"
@@ -113,7 +115,6 @@ class RemoteMemory(FabricComponent):
         self.operations = operations
         self.ports = network.ports
         self.memory_rows = check_integer("Rows", rows, 1)
-        outstanding = check_integer("Outstanding", outstanding, 1)
         self.link = MemoryLink(
             tag=network.tags.code.width,
             identity=max(1, (outstanding - 1).bit_length()),

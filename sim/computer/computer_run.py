@@ -29,6 +29,9 @@ __all__ = ["ComputerRun", "run_computer"]
 
 _LONGEST = 2**31 - 1
 
+_RECORDED = 8
+"""Cycles after which a run with waveforms is looked at: it is slow, and its end is shown."""
+
 
 @dataclass(frozen=True)
 class ComputerRun:
@@ -147,12 +150,11 @@ def run_computer(
     elif vcd_cores is not None:
         raise InvalidValue("Cores for waveforms need a file for them")
     image, warnings = compile_program(Path(program), options=options, stack=stack)
-    own = len(image.own)
     computer = Computer(
         network,
         program=image.program,
         local=image.own,
-        local_rows=1 << (max(own, stack // 4) - 1).bit_length(),
+        local_rows=max(len(image.own), stack // 4),
         shared=image.shared,
         shared_words=image.shared_words,
     )
@@ -181,8 +183,9 @@ def _run(
 ) -> Console:
     """Run until all cores have ended."""
     console = Console(computer.nodes)
+    most = CONSOLE_ROWS if step == engine.step else _RECORDED
     while True:
-        step(min(CONSOLE_ROWS, limit - engine.cycle))
+        step(min(most, limit - engine.cycle))
         console.read(engine)
         if (fault := fault_of(engine, computer.nodes, image)) is not None:
             raise fault
@@ -208,7 +211,7 @@ def _result(
     places = map(computer.memory.stored, range(image.shared_words))
     values = [_signed(rows[module][row]) for module, row in places]
     return ComputerRun(
-        network=summary(network.family, network.parameters),
+        network=summary(network.family, network.chosen),
         engine=engine.name,
         cycles=1 + max(cores["ended"]),
         results=[_signed(value) for value in engine.read(nodes, "result")],

@@ -48,7 +48,8 @@ def not_ended(engine: Engine, nodes: Sequence[str], image: ProgramImage) -> Prog
     """That cores have not ended, and where the first of them is."""
     left = [n for n, done in enumerate(engine.read(nodes, "done")) if not done]
     (pc,) = engine.read([nodes[left[0]]], "pc")
-    more = f" ({len(left) - 1} others have not either)" if len(left) > 1 else ""
+    others = {1: "", 2: " (1 other has not either)"}
+    more = others.get(len(left), f" ({len(left) - 1} others have not either)")
     return ProgramFault(
         f"Core {left[0]}, cycle {engine.cycle}, {image.place(pc)}: the program has not ended in "
         f"{engine.cycle} cycles{more}"
