@@ -1,4 +1,7 @@
 from ..hdl.fabric.errors import MulticubeError as MulticubeError
+from .computer.computer_run import ComputerRun as ComputerRun
+from .computer.computer_run import run_computer as run_computer
+from .computer.program_faults import ProgramFault as ProgramFault
 from .export.c_library import write_c_library as write_c_library
 from .measure.activity import Activity as Activity
 from .measure.activity import Energy as Energy

@@ -63,6 +63,7 @@ from multicube.sim import (
     read_workload,
     rerun,
     run_collective,
+    run_computer,
     run_passes,
     run_programs,
     run_workload,
@@ -148,6 +149,7 @@ ASKED: dict[Callable[..., Any], dict[str, Any]] = {
     draw: {"network": NETWORK, "path": "a.svg"},
     sweep: {"network": NETWORK, "loads": [0.2], "refine": False, "processes": 1, "cycles": 20},
     compare: {"networks": [NETWORK], "loads": [0.2], "refine": False, "processes": 1, "cycles": 20},
+    run_computer: {"program": "program.c", "network": NETWORK},
     write_c_library: {"network": NETWORK, "folder": "c"},
     write_verilog: {"fabric": Fabric({"i": In(1)}), "path": "a.v"},
     LivePage: {"network": NETWORK},
@@ -207,7 +209,8 @@ PLAIN = {
     *("AXI_CLOCK", "BoxState", "FAMILIES", "MulticubeError", "Network", "PacketNetwork"),
     *("Activity", "Copies", "CopyRun", "Energy", "Message", "MessageRun", "Pause", "ProgramRun"),
     *("ProgramsStuck", "Record", "Request", "Result", "SimulationError", "Sweep", "__version__"),
-    *("Comparison", "MessageTimes", "PathPart", "WorkloadRun", "CollectiveRun"),
+    *("Comparison", "MessageTimes", "PathPart", "WorkloadRun", "CollectiveRun", "ComputerRun"),
+    *("ProgramFault",),
 }
 """Public names of values, and of records that check nothing: what takes them does."""
 

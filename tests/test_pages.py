@@ -43,6 +43,7 @@ SLOW_COMMANDS = {
         "combining",
         "combining-graphs",
         "communication-steps",
+        "computer",
         "hierarchical",
         "hypercube",
         "static-networks",

@@ -10,14 +10,14 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, Path, Pin, Pins
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Pins
 from ..fabric.wires import Wire, named_wires, streams
 from ..links.packet import Packet
 from ..networks.flits import geometric_mean
 from ..networks.memory_network import MemoryNetwork
 from ..networks.network import Network, PacketNetwork
-from .instruments import LinkMeter, Timer, WindowAges, latency_kinds
-from .meters import place_meters
+from .instruments import Timer, WindowAges, latency_kinds
+from .meters import meter_links, place_meters
 from .sink import Sink
 from .stamp import TIME_BITS, stamp_for
 
@@ -135,28 +135,8 @@ class Bench(Fabric):
 
     def _meter_links(self, links: Sequence[tuple[Pin, Pin]]) -> None:
         """Add a meter to the links that leave each cell of the network."""
-        leaving: dict[str | None, list[tuple[Pin, Pin]]] = {}
-        for driver, receiver in links:
-            leaving.setdefault(driver.cell, []).append((driver, receiver))
-        types = {
-            count: CellType(LinkMeter, links=count) for count in set(map(len, leaving.values()))
-        }
-        drivers: list[str | None] = []
-        outputs: list[Path] = []
-        meters: list[str | None] = []
-        inputs: list[Path] = []
-        counted = [(("valid", index), ("ready", index)) for index in range(max(types, default=0))]
-        for cell, pairs in leaving.items():
-            meter = self.place(Cell(f"meter_{cell}", types[len(pairs)])).name
-            for (driver, receiver), ports in zip(pairs, counted):
-                drivers += (driver.cell, receiver.cell)
-                outputs += ((*driver.path, "valid"), (*receiver.path, "ready"))
-                inputs += ports
-            meters += [meter] * (2 * len(pairs))
-            self.link_meters.append((meter, [driver for driver, _ in pairs]))
-            self._metered += pairs
-        self.link_all(Pins(drivers, outputs), Pins(meters, inputs))
-        self._supply(Pin(None, ("measure",)), [name for name, _ in self.link_meters], "measure")
+        self._metered += links
+        self.link_meters += meter_links(self, links, Pin(None, ("measure",)))
 
     @property
     def deliveries(self) -> list[Pin]:

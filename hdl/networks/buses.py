@@ -9,7 +9,7 @@ from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ..links.axi4 import Axi
 from ..links.wishbone_bus import Wishbone
-from ..operations.bus_operations import bus_operations, check_data_bits, row_bits
+from ..operations.bus_operations import WINDOWS, bus_operations, check_data_bits, row_bits
 from ..terminals.axi import AxiTarget
 from ..terminals.bus_words import WordMap
 from ..terminals.wishbone import WishboneTarget
@@ -17,11 +17,15 @@ from .memory_network import MemoryNetwork
 from .network import Network, PacketNetwork
 from .remote_memory_network import RemoteMemory
 
-__all__ = ["AxiNetwork", "BusPorts", "WishboneNetwork", "bus_memory"]
+__all__ = ["AxiNetwork", "BusPorts", "WishboneNetwork", "bus_memory", "word_map"]
 
 
 def bus_memory(
-    network: Network, data: int | None = None, rows: int | None = None
+    network: Network,
+    data: int | None = None,
+    rows: int | None = None,
+    windows: tuple[str, ...] = WINDOWS,
+    outstanding: int = 16,
 ) -> MemoryNetwork | RemoteMemory:
     """Memory with the operations of a bus, behind a network.
 
@@ -35,6 +39,11 @@ def bus_memory(
         whose words have at most 64 bits. By default the network's `width` or `payload`.
     rows : int
         Words in each memory module. By default the network's `rows`, or 16.
+    windows : tuple[str, ...]
+        What a write can do: `WINDOWS`, or `ALL_WINDOWS`.
+    outstanding : int
+        Requests that a processor may wait for, if the network carries packets. If it is 1, they may
+        overtake each other.
 
     Raises
     ------
@@ -48,15 +57,25 @@ def bus_memory(
         raise InvalidValue(f"Buses need a power of two of terminals, at least 2, not {count}")
     name = "width" if isinstance(network, MemoryNetwork) else "payload"
     data = check_data_bits(network.parameters[name] if data is None else data)
-    operations = bus_operations(data)
+    operations = bus_operations(data, windows)
     if isinstance(network, PacketNetwork):
         return RemoteMemory(
-            network, width=row_bits(data), rows=16 if rows is None else rows, operations=operations
+            network,
+            width=row_bits(data),
+            rows=16 if rows is None else rows,
+            operations=operations,
+            outstanding=outstanding,
         )
     changed: dict[str, Any] = {"width": row_bits(data), "operations": operations}
     if rows is not None:
         changed["rows"] = rows
     return network.altered(**changed)
+
+
+def word_map(memory: MemoryNetwork | RemoteMemory) -> WordMap:
+    """Where the words of a memory are, for the targets of a bus."""
+    columns = tuple(memory.tag(1 << bit) for bit in range((memory.ports - 1).bit_length()))
+    return WordMap(columns, memory.memory_rows, memory.link.tag)
 
 
 class BusPorts(FabricComponent):
@@ -86,9 +105,7 @@ class BusPorts(FabricComponent):
         link = self.memory.link
         self.data = link.width * 8 // 9
         self.ports = self.memory.ports
-        bits = (self.ports - 1).bit_length()
-        columns = tuple(self.memory.tag(1 << bit) for bit in range(bits))
-        self.words = WordMap(columns, self.memory.memory_rows, link.tag)
+        self.words = word_map(self.memory)
         super().__init__(self._with_targets)
 
     @property

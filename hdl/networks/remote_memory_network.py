@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In
 from ..fabric.checks import check_integer, shown
 from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
+from ..fabric.wires import Lane
 from ..links.memory_link import MemoryLink
 from ..operations.memory import OPERATIONS, Operation, words_per_row
 from ..terminals.memory_module import MemoryModule
@@ -18,6 +19,9 @@ from ..terminals.remote_memory import (
 from .network import Network, PacketNetwork
 
 __all__ = ["RemoteMemory", "check_packets"]
+
+_COPIES = "there", "back"
+"""The names of the copies of the network: for requests, and for replies."""
 
 
 def check_packets(network: object, ports: str) -> None:
@@ -55,7 +59,8 @@ class RemoteMemory(FabricComponent):
     Parameters
     ----------
     network : PacketNetwork
-        It must keep the order of packets from one terminal to another.
+        It must keep the order of packets from one terminal to another, unless a processor waits for
+        the reply to each request before the next.
     width : int
         Bits of a word of memory.
     rows : int
@@ -82,7 +87,7 @@ class RemoteMemory(FabricComponent):
     Raises
     ------
     ValueError
-        If the network loses packets or does not keep their order.
+        If the network loses packets, or does not keep their order and several are outstanding.
     """
 
     side_by_side = (1, 1)
@@ -97,7 +102,8 @@ class RemoteMemory(FabricComponent):
         operations: tuple[Operation, ...] = OPERATIONS,
     ) -> None:
         check_packets(network, "Memory ports")
-        if not network.ordered:
+        outstanding = check_integer("Outstanding", outstanding, 1)
+        if outstanding > 1 and not network.ordered:
             raise InvalidValue(
                 f"Memory ports need a network that keeps packets in order, but in this "
                 f"{network.family} they can overtake each other"
@@ -109,7 +115,6 @@ class RemoteMemory(FabricComponent):
         self.operations = operations
         self.ports = network.ports
         self.memory_rows = check_integer("Rows", rows, 1)
-        outstanding = check_integer("Outstanding", outstanding, 1)
         self.link = MemoryLink(
             tag=network.tags.code.width,
             identity=max(1, (outstanding - 1).bit_length()),
@@ -127,6 +132,18 @@ class RemoteMemory(FabricComponent):
         """The tag that leads to a memory module."""
         return self.network.tags.code.encode(module)
 
+    def stored(self, word: int) -> tuple[int, int]:
+        """The memory module that holds a word, and its row there."""
+        row, module = divmod(word, self.ports)
+        return module, row
+
+    def lane(self, output: Pin) -> Lane:
+        """As in `Network`, for an output of either copy."""
+        for scope in _COPIES:
+            if (name := str(output.cell)).startswith(f"{scope}_"):
+                return self.network.lane(Pin(name.removeprefix(f"{scope}_"), output.path))
+        return Lane()
+
     def _joined(self) -> Fabric:
         fabric = Fabric({"i": In(self.link).array(self.ports)})
         for index, pin in enumerate(self.place(fabric)):
@@ -142,7 +159,7 @@ class RemoteMemory(FabricComponent):
         processor = CellType(RemoteProcessorEnd, **common, sent=request, received=reply)
         memory_end = CellType(RemoteMemoryEnd, **common, sent=reply, received=request)
         memory = CellType(MemoryModule, link=link, rows=self.memory_rows)
-        there, back = (Scope(fabric, name) for name in ("there", "back"))
+        there, back = (Scope(fabric, name) for name in _COPIES)
         to_memory, to_processors = network.place(there, request), network.place(back, reply)
         pins = []
         for t in range(self.ports):

@@ -14,10 +14,20 @@ from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from .memory import LOAD, Operation, find_operation
 
-__all__ = ["WINDOWS", "bus_operations", "check_data_bits", "row_bits"]
+__all__ = [
+    "ALL_WINDOWS",
+    "WINDOWS",
+    "bus_operations",
+    "check_data_bits",
+    "row_bits",
+    "window_codes",
+]
 
 WINDOWS = ("masked-store", "fetch-and-add", "fetch-and-and", "fetch-and-or")
 """What a write does in each quarter of a bus's addresses."""
+
+ALL_WINDOWS = (*WINDOWS, "fetch-and-xor", "fetch-and-store", "fetch-and-min", "fetch-and-max")
+"""The same, in each eighth, of a bus that has all operations. Words are signed."""
 
 _XOR = Operation("fetch-and-xor", lambda x, e: x ^ e)
 
@@ -42,11 +52,11 @@ def row_bits(data: int) -> int:
 
 
 @lru_cache
-def bus_operations(data: int) -> tuple[Operation, ...]:
+def bus_operations(data: int, windows: tuple[str, ...] = WINDOWS) -> tuple[Operation, ...]:
     """The operations of memory behind a bus whose data have so many bits.
 
-    Load, masked store, fetch-and-add, -and, -or and -xor; their operands are `row_bits(data)` wide.
-    All replies carry the old value.
+    Load, masked store, fetch-and-add, -and, -or and -xor, and of minimum and maximum those that the
+    windows name; their operands are `row_bits(data)` wide. All replies carry the old value.
     """
     size = check_data_bits(data) // 8
 
@@ -63,4 +73,35 @@ def bus_operations(data: int) -> tuple[Operation, ...]:
         return Cat(*written, x[data:] | strobes)
 
     others = [find_operation(name) for name in WINDOWS[1:]]
-    return (LOAD, Operation(WINDOWS[0], store, build), *others, _XOR)
+    extremes = [each for each in _extremes(data) if each.name in windows]
+    return (LOAD, Operation(WINDOWS[0], store, build), *others, _XOR, *extremes)
+
+
+def _extremes(data: int) -> tuple[Operation, Operation]:
+    """Minimum and maximum of the data, without the strobes above them."""
+
+    def number(x: int) -> int:
+        x &= (1 << data) - 1
+        return x - (x >> data - 1 << data)
+
+    def below(x: Value, e: Value) -> Value:
+        return x[:data].as_signed() < e[:data].as_signed()
+
+    return (
+        Operation(
+            "fetch-and-min",
+            lambda x, e: x if number(x) < number(e) else e,
+            ones=lambda x, e: (below(x, e), ~below(x, e)),
+        ),
+        Operation(
+            "fetch-and-max",
+            lambda x, e: e if number(x) < number(e) else x,
+            ones=lambda x, e: (~below(x, e), below(x, e)),
+        ),
+    )
+
+
+def window_codes(data: int, windows: tuple[str, ...]) -> list[int]:
+    """The codes of what a write does in each window; a fetch-and-store is a store of all bytes."""
+    names = [operation.name for operation in bus_operations(data, windows)]
+    return [names.index(WINDOWS[0] if name == "fetch-and-store" else name) for name in windows]

@@ -57,6 +57,11 @@ _SUBCOMMANDS = {
         "compare",
         "Simulate several networks at many loads, and draw them in one figure.",
     ),
+    "computer": _subcommand(
+        "computer_command",
+        "computer",
+        "Run programs in C on the cores of a parallel computer.",
+    ),
     "deadlock": _subcommand(
         "deadlock_command", "deadlock", "Check the routing of a network for deadlock."
     ),

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import Out
 from ...hdl.bench import Bench
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.stamp import STAMP_SUM_BITS
+from ...hdl.computer.computer import Computer
 from ...hdl.fabric.fabric import Pin
 from ...hdl.networks.network import Window
 from ..engines import Engine, PortEngine
@@ -158,7 +159,7 @@ class Probe:
         return {link: [flits[number] for number in sorted(flits)] for link, flits in links.items()}
 
 
-def crossings(engine: PortEngine, bench: Bench, run: int = 0) -> dict[Pin, int]:
+def crossings(engine: PortEngine, bench: Bench | Computer, run: int = 0) -> dict[Pin, int]:
     """Flits that crossed each metered link so far while `measure` was 1, by its output."""
     packed = engine.read([name for name, _ in bench.link_meters], "crossed", run)
     return {

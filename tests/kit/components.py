@@ -225,6 +225,9 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "ProcessorMultiplexer": {"link": LINK, "processors": 2},
     "MemoryDemultiplexer": {"link": LINK, "modules": 2},
     "WishboneTarget": {"link": LINK, "words": MAP, "data": 32},
+    # computer
+    "ComputerNode": {"program_rows": 16, "local_rows": 16},
+    "SharedWindow": {"words": 4},
     # bench
     "Bursts": {},
     "StepProcessor": {"fold": ADD, "links": 2, "rows": 1, "steps": 3},

@@ -1,9 +1,9 @@
 """The code on the pages: README.md and `docs`. There is one way to run it, which is here.
 
 Blocks of Python run in the order of the page, in one folder. One that begins with a comment that is
-the name of a file, as `# run.py`, is written to that file instead. Commands are indented lines, or
-lines that begin with `$` in blocks of `console`. What such a block shows below a command, or what
-stands indented directly below a block of Python, is what is printed.
+the name of a file, as `# run.py`, is written to that file instead; so is C, as `/* run.c */`.
+Commands are indented lines, or lines that begin with `$` in blocks of `console`. What such a block
+shows below a command, or what stands indented directly below a block of Python, is what is printed.
 """
 
 import re
@@ -19,6 +19,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _PYTHON = re.compile(r"^```python\n(.*?)^```\n(.*?)(?=^```|\Z)", re.M | re.S)
 _FILE = re.compile(r"# (\w+\.py)\n")
+_C_FILE = re.compile(r"^```c\n(/\* (\w+\.c) \*/\n.*?)^```\n", re.M | re.S)
 _CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 _INDENTED = re.compile(r"^    ((?:multicube|python examples/wiring.py) .*)", re.M)
 
@@ -49,8 +50,10 @@ def python_blocks(page: Path) -> list[Block]:
 
 def files(page: Path) -> dict[str, str]:
     """The files that the page shows, by name."""
-    codes = [code for code, _ in _PYTHON.findall(page.read_text())]
-    return {found[1]: code for code in codes if (found := _FILE.match(code))}
+    text = page.read_text()
+    codes = [code for code, _ in _PYTHON.findall(text)]
+    python = {found[1]: code for code in codes if (found := _FILE.match(code))}
+    return python | {name: code for code, name in _C_FILE.findall(text)}
 
 
 def commands(page: Path) -> list[Command]:

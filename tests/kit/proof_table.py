@@ -41,6 +41,7 @@ FOLDERS = {
     "families": "Routers and interfaces of single families",
     "terminals": "Interfaces between terminals and network",
     "bench": "The bench",
+    "computer": "Parallel computers",
     "fabric": "Fabrics",
 }
 """The folders of `hdl` that have components, and what these are."""
@@ -206,6 +207,8 @@ NOT_PROVED: dict[str, str] = {
     "MessageSource": "its messages; compared with a model in simulation",
     "Collector": "its sums; compared with a model in simulation",
     "ProgramPort": "its programs' requests; programs are run",
+    "ComputerNode": "its programs; they are run on three engines",
+    "SharedWindow": "its accesses; programs are run",
 }
 """What is not proved, by the name of a component; the reason, or what is done instead."""
 

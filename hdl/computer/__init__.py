@@ -1,0 +1,1 @@
+"""Parallel computers: RISC-V cores with memory of their own at the terminals of a network."""

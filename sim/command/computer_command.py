@@ -1,0 +1,114 @@
+"""`multicube computer`: programs in C on the cores of a parallel computer."""
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ...hdl.fabric.errors import InvalidValue
+from ..computer.defaults import LIMIT, STACK_BYTES
+from .shared_arguments import check_outputs, engine_option, network_arguments, network_from
+
+if TYPE_CHECKING:
+    from ..computer.computer_run import ComputerRun
+
+__all__ = ["computer"]
+
+
+@click.group()
+def computer() -> None:
+    """Run programs in C on the cores of a parallel computer."""
+
+
+def _read_cores(_context: object, _option: object, text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(int(word) for word in text.split(","))
+    except ValueError:
+        raise InvalidValue(f"Cores must be a list of numbers such as 0,3, not {text!r}") from None
+
+
+@computer.command("run")
+@click.argument("program", metavar="PROGRAM.c")
+@network_arguments
+@click.option(
+    "--cycles", default=LIMIT, show_default=True, help="Cycles after which it is given up."
+)
+@click.option(
+    "--stack", default=STACK_BYTES, show_default=True, help="Bytes of the stack of each core."
+)
+@click.option(
+    "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="A macro of the program."
+)
+@click.option("--vcd", metavar="FILE", help="Write the waveforms of some cores.")
+@click.option(
+    "--vcd-cores", callback=_read_cores, metavar="LIST", help="Which, such as 0,3. Default: 0."
+)
+@engine_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def run(
+    program: str,
+    network: str,
+    parameters: tuple[str, ...],
+    cycles: int,
+    stack: int,
+    defines: tuple[str, ...],
+    vcd: str | None,
+    vcd_cores: tuple[int, ...] | None,
+    engine: str,
+    as_json: bool,
+) -> None:
+    """Compile PROGRAM.c, and run it on a core at each terminal of a network.
+
+    Globals are in memory that all cores share, behind the network; each core has its stack in
+    memory of its own. The status is 1 if main does not return 0 in each core.
+    """
+    from ..computer.computer_run import run_computer
+
+    check_outputs([vcd] if vcd is not None else [], as_json)
+    done = run_computer(
+        program,
+        network_from(network, parameters),
+        engine=engine,
+        cycles=cycles,
+        stack=stack,
+        defines=defines,
+        vcd=vcd,
+        vcd_cores=vcd_cores,
+    )
+    if done.warnings:
+        click.echo(done.warnings.rstrip(), err=True)
+    if as_json:
+        click.echo(json.dumps(done.to_json()))
+    else:
+        _print(done)
+    if done.failed:
+        sys.exit(1)
+
+
+def _print(done: "ComputerRun") -> None:
+    for line in done.console:
+        click.echo(f"core {line.core}: {line.text}")
+    cores, count = done.cores, len(done.results)
+    click.echo(f"{count} cores on {done.network}")
+    click.echo(f"{done.cycles} cycles on engine {done.engine}")
+    busy = sum(cores["ended"]) + count
+    for name, values in cores.items():
+        if name != "ended":
+            share = sum(values) / busy
+            click.echo(
+                f"  {name.replace('wait_', 'waits for '):18} {share:6.1%}   "
+                f"{min(values)} to {max(values)} of a core"
+            )
+    reached = sum(done.memory_requests)
+    hottest = max(range(count), key=lambda module: done.memory_requests[module])
+    click.echo(
+        f"{done.requests} requests, {done.combined} of them combined; {reached} reached the "
+        f"memory, {done.memory_requests[hottest]} of these module {hottest}"
+    )
+    link = max(done.links, key=lambda name: done.links[name])
+    click.echo(f"busiest link: {link}, in {done.links[link] / done.cycles:.1%} of the cycles")
+    for core in done.failed[:8]:
+        click.echo(f"core {core} returned {done.results[core]}")

@@ -1,0 +1,1 @@
+"""Programs in C for the cores of a parallel computer: compiled, loaded, run, and explained."""

@@ -1,0 +1,127 @@
+"""Compiles programs in C for the cores of a parallel computer, with the clang of ziglang."""
+
+import importlib.util
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from subprocess import CompletedProcess
+
+from ...hdl.computer.address_map import DEVICES, LOCAL, PROGRAM, SHARED, WINDOW_SHIFT
+from ...hdl.fabric.checks import check_integer
+from ...hdl.fabric.errors import InvalidValue, MulticubeError
+from ...hdl.support.children import run_program, scratch_folder
+from .defaults import STACK_BYTES
+from .program_image import ProgramImage, read_image
+
+__all__ = ["compile_program"]
+
+_MOST_STACK = 1 << 20
+_HERE = Path(__file__).parent
+_COMPILER = (sys.executable, "-m", "ziglang", "cc", "-target", "riscv32-freestanding-none")
+_OPTIONS = (
+    "-mcpu=generic_rv32+m",
+    "-std=gnu11",
+    "-O2",
+    "-ffreestanding",
+    "-fno-sanitize=all",
+    "-fno-stack-protector",
+    "-fno-asynchronous-unwind-tables",
+    "-ffunction-sections",
+    "-fdata-sections",
+    "-mno-relax",
+    f"-I{_HERE / 'include'}",
+    f"-DMC_DEVICES={DEVICES:#x}u",
+    f"-DMC_WINDOW_SHIFT={WINDOW_SHIFT}",
+)
+_LINK = ("-Wl,-T,memory.ld", "-Wl,--gc-sections")
+
+_MEMORY = """\
+ENTRY(_start)
+SECTIONS {{
+  . = {program:#x};
+  .text : {{ KEEP(*(.text.start)) *(.text .text.*) *(.rodata .rodata.* .srodata .srodata.*) }}
+  . = {own:#x};
+  mc_stack_top = .;
+  .own : {{ *(.own) }}
+  . = {shared:#x};
+  .data : {{ *(.data .data.* .sdata .sdata.*) }}
+  .bss : {{ *(.bss .bss.* .sbss .sbss.* COMMON) }}
+  /DISCARD/ : {{ *(.eh_frame .eh_frame_hdr .comment) }}
+}}
+"""
+
+
+def compile_program(
+    source: Path, *, options: Sequence[str] = (), stack: int = STACK_BYTES
+) -> tuple[ProgramImage, str]:
+    """Compile a program, and link it with its runtime.
+
+    Parameters
+    ----------
+    source : Path
+    options : Sequence[str]
+        Further options of the compiler, such as `-DN=64`.
+    stack : int
+        Bytes of each core's stack.
+
+    Returns
+    -------
+    ProgramImage
+    str
+        What the compiler warned of.
+
+    Raises
+    ------
+    MulticubeError
+        If the compiler is not installed.
+    ValueError
+        If the compiler does not accept the program: its first error, with file and line.
+    """
+    if importlib.util.find_spec("ziglang") is None:
+        raise MulticubeError("ziglang is not installed: pip install 'multicube[computer]'")
+    stack = check_integer("Stack", stack, 64, _MOST_STACK)
+    if stack % 16:
+        raise InvalidValue(f"Stack must be a multiple of 16 bytes, not {stack}")
+    source = source.absolute()
+    try:
+        source.read_bytes()
+    except OSError as error:
+        raise InvalidValue(f"Program {source} can't be read: {error.strerror}") from None
+    with scratch_folder() as work:
+        script = _MEMORY.format(program=PROGRAM, own=LOCAL + stack, shared=SHARED)
+        (work / "memory.ld").write_text(script)
+        _call(work, *_OPTIONS, "-g0", "-c", str(_HERE / "runtime.c"), "-o", "runtime.o")
+        flags = ("-g", "-gdwarf-4", *options, "-c", "-x", "c", str(source), "-o", "program.o")
+        done = _call(work, *_OPTIONS, *flags)
+        said = done.stderr
+        if not done.returncode:
+            done = _link(work)
+        if done.returncode:
+            raise InvalidValue(_first_error(done.stderr, source))
+        return read_image((work / "program.elf").read_bytes()), said
+
+
+def _call(work: Path, *words: str) -> CompletedProcess[str]:
+    return run_program([*_COMPILER, *words], folder=work, temporary=work)
+
+
+def _link(work: Path) -> CompletedProcess[str]:
+    """Link, with the compiler's own functions (floating point, memcpy) only if they are needed:
+    the first time it must build these."""
+    words = ("-mcpu=generic_rv32+m", *_LINK, "runtime.o", "program.o", "-o", "program.elf")
+    done = _call(work, "-nostdlib", *words)
+    if done.returncode and "undefined symbol" in done.stderr:
+        done = _call(work, *words)
+    return done
+
+
+def _first_error(said: str, source: Path) -> str:
+    """The first error, in one line; the file is named as the user knows it."""
+    lines = said.splitlines()
+    first = next((line for line in lines if "error:" in line), lines[0] if lines else "no message")
+    first = first.replace(f"{source.parent}/", "").removeprefix("ld.lld: ")
+    place = re.search(r">>> referenced by (\S+:\d+)", said)
+    if "undefined symbol" in first and place:
+        return f"{Path(place[1]).name}: {first}"
+    return first

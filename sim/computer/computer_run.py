@@ -1,0 +1,235 @@
+"""Runs a program on all cores of a parallel computer, and reports what happened."""
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...hdl.catalogue.catalogue import summary
+from ...hdl.computer.address_map import CONSOLE_ROWS
+from ...hdl.computer.computer import WORD_BITS, Computer, memory_cell
+from ...hdl.computer.computer_node import COUNTERS
+from ...hdl.fabric.checks import check_integer, check_path
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.networks.network import Network
+from ...hdl.support.output_file import check_output
+from ..engines import Engine
+from ..engines.compiled.engine import CompiledEngine
+from ..engines.engine_selection import open_engines
+from ..run.probe import crossings
+from .compilation import compile_program
+from .console import Console, ConsoleLine
+from .defaults import LIMIT, STACK_BYTES
+from .program_faults import fault_of, not_ended
+from .program_image import ProgramImage
+
+__all__ = ["ComputerRun", "run_computer"]
+
+_LONGEST = 2**31 - 1
+
+_RECORDED = 8
+"""Cycles after which a run with waveforms is looked at: it is slow, and its end is shown."""
+
+
+@dataclass(frozen=True)
+class ComputerRun:
+    """The result of a program.
+
+    Attributes
+    ----------
+    network : str
+        The network, in words.
+    engine : str
+    cycles : int
+        Cycles until the last core had ended.
+    results : list[int]
+        What `main` returned in each core.
+    console : list[ConsoleLine]
+    cores : dict[str, list[int]]
+        For each core: the cycle in which it `ended`, the `instructions` that ended, and the cycles
+        in which none did, by cause: it waited for the fetch of an instruction, for its own memory
+        or devices, or for the network, with a load, a store or an update; or (`pipeline`) its
+        pipeline filled after a jump, or worked on a long instruction. Together these are all cycles
+        of the core.
+    links : dict[str, int]
+        What crossed each link of the network, by name.
+    requests : int
+        Requests of all cores to shared memory.
+    combined : int
+        Requests that boxes or routers combined with others.
+    memory_requests : list[int]
+        Requests that reached each memory module.
+    shared : dict[str, list[int]]
+        The words of each global at the end, as signed numbers.
+    warnings : str
+        What the compiler said.
+    """
+
+    network: str
+    engine: str
+    cycles: int
+    results: list[int]
+    console: list[ConsoleLine]
+    cores: dict[str, list[int]]
+    links: dict[str, int]
+    requests: int
+    combined: int
+    memory_requests: list[int]
+    shared: dict[str, list[int]]
+    warnings: str = field(default="", repr=False)
+
+    @property
+    def failed(self) -> list[int]:
+        """The cores whose result is not 0."""
+        return [core for core, result in enumerate(self.results) if result]
+
+    def __repr__(self) -> str:
+        return (
+            f"<ComputerRun of {len(self.results)} cores on {self.network}: {self.cycles} cycles, "
+            f"{self.combined} requests combined>"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        return {**asdict(self), "console": [line._asdict() for line in self.console]}
+
+
+def run_computer(
+    program: str | os.PathLike[str],
+    network: Network,
+    *,
+    engine: str = "auto",
+    cycles: int = LIMIT,
+    stack: int = STACK_BYTES,
+    defines: Sequence[str] = (),
+    vcd: str | os.PathLike[str] | None = None,
+    vcd_cores: Sequence[int] | None = None,
+) -> ComputerRun:
+    """Compile a program in C, and run it on a computer with a core at each terminal of a network.
+
+    Parameters
+    ----------
+    program : path-like
+        A file in C that includes `multicube.h`.
+    network : Network
+        One with memory, or one that carries packets in order and loses none. Its terminals are a
+        power of two.
+    engine : str
+        `auto`, `compiled`, `amaranth` or `verilator`.
+    cycles : int
+        Cycles after which the program is given up.
+    stack : int
+        Bytes of each core's stack.
+    defines : Sequence[str]
+        Macros of the compiler, such as `N=64`.
+    vcd : path-like, optional
+        A file for the waveforms of some cores; the engine is then `compiled`.
+    vcd_cores : Sequence[int], optional
+        Which; by default core 0.
+
+    Raises
+    ------
+    ProgramFault
+        If a core comes to an exception, such as an access outside of all memory or of its stack, or
+        the program does not end.
+    TypeError, ValueError
+        If the program can't be compiled, or the network is not one of those.
+    MulticubeError
+        If a package of `multicube[computer]` is not installed.
+    """
+    check_path("Program", program)
+    cycles = check_integer("Cycles", cycles, 1, _LONGEST)
+    options = [f"-D{define}" for define in defines]
+    if vcd is not None:
+        check_output(vcd)
+        if engine not in ("auto", CompiledEngine.name):
+            raise InvalidValue(f"Engine must be compiled to write waveforms, not {engine}")
+        engine = CompiledEngine.name
+    elif vcd_cores is not None:
+        raise InvalidValue("Cores for waveforms need a file for them")
+    image, warnings = compile_program(Path(program), options=options, stack=stack)
+    computer = Computer(
+        network,
+        program=image.program,
+        local=image.own,
+        local_rows=max(len(image.own), stack // 4),
+        shared=image.shared,
+        shared_words=image.shared_words,
+    )
+    watched = [0] if vcd_cores is None else list(vcd_cores)
+    for core in watched:
+        check_integer("Core for waveforms", core, 0, len(computer.nodes) - 1)
+    with ExitStack() as opened:
+        (running,) = open_engines(engine, [computer])
+        opened.enter_context(running)
+        step: Callable[[int], None] = running.step
+        running.set("on", 1)
+        if vcd is not None:
+            assert isinstance(running, CompiledEngine)
+            cells = [computer.nodes[core] for core in watched]
+            step = opened.enter_context(running.vcd(vcd, cells)).step
+        console = _run(running, step, computer, image, cycles)
+        return _result(running, computer, image, console, warnings)
+
+
+def _run(
+    engine: Engine,
+    step: Callable[[int], None],
+    computer: Computer,
+    image: ProgramImage,
+    limit: int,
+) -> Console:
+    """Run until all cores have ended."""
+    console = Console(computer.nodes)
+    most = CONSOLE_ROWS if step == engine.step else _RECORDED
+    while True:
+        step(min(most, limit - engine.cycle))
+        console.read(engine)
+        if (fault := fault_of(engine, computer.nodes, image)) is not None:
+            raise fault
+        if all(engine.read(computer.nodes, "done")):
+            return console
+        if engine.cycle >= limit:
+            raise not_ended(engine, computer.nodes, image)
+
+
+def _result(
+    engine: Engine, computer: Computer, image: ProgramImage, console: Console, warnings: str
+) -> ComputerRun:
+    nodes, network = computer.nodes, computer.network
+    cores = {name: engine.read(nodes, name) for name in ("ended", *COUNTERS)}
+    counted = zip(*(cores[name] for name in COUNTERS))
+    cores["pipeline"] = [1 + end - sum(each) for end, each in zip(cores["ended"], counted)]
+    meters = computer.meters.get("combined", {}).values()
+    crossed = crossings(engine, computer)
+    links: dict[str, int] = {}
+    for output, wire in computer.wires.items():
+        links[wire.link] = links.get(wire.link, 0) + crossed[output]
+    rows = [engine.memory(memory_cell(n), "words") for n in range(len(nodes))]
+    places = map(computer.memory.stored, range(image.shared_words))
+    values = [_signed(rows[module][row]) for module, row in places]
+    return ComputerRun(
+        network=summary(network.family, network.chosen),
+        engine=engine.name,
+        cycles=1 + max(cores["ended"]),
+        results=[_signed(value) for value in engine.read(nodes, "result")],
+        console=console.lines(),
+        cores=cores,
+        links=links,
+        requests=sum(crossed[output] for output in computer.requests),
+        combined=sum(engine.read(list(meters), "total")),
+        memory_requests=[crossed[output] for output in computer.memory_inputs],
+        shared={
+            name: values[at.first : at.first + at.words]
+            for name, at in sorted(image.variables.items())
+        },
+        warnings=warnings,
+    )
+
+
+def _signed(value: int) -> int:
+    """The number that the lowest bits of a row of memory are."""
+    value &= (1 << WORD_BITS) - 1
+    return value - (value >> WORD_BITS - 1 << WORD_BITS)

@@ -1,0 +1,55 @@
+"""What the cores print, read from their consoles as the run goes on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ...hdl.computer.address_map import CONSOLE_ROWS
+from ...hdl.computer.computer_node import console_layout
+from ..engines import Engine
+
+__all__ = ["Console", "ConsoleLine"]
+
+
+class ConsoleLine(NamedTuple):
+    """A line that a core has printed: which core, the cycle of its first character, its text."""
+
+    core: int
+    cycle: int
+    text: str
+
+
+@dataclass
+class Console:
+    """Collects what is printed. It must be read at least every `CONSOLE_ROWS` cycles."""
+
+    nodes: Sequence[str]
+    _seen: list[int] = field(default_factory=list)
+    _open: dict[int, tuple[int, str]] = field(default_factory=dict)
+    _lines: list[ConsoleLine] = field(default_factory=list)
+
+    def read(self, engine: Engine) -> None:
+        """Read what was printed since the last time."""
+        printed = engine.read(self.nodes, "printed")
+        for core, (before, now) in enumerate(zip(self._seen or [0] * len(printed), printed)):
+            if before < now:
+                rows = engine.memory(self.nodes[core], "console")
+                for at in range(before, now):
+                    self._take(core, rows[at % CONSOLE_ROWS])
+        self._seen = printed
+
+    def _take(self, core: int, row: int) -> None:
+        value, number, cycle = (
+            row >> layout.offset & (1 << layout.width) - 1 for _, layout in console_layout()
+        )
+        text = str(value - (value >> 31 << 32)) if number else chr(value & 0xFF)
+        begun, line = self._open.pop(core, (cycle, ""))
+        if text == "\n":
+            self._lines.append(ConsoleLine(core, begun, line))
+        else:
+            self._open[core] = begun, line + text
+
+    def lines(self) -> list[ConsoleLine]:
+        """All lines, in the order in which they were begun; the last of a core may have no end."""
+        left = [ConsoleLine(core, begun, text) for core, (begun, text) in self._open.items()]
+        return sorted([*self._lines, *left], key=lambda line: (line.cycle, line.core))

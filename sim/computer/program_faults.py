@@ -1,0 +1,56 @@
+"""Programs that go wrong: which core, in which cycle, at which line of the source."""
+
+from collections.abc import Sequence
+
+from ...hdl.computer.address_map import LOCAL, PROGRAM
+from ...hdl.fabric.errors import MulticubeError
+from ..engines import Engine
+from .program_image import ProgramImage
+
+__all__ = ["ProgramFault", "fault_of", "not_ended"]
+
+_GUARD = PROGRAM + (1 << 20)
+"""From here to the own memory there is nothing: what a stack that is too small runs into."""
+
+_CAUSES = {
+    0: "a jump to the odd address {value:#010x}",
+    1: "a jump outside of the program, to {value:#010x}",
+    2: "an illegal instruction, {value:#010x}",
+    3: "a break point",
+    4: "a load from {value:#010x}, which is not a multiple of its size",
+    5: "access outside: a load from {value:#010x}",
+    6: "a store to {value:#010x}, which is not a multiple of its size",
+    7: "access outside: a store to {value:#010x}",
+    11: "a system call, and there is no system",
+}
+"""What the exceptions of RISC-V mean, by `mcause`."""
+
+
+class ProgramFault(MulticubeError):
+    """A program did something that the computer can't do, or did not end."""
+
+
+def fault_of(engine: Engine, nodes: Sequence[str], image: ProgramImage) -> ProgramFault | None:
+    """The first exception of any core, if there was one."""
+    trapped = engine.read(nodes, "trapped")
+    if not any(trapped):
+        return None
+    ended = engine.read(nodes, "ended")
+    core = min((n for n, each in enumerate(trapped) if each), key=lambda n: (ended[n], n))
+    cause, value, pc = (engine.read([nodes[core]], name)[0] for name in ("result", "fault", "pc"))
+    what = _CAUSES.get(cause, "exception {cause}").format(value=value, cause=cause)
+    if cause in (5, 7) and _GUARD <= value < LOCAL:
+        what = what.replace("access outside", "stack overflow")
+    return ProgramFault(f"Core {core}, cycle {ended[core]}, {image.place(pc)}: {what}")
+
+
+def not_ended(engine: Engine, nodes: Sequence[str], image: ProgramImage) -> ProgramFault:
+    """That cores have not ended, and where the first of them is."""
+    left = [n for n, done in enumerate(engine.read(nodes, "done")) if not done]
+    (pc,) = engine.read([nodes[left[0]]], "pc")
+    others = {1: "", 2: " (1 other has not either)"}
+    more = others.get(len(left), f" ({len(left) - 1} others have not either)")
+    return ProgramFault(
+        f"Core {left[0]}, cycle {engine.cycle}, {image.place(pc)}: the program has not ended in "
+        f"{engine.cycle} cycles{more}"
+    )

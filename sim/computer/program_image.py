@@ -1,0 +1,158 @@
+"""A compiled program: what is in the memories at the beginning, and where its instructions come
+from."""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from ...hdl.computer.address_map import LOCAL, PROGRAM, SHARED
+from ...hdl.fabric.errors import InvalidValue, MulticubeError
+
+__all__ = ["ProgramImage", "Variable", "read_image"]
+
+_MOST_PROGRAM = PROGRAM
+"""Most bytes of a program: it is in a region of its size."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A global: its first shared word, and how many there are."""
+
+    first: int
+    words: int
+
+
+@dataclass(frozen=True)
+class ProgramImage:
+    """A compiled program.
+
+    Attributes
+    ----------
+    program : list[int]
+        Words of code and constants.
+    own : list[int]
+        Words of each core's own memory, from its beginning; the stack comes first.
+    shared : dict[int, int]
+        Shared words that are not 0 at the beginning.
+    shared_words : int
+        Words that globals take.
+    variables : dict[str, Variable]
+        The globals of whole words, by name.
+    functions : list[tuple[int, str]]
+        Where each function begins, in order.
+    lines : list[tuple[int, str, int]]
+        The address from which on code comes from a line of a file, in order.
+    """
+
+    program: list[int]
+    own: list[int]
+    shared: dict[int, int]
+    shared_words: int
+    variables: dict[str, Variable]
+    functions: list[tuple[int, str]]
+    lines: list[tuple[int, str, int]]
+
+    def place(self, address: int) -> str:
+        """What an instruction belongs to: "sort.c:17", a function without lines, or its address."""
+        at = bisect_right(self.lines, (address, "\x7f", 0)) - 1
+        if at >= 0 and self.lines[at][2]:
+            _, file, line = self.lines[at]
+            return f"{file}:{line}"
+        at = bisect_right(self.functions, (address, "\x7f")) - 1
+        if at >= 0 and PROGRAM <= address < PROGRAM + 4 * len(self.program):
+            return f"function {self.functions[at][1]}"
+        return f"address {address:#010x}"
+
+
+def read_image(elf: bytes) -> ProgramImage:
+    """Read what the linker has made.
+
+    Raises
+    ------
+    MulticubeError
+        If the library that reads it is not installed.
+    ValueError
+        If the program is too large.
+    """
+    try:
+        from elftools.elf.constants import SH_FLAGS
+        from elftools.elf.elffile import ELFFile
+    except ImportError:
+        message = "pyelftools is not installed: pip install 'multicube[computer]'"
+        raise MulticubeError(message) from None
+    file = ELFFile(BytesIO(elf))
+    memories: dict[int, bytearray] = {PROGRAM: bytearray(), LOCAL: bytearray()}
+    shared: dict[int, int] = {}
+    shared_bytes = 0
+    for section in file.iter_sections():
+        begin, size = section["sh_addr"], section["sh_size"]
+        if not section["sh_flags"] & SH_FLAGS.SHF_ALLOC or not size:
+            continue
+        data = section.data()  # zeros where the file has none
+        if begin >= SHARED:
+            shared_bytes = max(shared_bytes, begin - SHARED + size)
+            words = enumerate(_words(data), begin - SHARED >> 2)
+            shared |= {at: word for at, word in words if word}
+            continue
+        first = max(each for each in memories if each <= begin)
+        memory = memories[first]
+        memory.extend(bytes(begin - first - len(memory)))
+        memory += data
+    if len(memories[PROGRAM]) > _MOST_PROGRAM:
+        raise InvalidValue(
+            f"A program must have at most {_MOST_PROGRAM} bytes, not {len(memories[PROGRAM])}"
+        )
+    variables, functions = _symbols(file)
+    return ProgramImage(
+        program=_words(memories[PROGRAM]),
+        own=_words(memories[LOCAL]),
+        shared=shared,
+        shared_words=-(-shared_bytes // 4),
+        variables=variables,
+        functions=functions,
+        lines=sorted(_lines(file)),
+    )
+
+
+def _words(data: bytes | bytearray) -> list[int]:
+    padded = bytes(data) + bytes(-len(data) % 4)
+    return [int.from_bytes(padded[at : at + 4], "little") for at in range(0, len(padded), 4)]
+
+
+def _symbols(file: Any) -> tuple[dict[str, Variable], list[tuple[int, str]]]:
+    """Shared variables of whole words, and functions."""
+    variables: dict[str, Variable] = {}
+    functions = []
+    for symbol in file.get_section_by_name(".symtab").iter_symbols():
+        kind, at, size = symbol["st_info"]["type"], symbol["st_value"], symbol["st_size"]
+        if kind == "STT_FUNC":
+            functions.append((at, symbol.name))
+        elif (
+            kind == "STT_OBJECT"
+            and at >= SHARED
+            and size
+            and not (at | size) % 4
+            and not symbol.name.startswith((".", "mc_"))
+        ):
+            variables[symbol.name] = Variable(at - SHARED >> 2, size // 4)
+    return variables, sorted(functions)
+
+
+def _lines(file: Any) -> Iterator[tuple[int, str, int]]:
+    """What the table of lines says; line 0 is where a table ends."""
+    if not file.has_dwarf_info():
+        return
+    dwarf = file.get_dwarf_info()
+    for unit in dwarf.iter_CUs():
+        program = dwarf.line_program_for_CU(unit)
+        if program is None:
+            continue
+        files = program.header["file_entry"]
+        older = program.header["version"] < 5
+        for entry in program.get_entries():
+            if (state := entry.state) is not None:
+                name = Path(files[state.file - older].name.decode(errors="replace")).name
+                yield state.address, name, 0 if state.end_sequence else state.line

@@ -1,0 +1,219 @@
+"""Parallel computers: programs in C on the cores of a network."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import exit_status
+from long_runs import long
+from multicube.hdl import build
+from multicube.sim import ComputerRun, ProgramFault, run_computer
+
+EXAMPLES = Path(__file__).parent.parent / "examples" / "computer"
+
+NETWORKS = {
+    "boxes that combine": "combining ports=4",
+    "boxes that don't": "combining ports=4 combine=none",
+    "routers that combine": "combining-graph network=torus:k=2,n=2",
+    "packets, out of order": "connection-machine n=2",
+}
+
+
+def write(folder: Path, code: str) -> Path:
+    path = folder / "program.c"
+    path.write_text('#include "multicube.h"\n' + code)
+    return path
+
+
+def run(folder: Path, code: str, network: str = "combining ports=4", **options: Any) -> ComputerRun:
+    return run_computer(write(folder, code), build(network), **options)
+
+
+UPDATES = """
+volatile int sum, bits = 12, mask = 15, parity, last, least = 50, most = -50;
+short halves[4] = {1, -2, 3};
+const int constants[4] = {10, 20, 30, 40};
+mc_own int mine = 7;
+volatile int owns[4], replies[4];
+
+int main(void) {
+  int id = mc_id();
+  replies[id] = mc_fetch_add(&sum, 1 << id);
+  mc_fetch_or(&bits, 1 << id);
+  mc_fetch_and(&mask, ~(1 << id));
+  mc_fetch_xor(&parity, 3 << id);
+  mc_swap(&last, id + 1);
+  mc_fetch_min(&least, -3 * id);
+  mc_fetch_max(&most, -3 * id - 1);
+  halves[id] += constants[id];
+  mine += id;
+  owns[id] = mine;
+  mc_barrier();
+  mc_print("core ");
+  mc_print_int(-id);
+  mc_print("\\n");
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+def test_updates_of_shared_words(network: str, tmp_path: Path) -> None:
+    """Each is indivisible, whatever carries it, and what is a core's own is its own."""
+    done = run(tmp_path, UPDATES, network)
+    shared = done.shared
+    assert (shared["sum"], shared["bits"], shared["mask"]) == ([15], [15], [0])
+    assert (shared["parity"], shared["least"], shared["most"]) == ([3 ^ 6 ^ 12 ^ 24], [-9], [-1])
+    assert shared["last"][0] in (1, 2, 3, 4)
+    halves = [word >> 16 * half & 0xFFFF for word in shared["halves"] for half in (0, 1)]
+    assert halves == [11, 18, 33, 40]
+    assert shared["owns"] == [7, 8, 9, 10]
+    assert done.results == [0] * 4
+    assert sorted(line.text for line in done.console) == ["core -1", "core -2", "core -3", "core 0"]
+    order = sorted(range(4), key=lambda core: shared["replies"][core])
+    sums = [sum(1 << core for core in order[:at]) for at in range(4)]
+    assert [shared["replies"][core] for core in order] == sums
+    assert done.requests - done.combined == sum(done.memory_requests)
+    assert (done.combined > 0) == (network.startswith("combining") and "none" not in network)
+
+
+def test_every_cycle_of_a_core_is_counted_once(tmp_path: Path) -> None:
+    done = run(tmp_path, UPDATES)
+    counts = [values for name, values in done.cores.items() if name != "ended"]
+    for core, end in enumerate(done.cores["ended"]):
+        assert sum(values[core] for values in counts) == end + 1
+        assert all(values[core] >= 0 for values in counts)
+    assert done.cycles == 1 + max(done.cores["ended"])
+
+
+SHORT = """
+volatile int next;
+int main(void) { return mc_fetch_add(&next, 3) + mc_count(); }
+"""
+
+
+@pytest.mark.parametrize("engine", ["amaranth", long("verilator")])
+def test_engines_agree(engine: str, tmp_path: Path) -> None:
+    """Every count, and every word of memory, in a computer of two cores."""
+    first, second = (
+        run(tmp_path, SHORT, "combining ports=2", engine=each).to_json()
+        for each in ("compiled", engine)
+    )
+    assert second.pop("engine") == engine
+    assert first.pop("engine") == "compiled"
+    assert first == second
+    assert sorted(first["results"]) == [2, 5]
+
+
+def test_barrier() -> None:
+    done = run_computer(EXAMPLES / "barrier.c", build("combining ports=4"))
+    assert done.shared["mistakes"] == [0]
+    assert done.shared["tickets"] == [5 * 4]
+    assert done.shared["marks"] == [4] * 4 + [0] * 1020
+    assert [line.text for line in done.console] == ["mistakes: 0"]
+
+
+@pytest.mark.parametrize("combine", ["all", "none"])
+def test_histogram(combine: str) -> None:
+    done = run_computer(
+        EXAMPLES / "histogram.c", build("combining", ports=8, combine=combine), defines=["EACH=8"]
+    )
+    expected: Counter[int] = Counter()
+    for core in range(8):
+        state = 2 * core + 1
+        for _ in range(8):
+            state = (state * 1664525 + 1013904223) % 2**32
+            drawn = state >> 24
+            expected[0 if drawn < 224 else drawn & 7] += 1
+    assert done.shared["bins"] == [expected[number] for number in range(8)]
+    assert done.requests == 8 * 8
+    assert done.requests - done.combined == sum(done.memory_requests)
+    assert (done.combined > 0) == (combine == "all")
+    assert done.memory_requests[0] >= max(done.memory_requests)
+
+
+WRONG = {
+    "a store outside": (
+        "int *p;\nint main(void) {\n  if (mc_id() == 2)\n    *(volatile int *)p = 1;\n"
+        "  return 0;\n}\n",
+        r"Core 2, cycle \d+, program.c:5: access outside: a store to 0x00000000",
+    ),
+    "a load far away": (
+        "volatile int few[4];\nint main(void) {\n  return few[mc_id() * 1000000 + 1000000];\n}\n",
+        r"Core 0, cycle \d+, program.c:4: access outside: a load from 0x803d0900",
+    ),
+    "a stack that is too small": (
+        "__attribute__((noinline)) int deep(int *above, int n) {\n  int here[64];\n"
+        "  here[0] = n + above[0];\n  return n ? deep(here, n - 1) + here[n & 63] : 0;\n}\n"
+        "int main(void) {\n  int first[64];\n  first[0] = mc_id();\n"
+        "  return mc_id() == 3 ? deep(first, 50) : 0;\n}\n",
+        r"Core 3, cycle \d+, program.c:[2-5]: stack overflow: a store to 0x00ffff[0-9a-f]{2}",
+    ),
+    "an update of a word that is not shared": (
+        "int main(void) {\n  volatile int here = 0;\n  return mc_fetch_add(&here, 1);\n}\n",
+        r"Core 0, cycle \d+, program.c:4: access outside: a store to 0x1100....",
+    ),
+    "a word that is not aligned": (
+        "int *volatile at = (int *)0x80000001;\nint main(void) {\n  return *at;\n}\n",
+        r"Core 0, cycle \d+, program.c:4: a load from 0x80000001, which is not a multiple of .*",
+    ),
+    "an illegal instruction": (
+        'int main(void) {\n  __asm__ volatile(".word 0xffffffff");\n  return 0;\n}\n',
+        r"Core 0, cycle \d+, program.c:3: an illegal instruction, 0xffffffff",
+    ),
+    "no end": (
+        "volatile int flag;\nint main(void) {\n  if (mc_id() > 1)\n    while (!flag) {\n    }\n"
+        "  return 0;\n}\n",
+        r"Core 2, cycle 3000, program.c:5: the program has not ended in 3000 cycles "
+        r"\(1 other has not either\)",
+    ),
+    "a mistake": (
+        "int main(void) {\n  return 0 }\n",
+        r"program.c:3:11: error: expected ';' after return statement",
+    ),
+    "a function that is not there": (
+        "int other(int);\nint main(void) {\n  return other(1);\n}\n",
+        r"program.c:4: error: undefined symbol: other",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_programs_end_in_one_line(
+    code: str, message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Which core, when, and where in the source."""
+    path = write(tmp_path, code)
+    words = ("computer", "run", str(path), "combining", "ports=4", "--cycles", "3000")
+    assert exit_status(*words) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert re.fullmatch(f"multicube: {message}\n", err), err
+
+
+def test_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, "volatile int x;\nint main(void) { return mc_fetch_add(&x, 1) > 2; }\n")
+    assert exit_status("computer", "run", str(path), "torus", "k=2", "n=2", "--json") == 1
+    said = json.loads(capfd.readouterr().out)
+    assert sorted(said["results"]) == [0, 0, 0, 1]
+    assert said["shared"] == {"x": [4]}
+    assert exit_status("computer", "run", str(path), "torus", "k=2", "n=2") == 1
+    out = capfd.readouterr().out
+    assert f"{said['cycles']} cycles on engine compiled" in out
+    assert f"core {said['results'].index(1)} returned 1" in out
+
+
+@pytest.mark.long
+def test_waveforms(tmp_path: Path) -> None:
+    path = tmp_path / "two.vcd"
+    done = run(tmp_path, SHORT, "combining ports=2", vcd=path, vcd_cores=[1])
+    text = path.read_text()
+    assert "core_1" in text
+    assert "core_0" not in text
+    assert f"#{done.cycles}\n" in text
+    with pytest.raises(ProgramFault, match="has not ended in 5 cycles"):
+        run(tmp_path, SHORT, "combining ports=2", vcd=tmp_path / "none.vcd", cycles=5)
+    assert not (tmp_path / "none.vcd").exists()
