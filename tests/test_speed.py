@@ -41,11 +41,11 @@ def test_a_case_that_takes_more_time_is_named(
 
 
 @pytest.mark.parametrize("case", speed.CASES)
-def test_cases_are_networks(case: str) -> None:
-    family, parameters, load, cycles = speed.CASES[case]
-    assert build(family, **parameters).ports >= 64
-    assert 0 < load <= 1
-    assert cycles >= 0
+def test_cases_are_networks() -> None:
+    for family, parameters, load, cycles in speed.CASES.values():
+        assert build(family, **parameters).ports >= 64
+        assert 0 < load <= 1
+        assert cycles >= 0
 
 
 def test_a_case_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
