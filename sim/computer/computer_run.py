@@ -1,6 +1,7 @@
 """Runs a program on all cores of a parallel computer, and reports what happened."""
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -11,13 +12,13 @@ from ...hdl.catalogue.catalogue import summary
 from ...hdl.computer.address_map import CONSOLE_ROWS
 from ...hdl.computer.computer import WORD_BITS, Computer, memory_cell
 from ...hdl.computer.computer_node import COUNTERS
-from ...hdl.fabric.checks import check_integer, check_path
+from ...hdl.fabric.checks import check_integer, check_kind, check_path, check_several, shown
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import Network
 from ...hdl.support.output_file import check_output
 from ..engines import Engine
 from ..engines.compiled.engine import CompiledEngine
-from ..engines.engine_selection import open_engines
+from ..engines.engine_selection import check_engine, open_engines
 from ..run.probe import crossings
 from .compilation import compile_program
 from .console import Console, ConsoleLine
@@ -140,15 +141,20 @@ def run_computer(
         If a package of `multicube[computer]` is not installed.
     """
     check_path("Program", program)
+    check_kind("Network", network, Network, "a network")
+    check_engine(engine)
     cycles = check_integer("Cycles", cycles, 1, _LONGEST)
-    options = [f"-D{define}" for define in defines]
+    options = [f"-D{_macro(define)}" for define in check_several("Macros", defines, "texts")]
+    watched = [0]
+    if vcd_cores is not None:
+        if vcd is None:
+            raise InvalidValue("Cores for waveforms need a file for them")
+        watched = check_several("Cores for waveforms", vcd_cores, "numbers")
     if vcd is not None:
         check_output(vcd)
         if engine not in ("auto", CompiledEngine.name):
             raise InvalidValue(f"Engine must be compiled to write waveforms, not {engine}")
         engine = CompiledEngine.name
-    elif vcd_cores is not None:
-        raise InvalidValue("Cores for waveforms need a file for them")
     image, warnings = compile_program(Path(program), options=options, stack=stack)
     computer = Computer(
         network,
@@ -158,9 +164,8 @@ def run_computer(
         shared=image.shared,
         shared_words=image.shared_words,
     )
-    watched = [0] if vcd_cores is None else list(vcd_cores)
-    for core in watched:
-        check_integer("Core for waveforms", core, 0, len(computer.nodes) - 1)
+    most = len(computer.nodes) - 1
+    watched = [check_integer("Core for waveforms", core, 0, most) for core in watched]
     with ExitStack() as opened:
         (running,) = open_engines(engine, [computer])
         opened.enter_context(running)
@@ -172,6 +177,13 @@ def run_computer(
             step = opened.enter_context(running.vcd(vcd, cells)).step
         console = _run(running, step, computer, image, cycles)
         return _result(running, computer, image, console, warnings)
+
+
+def _macro(define: object) -> str:
+    """Check a macro."""
+    if not isinstance(define, str) or not re.fullmatch(r"[A-Za-z_]\w*(=[^\n\0]*)?", define):
+        raise InvalidValue(f"Macro must be NAME or NAME=VALUE, not {shown(define)}")
+    return define
 
 
 def _run(
