@@ -1,4 +1,5 @@
 from ..hdl.fabric.errors import MulticubeError as MulticubeError
+from .computer.computer_page import ComputerPage as ComputerPage
 from .computer.computer_run import ComputerRun as ComputerRun
 from .computer.computer_run import run_computer as run_computer
 from .computer.program_faults import ProgramFault as ProgramFault

@@ -43,6 +43,7 @@ from multicube.hdl.families.clos.clos_graph import Clos
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.family import Family
 from multicube.sim import (
+    ComputerPage,
     Flow,
     Messenger,
     Run,
@@ -150,6 +151,7 @@ ASKED: dict[Callable[..., Any], dict[str, Any]] = {
     sweep: {"network": NETWORK, "loads": [0.2], "refine": False, "processes": 1, "cycles": 20},
     compare: {"networks": [NETWORK], "loads": [0.2], "refine": False, "processes": 1, "cycles": 20},
     run_computer: {"program": "program.c", "network": NETWORK},
+    ComputerPage: {"program": "program.c", "network": NETWORK},
     write_c_library: {"network": NETWORK, "folder": "c"},
     write_verilog: {"fabric": Fabric({"i": In(1)}), "path": "a.v"},
     LivePage: {"network": NETWORK},

@@ -8,7 +8,13 @@ import click
 
 from ...hdl.fabric.errors import InvalidValue
 from ..computer.defaults import LIMIT, STACK_BYTES
-from .shared_arguments import check_outputs, engine_option, network_arguments, network_from
+from .shared_arguments import (
+    check_outputs,
+    engine_option,
+    messages,
+    network_arguments,
+    network_from,
+)
 
 if TYPE_CHECKING:
     from ..computer.computer_run import ComputerRun
@@ -112,3 +118,36 @@ def _print(done: "ComputerRun") -> None:
     click.echo(f"busiest link: {link}, in {done.links[link] / done.cycles:.1%} of the cycles")
     for core in done.failed[:8]:
         click.echo(f"core {core} returned {done.results[core]}")
+
+
+@computer.command("view")
+@click.argument("program", metavar="PROGRAM.c")
+@network_arguments
+@click.option(
+    "--stack", default=STACK_BYTES, show_default=True, help="Bytes of the stack of each core."
+)
+@click.option(
+    "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="A macro of the program."
+)
+@click.option("-o", "--output", default="computer.html", show_default=True, metavar="FILE")
+def view(
+    program: str,
+    network: str,
+    parameters: tuple[str, ...],
+    stack: int,
+    defines: tuple[str, ...],
+    output: str,
+) -> None:
+    """Write a page in which PROGRAM.c runs on the cores of a network, in any browser.
+
+    It shows the lines at which the cores are, what they print, and their requests in the network.
+    """
+    from ..computer.computer_page import ComputerPage
+    from ..run.progress import phase
+
+    check_outputs([output], as_json=False)
+    page = ComputerPage(program, network_from(network, parameters), stack=stack, defines=defines)
+    with phase("compiling the computer to WebAssembly"):
+        page.save(output)
+    with messages((output,)):
+        click.echo(f"{output}: {page.name}, {len(page.html.encode()) / 1e6:.1f} MB")

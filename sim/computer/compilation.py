@@ -1,6 +1,7 @@
 """Compiles programs in C for the cores of a parallel computer, with the clang of ziglang."""
 
 import importlib.util
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -8,13 +9,13 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 from ...hdl.computer.address_map import DEVICES, LOCAL, PROGRAM, SHARED, WINDOW_SHIFT
-from ...hdl.fabric.checks import check_integer
+from ...hdl.fabric.checks import check_integer, check_path, check_several, shown
 from ...hdl.fabric.errors import InvalidValue, MulticubeError
 from ...hdl.support.children import run_program, scratch_folder
 from .defaults import STACK_BYTES
 from .program_image import ProgramImage, read_image
 
-__all__ = ["compile_program"]
+__all__ = ["check_macros", "compile_program"]
 
 _MOST_STACK = 1 << 20
 _HERE = Path(__file__).parent
@@ -52,16 +53,37 @@ SECTIONS {{
 """
 
 
+def check_macros(defines: Sequence[str]) -> list[str]:
+    """Return macros such as `N=64` as a list.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are not such texts.
+    """
+    return [_macro(define) for define in check_several("Macros", defines, "texts")]
+
+
+def _macro(define: object) -> str:
+    """Check a macro."""
+    if not isinstance(define, str) or not re.fullmatch(r"[A-Za-z_]\w*(=[^\n\0]*)?", define):
+        raise InvalidValue(f"Macro must be NAME or NAME=VALUE, not {shown(define)}")
+    return define
+
+
 def compile_program(
-    source: Path, *, options: Sequence[str] = (), stack: int = STACK_BYTES
+    program: str | os.PathLike[str],
+    *,
+    defines: Sequence[str] = (),
+    stack: int = STACK_BYTES,
 ) -> tuple[ProgramImage, str]:
     """Compile a program, and link it with its runtime.
 
     Parameters
     ----------
-    source : Path
-    options : Sequence[str]
-        Further options of the compiler, such as `-DN=64`.
+    program : path-like
+    defines : Sequence[str]
+        Macros, such as `N=64`.
     stack : int
         Bytes of each core's stack.
 
@@ -75,15 +97,17 @@ def compile_program(
     ------
     MulticubeError
         If the compiler is not installed.
-    ValueError
-        If the compiler does not accept the program: its first error, with file and line.
+    TypeError, ValueError
+        If an argument is not as above, or the compiler does not accept the program: its first error, with file and line.
     """
     if importlib.util.find_spec("ziglang") is None:
         raise MulticubeError("ziglang is not installed: pip install 'multicube[computer]'")
     stack = check_integer("Stack", stack, 64, _MOST_STACK)
     if stack % 16:
         raise InvalidValue(f"Stack must be a multiple of 16 bytes, not {stack}")
-    source = source.absolute()
+    check_path("Program", program)
+    options = [f"-D{define}" for define in check_macros(defines)]
+    source = Path(program).absolute()
     try:
         source.read_bytes()
     except OSError as error:

@@ -1,18 +1,16 @@
 """Runs a program on all cores of a parallel computer, and reports what happened."""
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ...hdl.catalogue.catalogue import summary
 from ...hdl.computer.address_map import CONSOLE_ROWS
 from ...hdl.computer.computer import WORD_BITS, Computer, memory_cell
 from ...hdl.computer.computer_node import COUNTERS
-from ...hdl.fabric.checks import check_integer, check_kind, check_path, check_several, shown
+from ...hdl.fabric.checks import check_integer, check_kind, check_path, check_several
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import Network
 from ...hdl.support.output_file import check_output
@@ -20,13 +18,13 @@ from ..engines import Engine
 from ..engines.compiled.engine import CompiledEngine
 from ..engines.engine_selection import check_engine, open_engines
 from ..run.probe import crossings
-from .compilation import compile_program
+from .compilation import check_macros, compile_program
 from .console import Console, ConsoleLine
 from .defaults import LIMIT, STACK_BYTES
 from .program_faults import fault_of, not_ended
 from .program_image import ProgramImage
 
-__all__ = ["ComputerRun", "run_computer"]
+__all__ = ["ComputerRun", "computer_of", "run_computer"]
 
 _LONGEST = 2**31 - 1
 
@@ -144,7 +142,7 @@ def run_computer(
     check_kind("Network", network, Network, "a network")
     check_engine(engine)
     cycles = check_integer("Cycles", cycles, 1, _LONGEST)
-    options = [f"-D{_macro(define)}" for define in check_several("Macros", defines, "texts")]
+    check_macros(defines)
     watched = [0]
     if vcd_cores is not None:
         if vcd is None:
@@ -155,15 +153,8 @@ def run_computer(
         if engine not in ("auto", CompiledEngine.name):
             raise InvalidValue(f"Engine must be compiled to write waveforms, not {engine}")
         engine = CompiledEngine.name
-    image, warnings = compile_program(Path(program), options=options, stack=stack)
-    computer = Computer(
-        network,
-        program=image.program,
-        local=image.own,
-        local_rows=max(len(image.own), stack // 4),
-        shared=image.shared,
-        shared_words=image.shared_words,
-    )
+    image, warnings = compile_program(program, defines=defines, stack=stack)
+    computer = computer_of(network, image, stack)
     most = len(computer.nodes) - 1
     watched = [check_integer("Core for waveforms", core, 0, most) for core in watched]
     with ExitStack() as opened:
@@ -179,11 +170,16 @@ def run_computer(
         return _result(running, computer, image, console, warnings)
 
 
-def _macro(define: object) -> str:
-    """Check a macro."""
-    if not isinstance(define, str) or not re.fullmatch(r"[A-Za-z_]\w*(=[^\n\0]*)?", define):
-        raise InvalidValue(f"Macro must be NAME or NAME=VALUE, not {shown(define)}")
-    return define
+def computer_of(network: Network, image: ProgramImage, stack: int) -> Computer:
+    """The computer whose cores have a program and stacks of so many bytes."""
+    return Computer(
+        network,
+        program=image.program,
+        local=image.own,
+        local_rows=max(len(image.own), stack // 4),
+        shared=image.shared,
+        shared_words=image.shared_words,
+    )
 
 
 def _run(

@@ -2,7 +2,7 @@
 
 import runpy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -37,12 +37,15 @@ class Design:
     signals : Sequence[tuple[str, str]]
         What the page shows in each cycle: a cell, and the hierarchical name of a signal in it, as
         `Engine.signal` takes it.
+    wires : bool
+        Whether wires without a handshake are drawn, too.
     """
 
     fabric: Fabric
     title: str = "design"
     layout: Layout | None = None
     signals: Sequence[tuple[str, str]] = ()
+    wires: bool = True
 
     @cached_property
     def diagram(self) -> Diagram:
@@ -50,7 +53,10 @@ class Design:
         fabric = self.fabric
         inside = [pair for pair in streams(fabric, fabric.links) if pair[0].cell and pair[1].cell]
         wires = named_wires(fabric, inside, lambda pin: Lane())
-        return arranged(self.title, fabric, self.layout or fabric_layout(fabric), wires)
+        found = arranged(self.title, fabric, self.layout or fabric_layout(fabric), wires)
+        if self.wires:
+            return found
+        return replace(found, lines=tuple(line for line in found.lines if line.kind == "link"))
 
 
 class DesignPage(Page):

@@ -35,7 +35,7 @@ from .patterns import page_patterns
 
 __all__ = ["LivePage", "Page", "filled"]
 
-_SCRIPTS = ("numbers.js", "machine.js", "measure.js", "worker.js")
+_SCRIPTS = ("numbers.js", "machine.js", "measure.js", "running_program.js", "worker.js")
 """What runs in the worker, in this order."""
 
 _PAGE_SCRIPTS = (
@@ -51,6 +51,7 @@ _PAGE_SCRIPTS = (
     "remote.js",
     "laboratory.js",
     "lessons.js",
+    "program.js",
     "theme.js",
     "controls.js",
     "page.js",

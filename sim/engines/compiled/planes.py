@@ -51,7 +51,9 @@ def slicing(
         words = plane_words(sum(-(-count // LANES) * LANES for count in counts))
         if sum(counts) < FEWEST:
             continue
-        straps = frozenset(path for path in module.inputs if str(path[0]) in cells_of[type_][0].straps)
+        straps = frozenset(
+            path for path in module.inputs if str(path[0]) in cells_of[type_][0].straps
+        )
         single = frozenset(path for path, width in module.inputs.items() if width == 1) - straps
         if not is_large(module) and saving(module, words, straps, single) < _WORTH:
             wanted[type_] = words, _Inputs(straps, single)

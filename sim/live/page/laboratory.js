@@ -44,7 +44,7 @@ class Laboratory {
   async measure(loads, { warmup = 1000, cycles = 2000 } = {}) {
     const { page } = this;
     this.remote?.close();
-    const remote = this.remote = new Remote(page.program, page.contents);
+    const remote = this.remote = new Remote(page.code, page.contents);
     const setting = { ...page.setting }, dead = [...page.drawing.dead];
     this.points = [];
     const found = [];

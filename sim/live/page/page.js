@@ -7,7 +7,7 @@ const ABOUT = JSON.parse(byId("about").textContent);
 
 class Page {
   async start() {
-    this.program = bytesOf("program");
+    this.code = bytesOf("program");
     this.contents = await inflated(bytesOf("contents"));
     this.places = new Map();
     ABOUT.engine.groups.forEach((group, number) =>
@@ -17,7 +17,7 @@ class Page {
     this.statistics = new Statistics(ABOUT);
     this.setting = {
       load: ABOUT.load, seed: ABOUT.seed, pattern: ABOUT.patterns[0].name,
-      share: 0.1, target: 0, inputs: {}, tables: null,
+      share: 0.1, target: 0, inputs: { ...ABOUT.given }, tables: null,
     };
     this.running = false;
     this.speed = 1;
@@ -26,6 +26,7 @@ class Page {
     this.queue = Promise.resolve();
     this.laboratory = new Laboratory(this);
     this.lessons = new Lessons(this);
+    this.program = ABOUT.program ? new Program(this) : null;
     this.fill();
     new Controls(this).connect();
     this.setTheme(storedTheme());
@@ -33,7 +34,7 @@ class Page {
     this.setSpeed(ABOUT.sources > 100 ? 5 : 3);
     this.showSetting();
     this.drawing.resize();
-    this.remote = new Remote(this.program, this.contents);
+    this.remote = new Remote(this.code, this.contents);
     await this.remote.ready;
     await this.restart();
     if (ABOUT.lesson) await this.lessons.open(ABOUT.lesson);
@@ -59,6 +60,7 @@ class Page {
 
   async restart() {
     this.statistics.clear();
+    this.program?.clear();
     this.followNothing();
     this.worms = null;
     this.take(await this.ask("restart", this.setting));
@@ -66,8 +68,8 @@ class Page {
     this.phase = 1;
   }
 
-  async advance(cycles) {
-    const frame = await this.ask("advance", { cycles, ...this.wanted() });
+  async advance(cycles, how = {}) {
+    const frame = await this.ask("advance", { cycles, ...how, ...this.wanted() });
     this.take(frame);
     return frame;
   }
@@ -102,6 +104,7 @@ class Page {
       this.say(`An assertion failed in cell ${frame.event.cell} at cycle ${frame.cycle}.`);
     }
     if (frame.look) this.look = frame.look;
+    if (frame.program) this.program.take(frame.program);
     this.dirty = true;
   }
 
@@ -319,6 +322,7 @@ class Page {
   show() {
     this.dirty = false;
     const { moment, drawing } = this;
+    this.program?.show();
     byId("cycle").textContent = moment.cycle;
     this.statistics.show();
     const theory = this.laboratory.theoryAt();
@@ -385,7 +389,7 @@ class Page {
     byId("pattern").append(...ABOUT.patterns.map(({ name }) => element("option", { value: name }, name === "hotspot" ? "hot spot" : name)));
     byId("target").max = ABOUT.sinks - 1;
     for (const card of document.querySelectorAll(".of-network")) card.hidden = Boolean(ABOUT.design);
-    byId("design").hidden = !ABOUT.design;
+    byId("design").hidden = !ABOUT.design || Boolean(ABOUT.program);
     byId("inputs").append(...Object.entries(ABOUT.inputs ?? {}).map(([name, width]) => element("label", { class: "field" },
       element("span", {}, name), element("input", { type: "number", min: 0, max: 2 ** width - 1, value: 0, id: `input-${name}`,
         onchange: (event) => this.input(name, Math.max(0, Math.min(2 ** width - 1, Math.floor(Number(event.target.value)) || 0))) }))));

@@ -10,6 +10,7 @@ class Runner {
     this.width = Math.max(1, ...this.machine.links.map((link) => link.count));
     this.dead = new Set();
     this.sources = new Set(about.bench.sources);
+    this.program = about.program ? new RunningProgram(this.machine, about.program) : null;
   }
 
   /** Where the level of a queue is, if it is a register. */
@@ -27,6 +28,7 @@ class Runner {
   /** As after reset, with these settings: the sources send, and the window is open. */
   restart(setting, options = { send: 1, measure: 1 }) {
     this.machine.fill();
+    this.program?.restart();
     this.setting = setting;
     this.apply(setting);
     if (setting.tables) this.write(setting.tables);
@@ -67,6 +69,7 @@ class Runner {
 
   /** Run cycles, or as many as fit into some milliseconds. */
   advance({ cycles = 0, budget = 0, ...wanted }) {
+    if (this.program) return this.advanceProgram({ cycles, budget, ...wanted });
     let good = true;
     if (budget) {
       const end = performance.now() + budget;
@@ -78,6 +81,23 @@ class Runner {
         this.part = Math.max(1, Math.min(Math.round(rate * budget / 4), 100000));
       }
     } else good = this.machine.advance(cycles);
+    return this.frame(wanted);
+  }
+
+  /** The same, but no further than the end of the program, and never so far that a console runs over;
+      or, with `core`, until that core is at another line. */
+  advanceProgram({ cycles = 0, budget = 0, core = null, ...wanted }) {
+    const { program, machine } = this, end = performance.now() + budget;
+    const first = core === null ? null : program.line(core);
+    const goesOn = core !== null ? () => program.line(core) === first || !program.line(core)
+      : budget ? () => performance.now() < end : () => cycles > 0;
+    let good = true;
+    for (let turn = 0; good && !program.over && turn < 200000 && goesOn(); turn++) {
+      const part = core !== null ? 1 : budget ? program.rows : Math.min(cycles, program.rows);
+      good = machine.advance(part);
+      cycles -= part;
+      program.look();
+    }
     return this.frame(wanted);
   }
 
@@ -116,6 +136,7 @@ class Runner {
       look: look ? this.look(look) : null,
       contents: contents ? this.contents(levels) : null,
       told: this.about.design ? this.told() : null,
+      program: this.program?.frame() ?? null,
       headers: contents && this.about.bench.entries.length ? this.headers() : null,
     };
   }

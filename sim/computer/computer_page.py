@@ -1,0 +1,122 @@
+"""A page in which a program runs on a parallel computer: its cores, their lines, the network."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ...hdl.computer.address_map import CONSOLE_ROWS
+from ...hdl.computer.computer import Computer
+from ...hdl.fabric.checks import check_kind, check_path
+from ...hdl.fabric.diagram import Node, Terminal
+from ...hdl.fabric.layout import Layout
+from ...hdl.networks.graph_layout import fabric_layout
+from ...hdl.networks.network import Network
+from ..live.design_page import Design, DesignPage
+from .compilation import compile_program
+from .computer_run import computer_of
+from .defaults import STACK_BYTES
+from .program_image import ProgramImage
+
+__all__ = ["ComputerPage"]
+
+
+class ComputerPage(DesignPage):
+    """A page in which a program in C runs on a core at each terminal of a network, cycle by cycle.
+
+    It shows at which lines of the source the cores are, what they print, and their requests in the
+    network. The program goes on by cycles, or by lines of one core.
+
+    Parameters
+    ----------
+    program : path-like
+        A file in C that includes `multicube.h`.
+    network : Network
+        As in `run_computer`.
+    stack : int
+        Bytes of each core's stack.
+    defines : Sequence[str]
+        Macros of the compiler, such as `N=64`.
+
+    Raises
+    ------
+    NoCompiler
+        If the package ziglang is not installed.
+    TypeError, ValueError, MulticubeError
+        As `run_computer`.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> page = ComputerPage("examples/computer/barrier.c", build("combining", ports=4))
+    >>> page.save("barrier.html")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        program: str | os.PathLike[str],
+        network: Network,
+        *,
+        stack: int = STACK_BYTES,
+        defines: Sequence[str] = (),
+    ) -> None:
+        check_path("Program", program)
+        check_kind("Network", network, Network, "a network")
+        self.path = Path(program)
+        self.program, _ = compile_program(program, defines=defines, stack=stack)
+        self.computer = computer_of(network, self.program, stack)
+        super().__init__(Design(self.computer, self.path.name, _layout(self.computer), wires=False))
+
+    def about(self) -> dict[str, Any]:
+        """As in `Page`; and the program."""
+        return super().about() | {
+            "words": f"{self.title} {self.computer.network}",
+            "given": {"on": 1},
+            "program": {
+                "cores": self.computer.nodes,
+                "source": self.path.read_text().splitlines(),
+                "places": _places(self.program, self.path.name),
+                "console_rows": CONSOLE_ROWS,
+            },
+        }
+
+
+def _places(image: ProgramImage, file: str) -> list[list[int]]:
+    """From which address on code comes from which line of the file; line 0 is code of others."""
+    found: list[list[int]] = []
+    for address, name, line in image.lines:
+        here = line if name == file else 0
+        if found and found[-1][0] == address:
+            found[-1][1] = here
+        elif not found or found[-1][1] != here:
+            found.append([address, here])
+    return found
+
+
+def _layout(computer: Computer) -> Layout:
+    """The network's own places where its cells are in the computer as they are in the network, and
+    each core at the terminal by which it sends."""
+    network = computer.network
+    own = network.layout
+    if not network.has_memory or not own.terminals:
+        return fabric_layout(computer)
+    nodes, kept = list(own.nodes), []
+    for terminal in own.terminals:
+        senders = [pin.path[1] for pin in terminal.pins if pin.path[0] == "i"]
+        if not senders:
+            kept.append(terminal)
+            continue
+        nodes.append(_core(computer, int(senders[0]), terminal))
+    return replace(own, nodes=nodes, terminals=kept, labels=None)
+
+
+def _core(computer: Computer, number: int, terminal: Terminal) -> Node:
+    """The node of a core, in the place of its terminal."""
+    return Node(
+        name=computer.nodes[number],
+        cells=(computer.nodes[number],),
+        x=terminal.x,
+        y=terminal.y,
+        label=str(number),
+    )

@@ -1,0 +1,161 @@
+"""Pages of parallel computers in Chromium: they do what the compiled engine does."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import Tab, browser, needs_chromium
+from command_line import exit_status
+from multicube.hdl import build
+from multicube.sim import run_computer
+from multicube.sim.computer.compilation import compile_program
+from multicube.sim.computer.computer_page import ComputerPage
+from multicube.sim.computer.computer_run import computer_of
+from multicube.sim.engines.compiled import CompiledEngine
+
+pytest.importorskip("pythondata_cpu_minerva")
+pytestmark = needs_chromium
+
+PROGRAM = """\
+#include "multicube.h"
+
+volatile int next, sum, seen[4];
+
+int main(void) {
+  for (int number; (number = mc_fetch_add(&next, 1)) < 20;) {
+    mc_fetch_add(&sum, number);
+    seen[mc_id()] += 1;
+  }
+  mc_barrier();
+  mc_print("sum ");
+  mc_print_int(sum - 200);
+  mc_print("\\n");
+  return 0;
+}
+"""
+WRONG = """\
+#include "multicube.h"
+
+int *list;
+
+int main(void) {
+  if (mc_id() == 2)
+    *(volatile int *)list = 1;
+  mc_barrier();
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as opened:
+        yield opened
+
+
+def opened(chromium: Any, folder: Path, code: str, network: str) -> tuple[Tab, Path]:
+    program = folder / "program.c"
+    program.write_text(code)
+    page = ComputerPage(program, build(network))
+    page.save(folder / "page.html")
+    return Tab(chromium, folder / "page.html"), program
+
+
+def to_the_end(tab: Tab) -> None:
+    tab.page.evaluate(
+        "(async () => { while (!multicube.program.frame?.over) await multicube.advance(1000); })()"
+    )
+
+
+@pytest.mark.parametrize("network", ["combining ports=4", "torus k=2 n=2"])
+def test_a_program_ends_as_on_the_engine(network: str, chromium: Any, tmp_path: Path) -> None:
+    tab, program = opened(chromium, tmp_path, PROGRAM, network)
+    to_the_end(tab)
+    wanted = run_computer(program, build(network), engine="compiled")
+    shown = tab.page.evaluate(
+        """(async () => {
+          const { frame, texts } = multicube.program, words = [];
+          for (let n = 0; n < 4; n++) {
+            const { memories } = (await multicube.ask("advance", { look: `memory_${n}` })).look;
+            words.push(memories[0].rows.map((row) => row | 0));
+          }
+          const told = texts.map(({ core, cycle, text }) => [core, cycle, text]);
+          return { ended: frame.ended, instructions: frame.instructions, texts: told, words,
+            result: frame.result, verdict: document.getElementById("program-end").textContent };
+        })()"""
+    )
+    assert shown["ended"] == wanted.cores["ended"]
+    assert shown["instructions"] == wanted.cores["instructions"]
+    assert shown["result"] == wanted.results
+    lines = [[line.core, line.cycle, line.text] for line in wanted.console]
+    assert sorted(shown["texts"]) == sorted(lines)
+    assert len(lines) == 4
+    assert all(text == "sum -10" for _, _, text in lines)
+    image, _ = compile_program(program)
+    computer = computer_of(build(network), image, 4096)
+    for name, variable in image.variables.items():
+        places = [computer.memory.stored(variable.first + at) for at in range(variable.words)]
+        assert [shown["words"][module][row] for module, row in places] == wanted.shared[name]
+    assert tab.page.text_content("#program-end") == (
+        f"All cores have ended, after {wanted.cycles} cycles."
+    )
+    assert not tab.errors
+
+
+def test_lines_are_those_of_the_core(chromium: Any, tmp_path: Path) -> None:
+    """A step goes on to the next line, in the cycle in which the engine comes to it."""
+    tab, program = opened(chromium, tmp_path, PROGRAM, "combining ports=4")
+    image, _ = compile_program(program)
+    computer = computer_of(build("combining ports=4"), image, 4096)
+    tab.page.select_option("#core", "1")
+    with CompiledEngine(computer) as engine:
+        engine.set("on", 1)
+        at = ""
+        for _ in range(8):
+            tab.page.evaluate("multicube.program.stepLine()")
+            while True:
+                engine.step(1)
+                (pc,) = engine.read(["core_1"], "pc")
+                place = image.place(pc)
+                if place != at and place.startswith("program.c:"):
+                    break
+            at = place
+            cycle = tab.page.evaluate("multicube.moment.cycle")
+            assert (f"program.c:{_line(tab)}", cycle) == (at, engine.cycle)
+    chosen = tab.page.locator("#listing .chosen")
+    assert chosen.count() == 1
+    assert "1" in (chosen.locator(".at").text_content() or "").split()
+    assert not tab.errors
+
+
+def _line(tab: Tab) -> int:
+    line: int = tab.page.evaluate("multicube.program.frame.lines[1]")
+    return line
+
+
+def test_an_exception_is_told_with_its_line(chromium: Any, tmp_path: Path) -> None:
+    tab, _ = opened(chromium, tmp_path, WRONG, "combining ports=4")
+    tab.page.click("#run")
+    tab.page.evaluate("multicube.setSpeed(12)")
+    tab.page.wait_for_function("document.getElementById('program-end').textContent")
+    told = tab.page.text_content("#program-end") or ""
+    assert told.startswith("Core 2, cycle ")
+    assert told.endswith("line 7: a store to outside.")
+    assert "Run" in (tab.page.text_content("#run") or "")
+    tab.page.click("#reset")
+    tab.page.wait_for_function("!document.getElementById('program-end').textContent")
+    assert not tab.errors
+
+
+def test_the_command_writes_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program.c").write_text(PROGRAM)
+    assert exit_status("computer", "view", "program.c", "combining", "ports=4", "-o", "p.html") == 0
+    assert capsys.readouterr().out.startswith("p.html: program.c, ")
+    assert (tmp_path / "p.html").exists()
+    assert exit_status("computer", "view", "program.c", "torus", "k=3") == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "computer.html").exists()
