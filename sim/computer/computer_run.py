@@ -163,6 +163,7 @@ def run_computer(
         local_rows=max(len(image.own), stack // 4),
         shared=image.shared,
         shared_words=image.shared_words,
+        messages=image.uses_messages,
     )
     most = len(computer.nodes) - 1
     watched = [check_integer("Core for waveforms", core, 0, most) for core in watched]
@@ -219,9 +220,11 @@ def _result(
     links: dict[str, int] = {}
     for output, wire in computer.wires.items():
         links[wire.link] = links.get(wire.link, 0) + crossed[output]
-    rows = [engine.memory(memory_cell(n), "words") for n in range(len(nodes))]
-    places = map(computer.memory.stored, range(image.shared_words))
-    values = [_signed(rows[module][row]) for module, row in places]
+    values = []
+    if computer.memory is not None:
+        rows = [engine.memory(memory_cell(n), "words") for n in range(len(nodes))]
+        places = map(computer.memory.stored, range(image.shared_words))
+        values = [_signed(rows[module][row]) for module, row in places]
     return ComputerRun(
         network=summary(network.family, network.chosen),
         engine=engine.name,
