@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,6 @@ from command_line import exit_status
 from long_runs import long
 from multicube.hdl import build
 from multicube.sim import ComputerRun, ProgramFault, run_computer
-
-EXAMPLES = Path(__file__).parent.parent / "examples" / "computer"
 
 NETWORKS = [
     pytest.param("combining ports=4", id="boxes that combine"),
@@ -107,33 +104,6 @@ def test_engines_agree(engine: str, tmp_path: Path) -> None:
     assert first.pop("engine") == "compiled"
     assert first == second
     assert sorted(first["results"]) == [2, 5]
-
-
-def test_barrier() -> None:
-    done = run_computer(EXAMPLES / "barrier.c", build("combining ports=4"))
-    assert done.shared["mistakes"] == [0]
-    assert done.shared["tickets"] == [5 * 4]
-    assert done.shared["marks"] == [4] * 4 + [0] * 1020
-    assert [line.text for line in done.console] == ["mistakes: 0"]
-
-
-@pytest.mark.parametrize("combine", ["all", "none"])
-def test_histogram(combine: str) -> None:
-    done = run_computer(
-        EXAMPLES / "histogram.c", build("combining", ports=8, combine=combine), defines=["EACH=8"]
-    )
-    expected: Counter[int] = Counter()
-    for core in range(8):
-        state = 2 * core + 1
-        for _ in range(8):
-            state = (state * 1664525 + 1013904223) % 2**32
-            drawn = state >> 24
-            expected[0 if drawn < 224 else drawn & 7] += 1
-    assert done.shared["bins"] == [expected[number] for number in range(8)]
-    assert done.requests == 8 * 8
-    assert done.requests - done.combined == sum(done.memory_requests)
-    assert (done.combined > 0) == (combine == "all")
-    assert done.memory_requests[0] >= max(done.memory_requests)
 
 
 WRONG = {

@@ -10,21 +10,27 @@ from amaranth.lib.wiring import In
 from ..bench.instruments import Timer
 from ..bench.meters import meter_links, place_meters
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, Pin
-from ..fabric.wires import Wire, named_wires, streams
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.wires import Lane, Wire, named_wires, streams
 from ..networks.buses import bus_memory, word_map
-from ..networks.network import Network
+from ..networks.memory_network import MemoryNetwork
+from ..networks.network import Network, PacketNetwork
+from ..networks.remote_memory_network import RemoteMemory, check_packets
 from ..operations.bus_operations import ALL_WINDOWS
 from ..terminals.wishbone import WishboneTarget
 from .address_map import SHARED_BITS
 from .computer_node import ComputerNode
-from .shared_window import SharedWindow
+from .message_end import MessageEnd, NoMessages, message_payload
+from .shared_window import NoSharedMemory, SharedWindow
 
 __all__ = ["WORD_BITS", "Computer"]
 
 WORD_BITS = 32
 
 _LEAST_ROWS = 16
+
+_MESSAGES = "messages"
+"""The name of the copy of the network that carries messages."""
 
 _LEAST_PROGRAM, _LEAST_LOCAL = 1024, 2048
 """Words of a node's memories: those of most programs, so that their nodes are compiled once."""
@@ -33,10 +39,11 @@ _LEAST_PROGRAM, _LEAST_LOCAL = 1024, 2048
 class Computer(Fabric):
     """A core at each terminal of a network, with memory of its own, and memory that all share.
 
-    Node n is the cell `core_{n}` (`ComputerNode`). Behind it are `window_{n}` and `target_{n}`,
+    Node n is the cell `core_{n}` (`ComputerNode`). Behind it are `window_end_{n}` and `target_{n}`,
     which makes requests of its accesses to shared memory. Word a of this is in memory module
     a mod N. The module `memory_{n}` is that of the network or, if this carries packets, is at
-    terminal n, between two copies of the network (`RemoteMemory`).
+    terminal n, between two copies of the network (`RemoteMemory`). Messages cross a copy of their
+    own, from `message_end_{n}`.
 
     Parameters
     ----------
@@ -50,6 +57,9 @@ class Computer(Fabric):
         Shared words that are not 0 at the beginning.
     shared_words : int
         Shared words that are needed.
+    messages : bool
+        Whether cores send words to each other. The network must then carry packets; if no shared
+        words are needed, there is no shared memory.
 
     Members
     -------
@@ -85,17 +95,19 @@ class Computer(Fabric):
         local_rows: int,
         shared: Mapping[int, int] | None = None,
         shared_words: int = 0,
+        messages: bool = False,
     ) -> None:
         super().__init__({"on": In(1)})
         self.network = network
         self.rows = max(_LEAST_ROWS, _power(-(-shared_words // network.ports)))
-        self.memory = bus_memory(network, WORD_BITS, self.rows, ALL_WINDOWS, outstanding=1)
-        self.words = word_map(self.memory)
-        if self.words.bits > SHARED_BITS:
-            raise InvalidValue(f"Shared words must be at most {1 << SHARED_BITS}")
-        self.nodes = [f"core_{number}" for number in range(self.memory.ports)]
+        self.memory: MemoryNetwork | RemoteMemory | None = None
+        if shared_words or not messages:
+            self.memory = bus_memory(network, WORD_BITS, self.rows, ALL_WINDOWS, outstanding=1)
+        count = network.ports if self.memory is None else self.memory.ports
+        self.nodes = [f"core_{number}" for number in range(count)]
         self._place_nodes(tuple(program), tuple(local), local_rows)
-        self._fill(shared or {})
+        self._place_memory(shared or {})
+        self._place_messages(messages)
         on = Pin(None, ("on",))
         self.streams = list(streams(self, list(self.links)))
         self.meters = place_meters(self, on)
@@ -107,11 +119,19 @@ class Computer(Fabric):
     @cached_property
     def wires(self) -> dict[Pin, Wire]:
         """The wires of each metered stream, by the output that drives it."""
-        return named_wires(self, self.streams, self.memory.lane)
+        return named_wires(self, self.streams, self._lane)
+
+    def _lane(self, output: Pin) -> Lane:
+        name = str(output.cell)
+        if name.startswith(f"{_MESSAGES}_"):
+            return self.network.lane(Pin(name.removeprefix(f"{_MESSAGES}_"), output.path))
+        return Lane() if self.memory is None else self.memory.lane(output)
 
     @property
     def requests(self) -> list[Pin]:
         """The outputs of the nodes' requests."""
+        if self.memory is None:
+            return []
         return [Pin(f"target_{number}", ("o", "request")) for number in range(len(self.nodes))]
 
     @cached_property
@@ -133,29 +153,34 @@ class Computer(Fabric):
             program_rows=max(_LEAST_PROGRAM, _power(len(program))),
             local_rows=max(_LEAST_LOCAL, _power(local_rows)),
         )
+        contents = {"program": program, "local": local}
+        timer = self.place(Cell("timer", CellType(Timer))).name
+        for number, name in enumerate(self.nodes):
+            straps = {"number": number, "count": len(self.nodes)}
+            self.place(Cell(name, node, straps, contents))
+            self.link(Pin(timer, ("now",)), Pin(name, ("now",)))
+
+    def _place_memory(self, shared: Mapping[int, int]) -> None:
+        """The shared memory with these words, behind the nodes' buses."""
+        if self.memory is None:
+            self._end_all("window", CellType(NoSharedMemory), "bus")
+            return
+        words = word_map(self.memory)
+        if words.bits > SHARED_BITS:
+            raise InvalidValue(f"Shared words must be at most {1 << SHARED_BITS}")
         target = CellType(
             WishboneTarget,
             link=self.memory.link,
-            words=self.words,
+            words=words,
             data=WORD_BITS,
             lengths=self.memory.side_by_side,
             windows=ALL_WINDOWS,
         )
-        window = CellType(SharedWindow, words=self.words.bits)
-        contents = {"program": program, "local": local}
-        timer = self.place(Cell("timer", CellType(Timer))).name
-        for number, pin in enumerate(self.memory.place(self)):
-            straps = {"number": number, "count": self.memory.ports}
-            name = self.place(Cell(self.nodes[number], node, straps, contents)).name
+        windows = self._end_all("window", CellType(SharedWindow, words=words.bits), "bus")
+        for number, (window, pin) in enumerate(zip(windows, self.memory.place(self))):
             end = self.place(Cell(f"target_{number}", target)).name
-            self.link(Pin(timer, ("now",)), Pin(name, ("now",)))
-            part = self.place(Cell(f"window_{number}", window)).name
-            self.link(Pin(name, ("bus",)), Pin(part, ("i",)))
-            self.link(Pin(part, ("o",)), Pin(end, ("bus",)))
+            self.link(Pin(window, ("o",)), Pin(end, ("bus",)))
             self.link(Pin(end, ("o",)), pin)
-
-    def _fill(self, shared: Mapping[int, int]) -> None:
-        """Put the initial words into the memory modules."""
         rows: dict[int, list[int]] = {}
         for word, value in shared.items():
             module, row = self.memory.stored(word)
@@ -163,6 +188,37 @@ class Computer(Fabric):
         for module, values in rows.items():
             name = memory_cell(module)
             self.cells[name] = replace(self.cells[name], contents={"words": tuple(values)})
+
+    def _place_messages(self, messages: bool) -> None:
+        """A copy of the network for messages, if there are any."""
+        if not messages:
+            self._end_all("message", CellType(NoMessages), "messages")
+            return
+        network = self.network
+        check_packets(network, "Messages")
+        assert isinstance(network, PacketNetwork)
+        code = network.tags.code
+        if any(code.encode(number) != number for number in range(len(self.nodes))):
+            raise InvalidValue(f"Messages need terminals whose tags are numbers: {network.family}")
+        copy = Scope(self, _MESSAGES)
+        packet = network.packet_of(message_payload())
+        inputs, outputs = network.place(copy, packet)
+        end = CellType(MessageEnd, packet=packet, tags=network.tags)
+        sources = [network.tags.source_code.encode(number) for number in range(len(self.nodes))]
+        straps = [{"number": number, "source": source} for number, source in enumerate(sources)]
+        for number, name in enumerate(self._end_all("message", end, "messages", straps)):
+            self.link(Pin(name, ("o",)), copy.pin(inputs[number]))
+            self.link(copy.pin(outputs[number]), Pin(name, ("back",)))
+
+    def _end_all(
+        self, name: str, type_: CellType, port: str, straps: Sequence[Mapping[str, int]] = ()
+    ) -> list[str]:
+        """A cell of this type at a port of each node."""
+        names = [f"{name}_end_{number}" for number in range(len(self.nodes))]
+        for number, each in enumerate(names):
+            self.place(Cell(each, type_, straps[number] if straps else {}))
+            self.link(Pin(self.nodes[number], (port,)), Pin(each, ("i",)))
+        return names
 
 
 def memory_cell(module: int) -> str:

@@ -18,6 +18,7 @@ from .address_map import (
     WINDOW_BITS,
     Device,
 )
+from .message_ports import MessagePorts
 from .minerva_core import Core, minerva
 
 __all__ = ["COUNTERS", "ComputerNode", "console_layout"]
@@ -29,6 +30,7 @@ COUNTERS = (
     "wait_load",
     "wait_store",
     "wait_update",
+    "wait_message",
 )
 """Counts of a node: instructions that it ended, and cycles in which it waited, by cause."""
 
@@ -51,8 +53,8 @@ class ComputerNode(wiring.Component):
     access outside of all memory; `done` is then 1, and nothing changes any more.
 
     In each cycle an instruction ends, or the core waits for one cause: an access to shared memory
-    that loads, stores or updates a word, its own memory or devices, or else the fetch of an
-    instruction; or its pipeline fills after a jump, or because an instruction takes longer.
+    that loads, stores or updates a word, its own memory or devices, a message, or else the fetch of
+    an instruction; or its pipeline fills after a jump, or because an instruction takes longer.
 
     Parameters
     ----------
@@ -70,6 +72,7 @@ class ComputerNode(wiring.Component):
     bus : Out(Wishbone(address=29, data=32))
         To the shared memory: 26 bits of a word's number, and above them the window, which says what
         a write does (`ALL_WINDOWS`). `err` is an access outside.
+    messages : Out(MessagePorts())
     pc : Out(32)
         Address of the instruction that comes to its end.
     done, trapped : Out(1)
@@ -82,7 +85,7 @@ class ComputerNode(wiring.Component):
         After an exception: its value, such as the address of an access.
     printed : Out(32)
         Words printed.
-    instructions, wait_fetch, wait_local, wait_load, wait_store, wait_update : Out(32)
+    instructions, wait_fetch, wait_local, wait_load, wait_store, wait_update, wait_message : Out(32)
 
     Attributes
     ----------
@@ -107,6 +110,7 @@ class ComputerNode(wiring.Component):
                 "count": In(16),
                 "now": In(32),
                 "bus": Out(Wishbone(address=SHARED_BITS + WINDOW_BITS, data=32)),
+                "messages": Out(MessagePorts()),
                 "pc": Out(32),
                 "done": Out(1),
                 "trapped": Out(1),
@@ -126,6 +130,7 @@ class ComputerNode(wiring.Component):
         m.submodules.program = self.program
         m.submodules.local = self.local
         m.submodules.console = self.console
+        self._destination = Signal(32, name="destination")
         core = minerva(PROGRAM)
         m.submodules.core = core.logic
         with m.If(core.valid & ~self.done):
@@ -169,10 +174,11 @@ class ComputerNode(wiring.Component):
             is_shared.eq(bus.adr[-1]),
             begins.eq(bus.cyc & bus.stb & ~answered & ~self.done),
         ]
-        here = in_program | in_local | in_device
+        ready, refused = self._messages(m, core, begins & in_device)
+        here = in_program | in_local | (in_device & ~refused)
         wrong, failed = Signal(), Signal()
         m.d.comb += wrong.eq(begins & ~here & ~is_shared)
-        m.d.sync += [answered.eq(begins & here), failed.eq(wrong & ~failed)]
+        m.d.sync += [answered.eq(begins & here & ready), failed.eq(wrong & ~failed)]
 
         constants, words = self.program.read_port(), self.local.read_port()
         write = self.local.write_port(granularity=8)
@@ -204,7 +210,31 @@ class ComputerNode(wiring.Component):
         self._devices(m, bus.adr[:4], begins & in_device & bus.we, bus.dat_w)
 
     def _readable(self) -> dict[int, Value]:
-        return {Device.NUMBER: self.number, Device.COUNT: self.count, Device.CYCLE: self.now}
+        return {
+            Device.NUMBER: self.number,
+            Device.COUNT: self.count,
+            Device.CYCLE: self.now,
+            Device.RECEIVE: self._received,
+            Device.SENDER: self._sender,
+            Device.ARRIVED: self.messages.arrived,
+        }
+
+    def _messages(self, m: Module, core: Core, begins: Value) -> tuple[Value, Value]:
+        """Send and receive; whether an access to a device ends, and whether it can't be."""
+        bus, ports = core.dbus, self.messages
+        self._received, self._sender = Signal(32, name="received"), Signal(16, name="sender")
+        device, ready, refused = bus.adr[:4], Signal(init=1), Signal()
+        m.d.comb += [ports.destination.eq(self._destination), ports.sent.eq(bus.dat_w)]
+        with m.If(begins & bus.we & (device == Device.SEND)):
+            m.d.comb += [
+                refused.eq(self._destination >= self.count),
+                ports.sends.eq(~refused),
+                ready.eq(ports.taken),
+            ]
+        with m.If(begins & ~bus.we & (device == Device.RECEIVE)):
+            m.d.comb += [ports.takes.eq(1), ready.eq(ports.arrived)]
+            m.d.sync += [self._received.eq(ports.received), self._sender.eq(ports.sender)]
+        return ready, refused
 
     def _devices(self, m: Module, device: Value, written: Value, value: Value) -> None:
         """What a write to a device does."""
@@ -219,6 +249,8 @@ class ComputerNode(wiring.Component):
         ]
         with m.If(row.en):
             m.d.sync += self.printed.eq(self.printed + 1)
+        with m.If(written & (device == Device.DESTINATION)):
+            m.d.sync += self._destination.eq(value)
         with m.If(written & (device == Device.EXIT)):
             m.d.sync += [self.done.eq(1), self.ended.eq(self.now), self.result.eq(value)]
 
@@ -244,7 +276,9 @@ class ComputerNode(wiring.Component):
         events["wait_update"] = remote & window
         events["wait_store"] = remote & ~window & bus.we
         events["wait_load"] = remote & ~window & ~bus.we
-        events["wait_local"] = waits & ~self.bus.cyc
+        message = _within(bus.adr, DEVICES, 16) & bus.adr[:4].matches(Device.SEND, Device.RECEIVE)
+        events["wait_message"] = waits & message
+        events["wait_local"] = waits & ~self.bus.cyc & ~message
         events["wait_fetch"] = ~bus.cyc & core.ibus.cyc & ~core.ibus.ack & ~core.retired
         for name, event in events.items():
             counter = getattr(self, name)

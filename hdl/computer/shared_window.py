@@ -8,7 +8,7 @@ from ..fabric.checks import check_integer
 from ..links.wishbone_bus import Wishbone
 from .address_map import SHARED_BITS, WINDOW_BITS
 
-__all__ = ["SharedWindow"]
+__all__ = ["NoSharedMemory", "SharedWindow"]
 
 
 class SharedWindow(wiring.Component):
@@ -52,4 +52,21 @@ class SharedWindow(wiring.Component):
         ]
         m.d.comb += [getattr(o, name).eq(getattr(i, name)) for name in ("we", "sel", "dat_w")]
         m.d.sync += failed.eq(i.cyc & i.stb & ~exists & ~failed)
+        return m
+
+
+class NoSharedMemory(wiring.Component):
+    """In the place of a `SharedWindow` where nothing is shared: every access ends with `err`.
+
+    Members
+    -------
+    i : In(Wishbone(address=29, data=32))
+    """
+
+    def __init__(self) -> None:
+        super().__init__({"i": In(Wishbone(address=SHARED_BITS + WINDOW_BITS, data=32))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.sync += self.i.err.eq(self.i.cyc & self.i.stb & ~self.i.err)
         return m

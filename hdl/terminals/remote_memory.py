@@ -1,6 +1,6 @@
 """Requests to memory and replies as packets of one word: the ends of two networks of packets."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -10,7 +10,13 @@ from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.routing_tags import TagEncoder
 
-__all__ = ["RemoteMemoryEnd", "RemoteProcessorEnd", "reply_payload", "request_payload"]
+__all__ = [
+    "RemoteMemoryEnd",
+    "RemoteProcessorEnd",
+    "address_packet",
+    "reply_payload",
+    "request_payload",
+]
 
 
 def request_payload(link: MemoryLink) -> data.StructLayout:
@@ -21,6 +27,24 @@ def request_payload(link: MemoryLink) -> data.StructLayout:
 def reply_payload(link: MemoryLink) -> data.StructLayout:
     """What a reply's packet carries: the reply, whose tag is the memory module's address."""
     return link.reply_layout
+
+
+def address_packet(
+    m: Module, o: stream.Interface, tags: TagScheme, source: Value, destination: Value
+) -> None:
+    """Set all of a packet of one word but its payload."""
+    m.submodules.encoder = encoder = TagEncoder(tags)
+    packet = o.payload
+    layout: Packet = packet.shape()
+    m.d.comb += [
+        encoder.source.eq(source),
+        encoder.destination.eq(destination),
+        packet.tag.eq(encoder.tag),
+    ]
+    if layout.flits:
+        m.d.comb += packet.last.eq(1)
+    if layout.length:
+        m.d.comb += packet.length.eq(1)
 
 
 class _End(wiring.Component):
@@ -44,20 +68,6 @@ class _End(wiring.Component):
                 "back": In(stream.Signature(received)),
             }
         )
-
-    def _send(self, m: Module, destination: data.View) -> None:
-        """Set all of the packet that is sent but its payload."""
-        m.submodules.encoder = encoder = TagEncoder(self.tags)
-        packet = self.o.payload
-        m.d.comb += [
-            encoder.source.eq(self.source),
-            encoder.destination.eq(destination),
-            packet.tag.eq(encoder.tag),
-        ]
-        if self.sent.flits:
-            m.d.comb += packet.last.eq(1)
-        if self.sent.length:
-            m.d.comb += packet.length.eq(1)
 
     def _arriving(self, m: Module) -> stream.Interface:
         """The packets that arrive; from a queue, if the network's outputs need one."""
@@ -100,7 +110,7 @@ class RemoteProcessorEnd(_End):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         request, reply = self.i.request, self.i.reply
-        self._send(m, request.payload.tag)
+        address_packet(m, self.o, self.tags, self.source, request.payload.tag)
         arriving = self._arriving(m)
         m.d.comb += [
             self.o.valid.eq(request.valid),
@@ -140,7 +150,7 @@ class RemoteMemoryEnd(_End):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         request, reply = self.memory.request, self.memory.reply
-        self._send(m, reply.payload.tag)
+        address_packet(m, self.o, self.tags, self.source, reply.payload.tag)
         arriving = self._arriving(m)
         m.d.comb += [
             request.valid.eq(arriving.valid),

@@ -108,12 +108,13 @@ def _print(done: "ComputerRun") -> None:
                 f"  {name.replace('wait_', 'waits for '):18} {share:6.1%}   "
                 f"{min(values)} to {max(values)} of a core"
             )
-    reached = sum(done.memory_requests)
-    hottest = max(range(count), key=lambda module: done.memory_requests[module])
-    click.echo(
-        f"{done.requests} requests, {done.combined} of them combined; {reached} reached the "
-        f"memory, {done.memory_requests[hottest]} of these module {hottest}"
-    )
+    if done.memory_requests:
+        hottest = max(range(count), key=lambda module: done.memory_requests[module])
+        click.echo(
+            f"{done.requests} requests, {done.combined} of them combined; "
+            f"{sum(done.memory_requests)} reached the memory, {done.memory_requests[hottest]} of "
+            f"these module {hottest}"
+        )
     link = max(done.links, key=lambda name: done.links[name])
     click.echo(f"busiest link: {link}, in {done.links[link] / done.cycles:.1%} of the cycles")
     for core in done.failed[:8]:

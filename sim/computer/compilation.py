@@ -98,7 +98,8 @@ def compile_program(
     MulticubeError
         If the compiler is not installed.
     TypeError, ValueError
-        If an argument is not as above, or the compiler does not accept the program: its first error, with file and line.
+        If an argument is not as above, or the compiler does not accept the program: its first
+        error, with file and line.
     """
     if importlib.util.find_spec("ziglang") is None:
         raise MulticubeError("ziglang is not installed: pip install 'multicube[computer]'")

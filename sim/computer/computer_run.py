@@ -179,6 +179,7 @@ def computer_of(network: Network, image: ProgramImage, stack: int) -> Computer:
         local_rows=max(len(image.own), stack // 4),
         shared=image.shared,
         shared_words=image.shared_words,
+        messages=image.uses_messages,
     )
 
 
@@ -215,9 +216,11 @@ def _result(
     links: dict[str, int] = {}
     for output, wire in computer.wires.items():
         links[wire.link] = links.get(wire.link, 0) + crossed[output]
-    rows = [engine.memory(memory_cell(n), "words") for n in range(len(nodes))]
-    places = map(computer.memory.stored, range(image.shared_words))
-    values = [_signed(rows[module][row]) for module, row in places]
+    values = []
+    if computer.memory is not None:
+        rows = [engine.memory(memory_cell(n), "words") for n in range(len(nodes))]
+        places = map(computer.memory.stored, range(image.shared_words))
+        values = [_signed(rows[module][row]) for module, row in places]
     return ComputerRun(
         network=summary(network.family, network.chosen),
         engine=engine.name,

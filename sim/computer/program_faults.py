@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ...hdl.computer.address_map import LOCAL, PROGRAM
+from ...hdl.computer.address_map import DEVICES, LOCAL, PROGRAM, Device
 from ...hdl.fabric.errors import MulticubeError
 from ..engines import Engine
 from .program_image import ProgramImage
@@ -39,6 +39,8 @@ def fault_of(engine: Engine, nodes: Sequence[str], image: ProgramImage) -> Progr
     core = min((n for n, each in enumerate(trapped) if each), key=lambda n: (ended[n], n))
     cause, value, pc = (engine.read([nodes[core]], name)[0] for name in ("result", "fault", "pc"))
     what = _CAUSES.get(cause, "exception {cause}").format(value=value, cause=cause)
+    if value == DEVICES + 4 * Device.SEND:
+        what = "a message for a core that does not exist"
     if cause in (5, 7) and _GUARD <= value < LOCAL:
         what = what.replace("access outside", "stack overflow")
     return ProgramFault(f"Core {core}, cycle {ended[core]}, {image.place(pc)}: {what}")

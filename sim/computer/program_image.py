@@ -17,6 +17,10 @@ _MOST_PROGRAM = PROGRAM
 """Most bytes of a program: it is in a region of its size."""
 
 
+_MESSAGES = {"mc_send", "mc_receive", "mc_arrived"}
+"""Functions of the runtime that are linked only if a program calls them."""
+
+
 @dataclass(frozen=True)
 class Variable:
     """A global: its first shared word, and how many there are."""
@@ -54,6 +58,11 @@ class ProgramImage:
     variables: dict[str, Variable]
     functions: list[tuple[int, str]]
     lines: list[tuple[int, str, int]]
+
+    @property
+    def uses_messages(self) -> bool:
+        """Whether cores send words to each other."""
+        return any(name in _MESSAGES for _, name in self.functions)
 
     def place(self, address: int) -> str:
         """What an instruction belongs to: "sort.c:17", a function without lines, or its address."""

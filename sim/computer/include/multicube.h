@@ -60,6 +60,13 @@ MC_INLINE void mc_barrier(void) {
   __asm__ volatile("" ::: "memory");
 }
 
+/* Messages: send a word to a core, once the network takes it; receive the next word that has arrived,
+ * once there is one, and who sent it (or 0, for nobody asks); whether a word has arrived. Messages may
+ * overtake each other if the network lets them. */
+void mc_send(int core, int word);
+int mc_receive(int *sender);
+int mc_arrived(void);
+
 /* Print. The lines of each core are kept apart. */
 MC_INLINE void mc_print_int(int value) { MC_DEVICE->print_integer = value; }
 MC_INLINE void mc_print_char(char value) { MC_DEVICE->print_character = value; }
