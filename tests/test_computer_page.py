@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from browser import Tab, browser, needs_chromium
 from command_line import exit_status
+from long_runs import long
 from multicube.hdl import build
 from multicube.sim import run_computer
 from multicube.sim.computer.compilation import compile_program
-from multicube.sim.computer.computer_page import ComputerPage
+from multicube.sim.computer.computer_page import ComputerPage, lesson_page, program_lessons
 from multicube.sim.computer.computer_run import computer_of
 from multicube.sim.engines.compiled import CompiledEngine
 
@@ -68,7 +69,7 @@ def to_the_end(tab: Tab) -> None:
     )
 
 
-@pytest.mark.parametrize("network", ["combining ports=4", "torus k=2 n=2"])
+@pytest.mark.parametrize("network", ["combining ports=4", long("torus k=2 n=2")])
 def test_a_program_ends_as_on_the_engine(network: str, chromium: Any, tmp_path: Path) -> None:
     tab, program = opened(chromium, tmp_path, PROGRAM, network)
     to_the_end(tab)
@@ -82,7 +83,7 @@ def test_a_program_ends_as_on_the_engine(network: str, chromium: Any, tmp_path: 
           }
           const told = texts.map(({ core, cycle, text }) => [core, cycle, text]);
           return { ended: frame.ended, instructions: frame.instructions, texts: told, words,
-            result: frame.result, verdict: document.getElementById("program-end").textContent };
+            result: frame.result };
         })()"""
     )
     assert shown["ended"] == wanted.cores["ended"]
@@ -148,6 +149,23 @@ def test_an_exception_is_told_with_its_line(chromium: Any, tmp_path: Path) -> No
     assert not tab.errors
 
 
+def test_a_lesson_on_a_queue(chromium: Any, tmp_path: Path) -> None:
+    """Its texts tell of lines that are so, and all steps can be taken."""
+    lesson_page("parallel-queue").save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    (lesson,) = program_lessons().values()
+    source = (tab.page.text_content("#listing li:nth-child(10)") or "").strip()
+    assert source == "int place = mc_fetch_add(&end, 1);"
+    for number, step in enumerate(lesson["steps"]):
+        tab.page.evaluate(f"multicube.lessons.show({number})")
+        if "line" in step and not step.get("run"):
+            assert tab.page.evaluate("multicube.program.frame.lines[0]") == step["line"]
+    to_the_end(tab)
+    (line,) = tab.page.evaluate("multicube.program.texts.map(({ text }) => text)")
+    assert sorted(map(int, line.split())) == [0, 1, 10, 11, 20, 21, 30, 31]
+    assert not tab.errors
+
+
 def test_the_command_writes_a_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,4 +176,7 @@ def test_the_command_writes_a_page(
     assert (tmp_path / "p.html").exists()
     assert exit_status("computer", "view", "program.c", "torus", "k=3") == 2
     assert capsys.readouterr().err.count("\n") == 1
+    for words in (["--lesson", "nothing"], ["program.c", "--lesson", "parallel-queue"], []):
+        assert exit_status("computer", "view", *words) == 2
+        assert capsys.readouterr().err.count("\n") == 1
     assert not (tmp_path / "computer.html").exists()

@@ -122,8 +122,10 @@ def _print(done: "ComputerRun") -> None:
 
 
 @computer.command("view")
-@click.argument("program", metavar="PROGRAM.c")
-@network_arguments
+@click.argument("program", metavar="[PROGRAM.c]", required=False)
+@click.argument("network", required=False)
+@click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("--lesson", metavar="NAME", help="A lesson in place of a program: parallel-queue.")
 @click.option(
     "--stack", default=STACK_BYTES, show_default=True, help="Bytes of the stack of each core."
 )
@@ -132,22 +134,32 @@ def _print(done: "ComputerRun") -> None:
 )
 @click.option("-o", "--output", default="computer.html", show_default=True, metavar="FILE")
 def view(
-    program: str,
-    network: str,
+    program: str | None,
+    network: str | None,
     parameters: tuple[str, ...],
+    lesson: str | None,
     stack: int,
     defines: tuple[str, ...],
     output: str,
 ) -> None:
-    """Write a page in which PROGRAM.c runs on the cores of a network, in any browser.
+    """Write a page in which PROGRAM.c runs on the cores of NETWORK, in any browser.
 
     It shows the lines at which the cores are, what they print, and their requests in the network.
     """
-    from ..computer.computer_page import ComputerPage
+    from ..computer.computer_page import ComputerPage, lesson_page
     from ..run.progress import phase
 
     check_outputs([output], as_json=False)
-    page = ComputerPage(program, network_from(network, parameters), stack=stack, defines=defines)
+    if lesson is not None:
+        if program is not None:
+            raise InvalidValue("A lesson has a program and a network of its own")
+        page = lesson_page(lesson)
+    elif program is None or network is None:
+        raise InvalidValue("A page needs PROGRAM.c and NETWORK, or --lesson NAME")
+    else:
+        page = ComputerPage(
+            program, network_from(network, parameters), stack=stack, defines=defines
+        )
     with phase("compiling the computer to WebAssembly"):
         page.save(output)
     with messages((output,)):

@@ -1,14 +1,17 @@
 """A page in which a program runs on a parallel computer: its cores, their lines, the network."""
 
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ...hdl.catalogue.catalogue import build
 from ...hdl.computer.address_map import CONSOLE_ROWS
 from ...hdl.computer.computer import Computer
-from ...hdl.fabric.checks import check_kind, check_path
+from ...hdl.fabric.checks import check_kind, check_path, check_word
 from ...hdl.fabric.diagram import Node, Terminal
 from ...hdl.fabric.layout import Layout
 from ...hdl.networks.graph_layout import fabric_layout
@@ -19,7 +22,9 @@ from .computer_run import computer_of
 from .defaults import STACK_BYTES
 from .program_image import ProgramImage
 
-__all__ = ["ComputerPage"]
+__all__ = ["ComputerPage", "lesson_page", "program_lessons"]
+
+_HERE = Path(__file__).parent
 
 
 class ComputerPage(DesignPage):
@@ -64,6 +69,7 @@ class ComputerPage(DesignPage):
         check_path("Program", program)
         check_kind("Network", network, Network, "a network")
         self.path = Path(program)
+        self.lesson: str | None = None
         self.program, _ = compile_program(program, defines=defines, stack=stack)
         self.computer = computer_of(network, self.program, stack)
         super().__init__(Design(self.computer, self.path.name, _layout(self.computer), wires=False))
@@ -72,6 +78,9 @@ class ComputerPage(DesignPage):
         """As in `Page`; and the program."""
         return super().about() | {
             "words": f"{self.title} {self.computer.network}",
+            "lesson": self.lesson,
+            "lessons": self.lessons,
+            "titles": {name: lesson["title"] for name, lesson in self.lessons.items()},
             "given": {"on": 1},
             "program": {
                 "cores": self.computer.nodes,
@@ -80,6 +89,29 @@ class ComputerPage(DesignPage):
                 "console_rows": CONSOLE_ROWS,
             },
         }
+
+
+@cache
+def program_lessons() -> dict[str, dict[str, Any]]:
+    """The lessons on programs: a title, a program of this folder, a network, and steps as those of
+    `live.lessons`; a step may also go on to a `line` of core 0."""
+    lessons: dict[str, dict[str, Any]] = json.loads((_HERE / "lessons.json").read_text())
+    return lessons
+
+
+def lesson_page(name: str) -> ComputerPage:
+    """The page of a lesson on a program.
+
+    Raises
+    ------
+    ValueError
+        If there is no such lesson.
+    """
+    check_word("Lesson", name, tuple(program_lessons()))
+    lesson = program_lessons()[name]
+    page = ComputerPage(_HERE / lesson["program"], build(lesson["network"]))
+    page.lesson, page.lessons = name, {name: lesson}
+    return page
 
 
 def _places(image: ProgramImage, file: str) -> list[list[int]]:

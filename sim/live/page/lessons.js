@@ -66,6 +66,7 @@ class Lessons {
     }
     if (step.speed !== undefined) page.setSpeed(step.speed);
     if (step.cycles) await page.advance(step.cycles);
+    if (step.line) await page.program.goTo(step.line);
     const entering = () => page.moment.flits.some(({ line }) => line.source[0] === "terminal");
     if (step.follow) { for (let n = 0; n < 60 && !entering(); n++) await page.advance(1); await page.followAny(); }
     if (step.select) page.select({ what: "node", index: page.drawing.nodes.findIndex((node) => node.name === step.select) });

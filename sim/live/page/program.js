@@ -69,6 +69,13 @@ class Program {
     this.scroll();
   }
 
+  /** Until the chosen core is at a line, or the program has ended. */
+  async goTo(line) {
+    await this.page.advance(0, { core: this.core, line });
+    this.show();
+    this.scroll();
+  }
+
   scroll() {
     const line = this.frame?.lines[this.core];
     const row = line ? this.rows[line - 1] : null;

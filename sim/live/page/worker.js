@@ -85,11 +85,12 @@ class Runner {
   }
 
   /** The same, but no further than the end of the program, and never so far that a console runs over;
-      or, with `core`, until that core is at another line. */
-  advanceProgram({ cycles = 0, budget = 0, core = null, ...wanted }) {
+      or, with `core`, until that core is at another line, or at `line`. */
+  advanceProgram({ cycles = 0, budget = 0, core = null, line = null, ...wanted }) {
     const { program, machine } = this, end = performance.now() + budget;
     const first = core === null ? null : program.line(core);
-    const goesOn = core !== null ? () => program.line(core) === first || !program.line(core)
+    const goesOn = line !== null ? () => program.line(core) !== line
+      : core !== null ? () => program.line(core) === first || !program.line(core)
       : budget ? () => performance.now() < end : () => cycles > 0;
     let good = true;
     for (let turn = 0; good && !program.over && turn < 200000 && goesOn(); turn++) {
