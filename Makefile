@@ -71,7 +71,7 @@ BOOKSIM ?= ../booksim2
 bench-others: $(TOOLS)
 	$(BIN)/python examples/booksim.py $(BOOKSIM) -o build/booksim.svg
 
-# The networks of docs/boards.md, JOBS at a time, the longest ones first.
+# The networks of docs/how-to/boards-list.md, JOBS at a time, the longest ones first.
 ulx3s-cube: NETWORK = ulx3s-85f cube ports=64 switch=single-buffered depth=1 --counter-bits 12
 ulx3s-torus: NETWORK = ulx3s-85f torus k=5x4 --keep-modules
 ulx3s-combining: NETWORK = ulx3s-85f combining ports=8

@@ -48,7 +48,7 @@ html_css_files = ["multicube.css"]
 html_extra_path = ["extra"]
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {page: [] for page in ("index", "tutorial", "figures", "findings")}
+html_sidebars = {page: [] for page in ("index", "tutorial", "figures")}
 html_theme_options = {
     "header_links_before_dropdown": 8,
     "navigation_depth": 2,

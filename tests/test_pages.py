@@ -96,7 +96,7 @@ def test_commands_of_the_pages(
     """All run, and print what the page shows; those that measure a paper's figures take longer."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    traffic = (ROOT / "docs" / "traffic.md").read_text()
+    traffic = (ROOT / "docs" / "reference" / "traffic.md").read_text()
     trace = re.search(r"(?:    cycle,source,destination\n)(?:    .*\n)+", traffic)
     (tmp_path / "trace.csv").write_text(textwrap.dedent(trace[0]))
     own = (ROOT / "docs" / "how-to" / "own-network.md").read_text()

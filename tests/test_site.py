@@ -10,12 +10,13 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from posixpath import normpath
 
 import pytest
 from command_line import exit_status
 from generate.commands import commands_page
 from generate.curves import draw_curve, read_curve
-from generate.figures import drawn_items, pictures
+from generate.figures import drawn_items, picture_of, place_of
 from generate.links import anchors, dead_links, dead_references
 from generate.measurements import COST, CURVES, MEASURES
 from generate.networks import about, default, lacking
@@ -77,7 +78,7 @@ def test_links_to_what_pages_are_made_of_lead_to_the_pages(site: dict[str, str])
     for name, page in GENERATED.items():
         assert (DOCS / name).exists()
         assert page in site
-    assert "](networks/index.md)" in site["tutorial.md"]
+    assert "](../networks/index.md)" in site["tutorials/first-network.md"]
     assert not [path for path, text in site.items() if "](generate/" in text]
 
 
@@ -86,7 +87,7 @@ def test_every_page_is_in_the_tree(site: dict[str, str]) -> None:
     for path, text in site.items():
         for tree in re.findall(r"^```\{toctree\}\n(.*?)^```$", text, re.M | re.S):
             entries = [line for line in tree.splitlines() if line and not line.startswith(":")]
-            reached.update(str(Path(path).parent / f"{entry}.md") for entry in entries)
+            reached.update(normpath(Path(path).parent / f"{entry}.md") for entry in entries)
     assert set(reached) == set(site)
     assert set(reached.values()) == {1}
 
@@ -193,11 +194,20 @@ def test_picture_of_a_curve() -> None:
     assert "formula" not in throughput.get_legend_handles_labels()[1]
 
 
-def test_pictures_of_the_gallery() -> None:
-    files = {picture.file for picture in pictures()}
-    assert files >= {path.name for path in DOCS.glob("*.svg")} | {"latency.png"}
+def test_every_picture_is_shown(site: dict[str, str]) -> None:
+    files = {path.name for path in (DOCS / "pictures").iterdir()}
+    texts = [(ROOT / "README.md").read_text(), *site.values()]
+    assert not [name for name in files if not any(f"pictures/{name})" in text for text in texts)]
+
+
+def test_every_item_of_a_paper_is_on_its_page(site: dict[str, str]) -> None:
+    for name in ITEMS:
+        page, _, anchor = place_of(name).partition("#")
+        assert f"({anchor})=" in site[page], name
+        assert f"multicube paper {name}" in site[page], name
     assert set(drawn_items()) <= set(ITEMS)
-    assert not [name for name in drawn_items() if (DOCS / f"{name}.svg").exists()]
+    assert all(picture_of(name) == f"{name}.svg" for name in drawn_items())
+    assert not [name for name in drawn_items() if (DOCS / "pictures" / f"{name}.svg").exists()]
 
 
 @pytest.mark.long

@@ -53,7 +53,7 @@ def dead_references(pages: Mapping[str, str], files: Iterable[str]) -> Iterator[
     Parameters
     ----------
     pages : Mapping[str, str]
-        The text of each page by its path, as "docs/torus.md".
+        The text of each page by its path, as "docs/families/tori.md".
     files : Iterable[str]
         Paths of all other files.
     """

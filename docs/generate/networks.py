@@ -14,6 +14,8 @@ from multicube.hdl.networks.family import Family, Group
 from multicube.sim.papers import ITEMS
 
 from .curves import Curve, read_curve
+from .figures import place_of
+from .markdown import DOCS, table, title_of
 from .measurements import (
     COST,
     CURVES,
@@ -25,7 +27,6 @@ from .measurements import (
 )
 
 __all__ = [
-    "DOCS",
     "about",
     "default",
     "group_of",
@@ -33,11 +34,7 @@ __all__ = [
     "network_list",
     "network_page",
     "references",
-    "table",
-    "title_of",
 ]
-
-DOCS = Path(__file__).parent.parent
 
 
 @cache
@@ -61,16 +58,6 @@ def lacking() -> str:
     return f"measure by make docs-data: {' '.join(unmeasured)}" if unmeasured else ""
 
 
-def table(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table in Markdown."""
-    lines = [heading, ["---"] * len(heading), *rows]
-    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
-
-
-def _cell(value: object) -> str:
-    return str(value).replace("|", "\\|").replace("\n", " ")
-
-
 def _capital(text: str) -> str:
     """A text as a sentence begins; a symbol, as in "b-ary", stays small."""
     return text if text[1:2] == "-" else text[:1].upper() + text[1:]
@@ -79,11 +66,6 @@ def _capital(text: str) -> str:
 def _command(words: Sequence[str]) -> str:
     """A command as a block that can be copied."""
     return f"```sh\n{shlex.join(words)}\n```"
-
-
-def title_of(page: str) -> str:
-    """The heading of a page of `docs`."""
-    return (DOCS / f"{page}.md").read_text().split("\n", 1)[0].removeprefix("# ")
 
 
 def network_page(family: Family, *, drawn: bool, live: bool) -> str:
@@ -179,7 +161,7 @@ def _theory(family: Family) -> Iterable[str]:
     yield group_of(family)["theory"]
     theory = family.build(**family.example).theory
     if theory is not None:
-        yield f"{about()['models'][theory.model]} [Where it applies.](../measurement.md#theory)"
+        yield f"{about()['models'][theory.model]} [Where it applies.](../explanation/measurement.md#theory)"
     path = MEASURES / f"{family.name}.json"
     if path.exists():
         yield from _graph(family, json.loads(path.read_text()))
@@ -222,7 +204,7 @@ def _graph(family: Family, found: dict[str, Any]) -> Iterable[str]:
                 for each in found["formulas"]
             ],
         )
-    yield "[What these measures are.](../measures.md)"
+    yield "[What these measures are.](../papers/ginosar.md)"
 
 
 def _between(lower: float | None, upper: float | None) -> str:
@@ -287,7 +269,7 @@ def _cost(family: Family) -> Iterable[str]:
         ],
     )
     yield _command(cost_command(family)[:-1])
-    yield "[How it is measured](../synthesis.md), and [single boxes and routers](../boxes-cost.md)."
+    yield "[How it is measured](../how-to/synthesis.md), and [single boxes and routers](../design/boxes-cost.md)."
 
 
 def _papers(family: Family) -> Iterable[str]:
@@ -301,7 +283,7 @@ def _papers(family: Family) -> Iterable[str]:
     if items:
         yield "Figures and tables that the library regenerates:"
         yield "\n".join(
-            f"- [{item.title}](../figures.md#{item.id.lower()}) ({item.source})" for item in items
+            f"- [{item.title}](../{place_of(item.id)}) ({item.source})" for item in items
         )
 
 
@@ -328,7 +310,16 @@ def network_list(drawn: Collection[str]) -> str:
             f"::::{{grid}} 1 2 3 3\n:gutter: 2\n\n{cards}\n::::",
             f"```{{toctree}}\n:hidden:\n:caption: {group.value}\n\n{contents}\n```",
         ]
+    deeper = "\n".join(f"../{page}" for page in _deeper())
+    parts.append(f"```{{toctree}}\n:hidden:\n:caption: In depth\n\n{deeper}\n```")
     return "\n\n".join(parts) + "\n"
+
+
+def _deeper() -> Iterable[str]:
+    """The pages on kinds of networks that are written by hand: in `families`, and at the top."""
+    found = sorted([*DOCS.glob("*.md"), *(DOCS / "families").glob("*.md")])
+    pages = (str(path.relative_to(DOCS).with_suffix("")) for path in found)
+    return (page for page in pages if page not in ("index", "promises"))
 
 
 def _card(family: Family, drawn: bool) -> str:

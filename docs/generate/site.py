@@ -24,13 +24,14 @@ from .curves import draw_curve, read_curve
 from .figures import drawn_items
 from .links import dead_links
 from .measurements import CURVES, words
-from .networks import DOCS, lacking
+from .markdown import DOCS
+from .networks import lacking
 from .pages import all_pages
 
 __all__ = ["main"]
 
 ROOT = DOCS.parent
-_LIBRARY = ("hdl", "sim", "docs/generate")
+_LIBRARY = ("hdl", "sim")
 
 _REFUSED = 2
 """Status of a command that can't do what is asked."""
@@ -89,7 +90,8 @@ def _write_pages(source: Path, pages: Mapping[str, str]) -> None:
 
 def _newest() -> float:
     """When the library was last changed."""
-    return max(path.stat().st_mtime for each in _LIBRARY for path in (ROOT / each).rglob("*.py"))
+    files = (path for each in _LIBRARY for path in (ROOT / each).rglob("*.*"))
+    return max(path.stat().st_mtime for path in files if "__pycache__" not in path.parts)
 
 
 def _is_current(path: Path) -> bool:
