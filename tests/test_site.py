@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
 from posixpath import normpath
@@ -192,6 +193,13 @@ def test_picture_of_a_curve() -> None:
     assert curve.saturation is not None
     assert "formula" in latency.get_legend_handles_labels()[1]
     assert "formula" not in throughput.get_legend_handles_labels()[1]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/tutorials/first-network.md"])
+def test_install_line_is_that_of_the_project(page: str) -> None:
+    line = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["multicube"]["install"]
+    shown = re.findall(r"^ *((?:python3? -m )?pip install .*)$", (ROOT / page).read_text(), re.M)
+    assert shown[0] == line
 
 
 def test_every_picture_is_shown(site: dict[str, str]) -> None:

@@ -161,7 +161,8 @@ def _theory(family: Family) -> Iterable[str]:
     yield group_of(family)["theory"]
     theory = family.build(**family.example).theory
     if theory is not None:
-        yield f"{about()['models'][theory.model]} [Where it applies.](../explanation/measurement.md#theory)"
+        model = about()["models"][theory.model]
+        yield f"{model} [Where it applies.](../explanation/measurement.md#theory)"
     path = MEASURES / f"{family.name}.json"
     if path.exists():
         yield from _graph(family, json.loads(path.read_text()))
@@ -269,7 +270,10 @@ def _cost(family: Family) -> Iterable[str]:
         ],
     )
     yield _command(cost_command(family)[:-1])
-    yield "[How it is measured](../how-to/synthesis.md), and [single boxes and routers](../design/boxes-cost.md)."
+    yield (
+        "[How it is measured](../how-to/synthesis.md), and "
+        "[single boxes and routers](../design/boxes-cost.md)."
+    )
 
 
 def _papers(family: Family) -> Iterable[str]:

@@ -23,8 +23,8 @@ from .commands import has_command
 from .curves import draw_curve, read_curve
 from .figures import drawn_items
 from .links import dead_links
-from .measurements import CURVES, words
 from .markdown import DOCS
+from .measurements import CURVES, words
 from .networks import lacking
 from .pages import all_pages
 
@@ -32,6 +32,9 @@ __all__ = ["main"]
 
 ROOT = DOCS.parent
 _LIBRARY = ("hdl", "sim")
+
+HOME = ["omega", "ports=16"]
+"""The network that runs on the first page."""
 
 _REFUSED = 2
 """Status of a command that can't do what is asked."""
@@ -137,6 +140,8 @@ def _live_pages(cache: Path, folder: Path) -> frozenset[str]:
         for family in FAMILIES.values()
     )
     names = frozenset(name for name, done in zip(FAMILIES, made) if done)
+    _live_page(HOME, cache / "omega16.html")
+    shutil.copy2(cache / "omega16.html", folder)
     for name in names:
         shutil.copy2(cache / f"{name}.html", folder)
     return names
