@@ -8,7 +8,7 @@ from multicube.hdl import FAMILIES
 from .commands import commands_page
 from .figures import with_figures
 from .markdown import DOCS
-from .networks import network_list, network_page, references
+from .networks import network_list, network_page, parameters_page, references
 
 __all__ = ["FROM_ROOT", "GENERATED", "all_pages"]
 
@@ -19,6 +19,7 @@ GENERATED = {
     "generate/commands.py": "reference/commands.md",
     "generate/networks.py": "reference/works.md",
     "generate/networks.toml": "networks/index.md",
+    "generate/__init__.py": "reference/parameters.md",
 }
 """Files of `docs` that a page is made of, and its name in the site.
 
@@ -60,3 +61,4 @@ def _generated(drawn: Collection[str], live: Collection[str]) -> Iterator[tuple[
         yield f"networks/{name}.md", page
     yield "reference/commands.md", commands_page()
     yield "reference/works.md", references()
+    yield "reference/parameters.md", parameters_page()
