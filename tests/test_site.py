@@ -17,8 +17,9 @@ import pytest
 from command_line import exit_status
 from generate.commands import commands_page
 from generate.curves import draw_curve, read_curve
+from generate.diagrams import DIAGRAMS
 from generate.figures import drawn_items, picture_of, place_of
-from generate.links import anchors, dead_links, dead_references
+from generate.links import anchors, dead_links, dead_references, words_of
 from generate.measurements import COST, CURVES, MEASURES
 from generate.networks import about, default, lacking
 from generate.pages import FROM_ROOT, GENERATED, all_pages
@@ -154,16 +155,18 @@ def test_groups_are_those_of_the_catalogue() -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_page_of_a_network(name: str, site: dict[str, str]) -> None:
-    """All of its parameters, with their limits, and all of its names."""
+    """All of its parameters, with their limits, there or on the page of shared ones."""
     family, page = FAMILIES[name], site[f"networks/{name}.md"]
-    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `")]
-    shown = {row[0].strip("| `"): row[1:3] for row in rows}
+    both = f"{site['reference/parameters.md']}\n{page}"
+    rows = [line.split(" | ") for line in both.splitlines() if line.startswith("| `")]
+    shown = {(row[0].strip("| `"), *row[1:3]) for row in rows if len(row) > 2}
     for parameter in family.parameters:
-        assert shown[parameter.name] == [default(parameter), parameter.values]
+        assert (parameter.name, default(parameter), parameter.values) in shown
+        assert f"`{parameter.name}`" in page
     assert all(f"`{alias}`" in page for alias in family.aliases)
     sections = re.findall("^## (.*)$", page, re.M)
-    assert sections[:5] == ["Drawing", "Live", "Parameters", "Theory", "Measured"]
-    assert "Cost in an FPGA" in sections
+    assert sections[:4] == ["Running", "Measured", "Cost in an FPGA", "Theory"]
+    assert sections[-1] == "Parameters"
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -200,6 +203,24 @@ def test_install_line_is_that_of_the_project(page: str) -> None:
     line = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["multicube"]["install"]
     shown = re.findall(r"^ *((?:python3? -m )?pip install .*)$", (ROOT / page).read_text(), re.M)
     assert shown[0] == line
+
+
+def test_prose_is_at_most_25_000_words() -> None:
+    """Without code, tables and directives, and without the design notes; proofs have a program."""
+    guide = (path for path in DOCS.rglob("*.md") if path.parent.name != "design")
+    counts = {path: words_of(path.read_text()) for path in guide if path.name != "proofs.md"}
+    assert sum(counts.values()) <= 25_000, sorted(counts.items(), key=lambda each: -each[1])[:5]
+    assert len([path for path in (DOCS / "explanation").glob("*.md") if path.stem != "index"]) == 12
+
+
+def test_explanations_have_drawings() -> None:
+    for path in (DOCS / "explanation").glob("*.md"):
+        assert path.stem == "index" or "](../pictures/" in path.read_text(), path
+
+
+def test_diagrams_are_those_of_the_program() -> None:
+    for name, draw in DIAGRAMS.items():
+        assert (DOCS / "pictures" / f"{name}.svg").read_text() == str(draw()), name
 
 
 def test_every_picture_is_shown(site: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""The drawn diagrams of the explanations: `cd docs && python -m generate.diagrams` writes them again.
+"""The drawn diagrams of the explanations; `cd docs && python -m generate.diagrams` makes them.
 
 What they show is fixed: block diagrams, timing and paths of single packets. All measured pictures
 are made by the library itself.
@@ -96,7 +96,8 @@ class Drawing:
         colours = {INK, SOFT, *PACKETS}
         markers = "".join(
             f'<marker id="m{each[1:]}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="11" '
-            f'markerHeight="11" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L10 5L0 10z" fill="{each}"/></marker>'
+            f'markerHeight="11" markerUnits="userSpaceOnUse" orient="auto">'
+            f'<path d="M0 0L10 5L0 10z" fill="{each}"/></marker>'
             for each in sorted(colours)
         )
         return (

@@ -188,7 +188,7 @@ def parameters_page() -> str:
     return (
         "# Parameters that networks share\n\n"
         f"These are alike in {_MANY} families and more. Each network's "
-        "[page](../networks/index.md) has its own ones, and `multicube list NETWORK` prints all.\n\n"
+        "[page](../networks/index.md) has its own, and `multicube list NETWORK` prints all.\n\n"
         f"{parameter_table(rows)}\n"
     )
 

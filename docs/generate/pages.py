@@ -9,6 +9,7 @@ from .commands import commands_page
 from .figures import with_figures
 from .markdown import DOCS
 from .networks import network_list, network_page, parameters_page, references
+from .python import python_pages
 
 __all__ = ["FROM_ROOT", "GENERATED", "all_pages"]
 
@@ -20,6 +21,7 @@ GENERATED = {
     "generate/networks.py": "reference/works.md",
     "generate/networks.toml": "networks/index.md",
     "generate/__init__.py": "reference/parameters.md",
+    "generate/python.py": "reference/python/index.md",
 }
 """Files of `docs` that a page is made of, and its name in the site.
 
@@ -62,3 +64,4 @@ def _generated(drawn: Collection[str], live: Collection[str]) -> Iterator[tuple[
     yield "reference/commands.md", commands_page()
     yield "reference/works.md", references()
     yield "reference/parameters.md", parameters_page()
+    yield from python_pages()
