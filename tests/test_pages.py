@@ -27,7 +27,6 @@ SLOW_PYTHON = {
     "board",
     "collectives",
     "combining",
-    "combining-graphs",
     "faults",
     "messages",
     "partitions",
@@ -37,18 +36,10 @@ SLOW_PYTHON = {
 }
 
 SLOW_COMMANDS = {
-    *(
-        "board",
-        "collectives",
-        "combining",
-        "combining-graphs",
-        "communication-steps",
-        "hierarchical",
-        "hypercube",
-        "static-networks",
-    ),
-    *("machines", "measurement", "own-network", "partitions", "single-stage", "switching", "torus"),
-    *("verilog-project", "wiring"),
+    *("board", "collectives", "combining", "connection-machine", "dandamudi", "ginosar"),
+    *("hierarchies", "machines", "measurement", "own-network", "partitions", "precision"),
+    *("single-stage", "static-networks", "switching", "tori", "verilog", "verilog-project"),
+    "wiring",
 }
 
 

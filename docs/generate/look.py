@@ -1,7 +1,7 @@
 """Looks at the finished site in Chromium: `python -m generate.look SITE PICTURES AXE`.
 
 A page of each kind is opened at two widths in both themes, and its picture kept. What is wrong is a
-line: a message of the browser, a page that is wider than its window, and what axe-core (a script from
+line: a message of the browser, a page wider than its window, what axe-core (a script from
 npm) calls serious.
 """
 

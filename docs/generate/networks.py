@@ -37,6 +37,7 @@ __all__ = [
     "network_page",
     "parameters_page",
     "references",
+    "rival",
     "shared_parameters",
 ]
 
@@ -106,7 +107,7 @@ def network_page(family: Family, *, drawn: bool, live: bool) -> str:
 
 
 def _introduction(family: Family) -> Iterable[str]:
-    yield f"{_capital(family.description)}."
+    yield f"{_capital(family.description)}. {group_of(family)['good']}"
     network = family.build(**family.example)
     terminals = (
         f"{network.ports} terminals"
@@ -269,11 +270,20 @@ def _measured(family: Family) -> Iterable[str]:
     yield "## Measured"
     yield f"![Latency and throughput of {family.name} by load](pictures/{family.name}-curve.svg)"
     yield _summary(curve)
+    other = rival(family)
+    if other is not None:
+        yield f"Grey: its rival [`{other}`]({other}.md), in the small example of its own page."
     yield _command([*curve_command(family), "-o", f"{family.name}.csv"])
     yield (
         f"[The table.](../data/curves/{family.name}.csv) `multicube rerun {family.name}.csv` runs "
         "it again, and compares all numbers."
     )
+
+
+def rival(family: Family) -> str | None:
+    """The network whose curve stands beside that of a family."""
+    name = str(group_of(family)["rival"])
+    return name if name != family.name and (CURVES / f"{name}.csv").exists() else None
 
 
 def _summary(curve: Curve) -> str:
