@@ -9,6 +9,7 @@ from .commands import commands_page
 from .figures import with_figures
 from .markdown import DOCS
 from .networks import network_list, network_page, parameters_page, references
+from .proofs import with_cards
 from .python import python_pages
 
 __all__ = ["FROM_ROOT", "GENERATED", "all_pages"]
@@ -46,7 +47,7 @@ def _from_docs(path: Path) -> str:
         text = text.replace(f"]({above}../{name}", f"]({above}{page}")
     for name, page in GENERATED.items():
         text = text.replace(f"]({above}{name}", f"]({above}{page}")
-    return with_figures(text)
+    return with_cards(with_figures(text))
 
 
 def _from_root(path: Path) -> str:
