@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 __all__ = ["with_cards"]
 
-_TABLE = re.compile(r"^\| component \| .*\n\|[-|]+\|\n((?:\|.*\n)+)", re.M)
+_TABLE = re.compile(r"^\| component \| proved \| .*\n\|[-|]+\|\n((?:\|.*\n)+)", re.M)
 _BAR = re.compile(r"(?<!\\)\|")
 
 
