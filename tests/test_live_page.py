@@ -720,8 +720,8 @@ def test_the_address_asks_for_the_drawing_alone_and_for_running(
         page = chromium.new_page(reduced_motion=motion)
         page.goto(f"{address}#run&plain")
         page.wait_for_function("document.documentElement.dataset.ready === 'true'")
-        assert not page.is_visible("header") and not page.is_visible("aside")
-        assert page.is_visible("#canvas") and page.is_visible("#run")
+        shown = [page.is_visible(each) for each in ("header", "aside", "#canvas", "#run")]
+        assert shown == [False, False, True, True]
         assert page.evaluate("() => multicube.running") == (motion == "no-preference")
         if motion == "no-preference":
             page.wait_for_function("multicube.moment.cycle > 2")

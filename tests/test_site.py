@@ -20,7 +20,7 @@ from generate.curves import draw_curve, read_curve
 from generate.diagrams import DIAGRAMS
 from generate.figures import drawn_items, picture_of, place_of
 from generate.links import anchors, dead_links, dead_references, words_of
-from generate.measurements import COST, CURVES, MEASURES
+from generate.measurements import CHOOSE, COST, CURVES, MEASURES
 from generate.networks import about, default, lacking
 from generate.pages import FROM_ROOT, GENERATED, all_pages
 from multicube.hdl import FAMILIES, build
@@ -184,6 +184,14 @@ def test_measurements_are_of_the_network_shown(name: str) -> None:
             found = json.loads(path.read_text())
             assert found["network"] == name
             assert build(name, **found["parameters"]).chosen == chosen
+
+
+def test_first_table_is_of_the_networks_that_it_names() -> None:
+    for name, (size, _) in about()["choose"].items():
+        with (CHOOSE / f"{name}.csv").open(newline="") as file:
+            row = next(csv.DictReader(file))
+        assert row["network"] == name
+        assert build(f"{name} {row['parameters']}").chosen == build(f"{name} {size}").chosen
 
 
 def test_picture_of_a_curve() -> None:
