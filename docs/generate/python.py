@@ -124,7 +124,7 @@ def _object_page(module: str, name: str, found: object) -> str:
     elif inspect.isroutine(found):
         lines = [f".. autofunction:: {module}.{name}"]
     else:
-        lines = [f".. autodata:: {module}.{name}", "   :no-value:"]
+        lines = [f".. py:data:: {module}.{name}", f"   :type: {type(found).__name__}"]
     body = "\n".join(lines)
     return f"# {name}\n\n```{{eval-rst}}\n{body}\n```\n"
 
