@@ -12,6 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 LIBRARY := $(VENV)/installed-library
 TOOLS := $(VENV)/installed-tools
 SITE_TOOLS := $(VENV)/installed-site-tools
+AXE := build/axe/node_modules/axe-core/axe.min.js
 COVERAGE := $(BIN)/python -m coverage
 FOLDERS := hdl sim boards
 SURFACE := $(notdir $(wildcard sim/multicube/*.py*))
@@ -80,7 +81,7 @@ BOOKSIM ?= ../booksim2
 bench-others: $(TOOLS)
 	$(BIN)/python examples/booksim.py $(BOOKSIM) -o build/booksim.svg
 
-# The networks of docs/boards.md, JOBS at a time, the longest ones first.
+# The networks of docs/how-to/boards-list.md, JOBS at a time, the longest ones first.
 ulx3s-cube: NETWORK = ulx3s-85f cube ports=64 switch=single-buffered depth=1 --counter-bits 12
 ulx3s-torus: NETWORK = ulx3s-85f torus k=5x4 --keep-modules
 ulx3s-combining: NETWORK = ulx3s-85f combining ports=8
@@ -100,8 +101,20 @@ $(BITSTREAMS): $(TOOLS)
 	$(BIN)/multicube board build $(NETWORK) -o build/boards/$@
 
 # The site, in build/site: a warning or a dead link is an error. Pictures are kept in build/site-pictures.
-docs: $(SITE_TOOLS)
+# Then a page of each kind is looked at in Chromium: its pictures are in build/site-looks.
+docs: $(SITE_TOOLS) $(AXE)
 	cd docs && ../$(BIN)/python -m generate.site ../build/site
+	cd docs && ../$(BIN)/python -m generate.look ../build/site ../build/site-looks ../$(AXE)
+
+# The accessibility check, from npm. Without npm it is an empty script, and nothing is checked by it.
+$(AXE):
+	@mkdir -p $(@D)
+	@if command -v npm > /dev/null; then \
+	  npm install --silent --no-fund --no-audit --prefix build/axe axe-core@4; \
+	else \
+	  echo "There is no npm: accessibility is not checked" >&2; \
+	  echo 'window.axe = { run: () => ({ violations: [] }) };' > $@; \
+	fi
 
 # What the networks' pages show of measurements, in docs/data: what is missing, or with
 # ONLY="torus mesh" that of these again. All of it takes half an hour.

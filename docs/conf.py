@@ -14,6 +14,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
 ]
@@ -22,13 +23,13 @@ root_doc = "index"
 language = "en"
 highlight_language = "none"  # indented blocks are commands and what they print
 
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 
 autodoc_member_order = "bysource"
 autodoc_default_options = {"exclude-members": "description, parameters_type"}
 autodoc_typehints = "none"  # types are in the docstrings
-autodoc_preserve_defaults = True
+rst_prolog = ".. role:: py(code)\n   :language: python\n"  # as in Amaranth's docstrings
 default_role = "py:obj"  # a name in single quotes is code, and a link where it is documented
 suppress_warnings = ["ref.python"]  # ... the first one, if several objects have this name
 napoleon_google_docstring = False
@@ -44,11 +45,12 @@ copybutton_only_copy_prompt_lines = True
 html_theme = "pydata_sphinx_theme"
 html_title = "multicube"
 html_static_path = ["_static"]
+html_favicon = _ICON = "_static/icon.svg"
 html_css_files = ["multicube.css"]
 html_extra_path = ["extra"]
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {page: [] for page in ("index", "tutorial", "figures", "findings")}
+html_sidebars = {"index": []}
 html_theme_options = {
     "header_links_before_dropdown": 8,
     "navigation_depth": 2,
@@ -57,7 +59,7 @@ html_theme_options = {
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
-    "logo": {"text": "multicube"},
+    "logo": {"text": "multicube", "image_light": _ICON, "image_dark": _ICON},
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }

@@ -6,7 +6,7 @@ python examples/booksim.py booksim2 -o booksim.svg           # and the latency c
 
 The checkout is compiled in a folder of its own; this needs g++, make, flex and bison. Network,
 load, buffers and length of packets (one flit) are the same, and the traffic is uniform. The routers
-are not the same: docs/compiled-engine.md has the differences.
+are not the same: docs/explanation/engine.md has the differences.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Dead links in a cube, an Extra Stage Cube, a torus and a fat tree.
 
-python examples/faults.py -o docs/faults.svg
+python examples/faults.py -o docs/pictures/faults.svg
 python examples/faults.py torus      # only this one, as a table
 
 All have 16 terminals. Random links between boxes or routers are severed: what is sent into them is

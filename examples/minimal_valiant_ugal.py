@@ -1,6 +1,6 @@
 """Shortest paths, Valiant's routing and UGAL in networks of several kinds.
 
-python examples/minimal_valiant_ugal.py -o docs/minimal-valiant-ugal.svg
+python examples/minimal_valiant_ugal.py -o docs/pictures/minimal-valiant-ugal.svg
 python examples/minimal_valiant_ugal.py dragonfly      # only this one, as a table
 
 Each network is measured under uniform traffic, and under a permutation that is bad for its shortest

@@ -13,7 +13,7 @@ from long_runs import long
 from modules import load_example
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "combining-cost.md"
+PAGE = ROOT / "docs" / "design" / "combining-cost.md"
 
 QUICK = ["rp3", "fetch-and-add, pairwise"]
 OTHERS = [

@@ -10,7 +10,7 @@ import pytest
 from modules import load_example
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "hypercube-cost.md"
+PAGE = ROOT / "docs" / "design" / "hypercube-cost.md"
 
 
 @pytest.fixture(scope="module")

@@ -709,6 +709,25 @@ def test_an_embedded_page_leaves_the_wheel_and_the_theme_to_the_page_around_it(
     outer.close()
 
 
+@needs_chromium
+def test_the_address_asks_for_the_drawing_alone_and_for_running(
+    chromium: Any, pages: dict[str, LivePage], tmp_path: Path
+) -> None:
+    """As on the first page of the documentation; who wants no motion gets none."""
+    pages[NETWORKS[0]].save(tmp_path / "page.html")
+    address = (tmp_path / "page.html").as_uri()
+    for motion in ("no-preference", "reduce"):
+        page = chromium.new_page(reduced_motion=motion)
+        page.goto(f"{address}#run&plain")
+        page.wait_for_function("document.documentElement.dataset.ready === 'true'")
+        shown = [page.is_visible(each) for each in ("header", "aside", "#canvas", "#run")]
+        assert shown == [False, False, True, True]
+        assert page.evaluate("() => multicube.running") == (motion == "no-preference")
+        if motion == "no-preference":
+            page.wait_for_function("multicube.moment.cycle > 2")
+        page.close()
+
+
 def test_stages_of_a_cube_have_the_number_of_papers_too() -> None:
     captions = [text for text, _, _ in LivePage(build("cube ports=8")).bench.diagram()["captions"]]
     assert captions == ["stage 0 (cube 2)", "stage 1 (cube 1)", "stage 2 (cube 0)"]

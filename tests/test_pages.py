@@ -27,7 +27,6 @@ SLOW_PYTHON = {
     "board",
     "collectives",
     "combining",
-    "combining-graphs",
     "faults",
     "messages",
     "partitions",
@@ -41,15 +40,14 @@ SLOW_COMMANDS = {
         "board",
         "collectives",
         "combining",
-        "combining-graphs",
-        "communication-steps",
         "computer",
-        "hierarchical",
-        "hypercube",
-        "static-networks",
+        "connection-machine",
+        "dandamudi",
+        "ginosar",
     ),
-    *("machines", "measurement", "own-network", "partitions", "single-stage", "switching", "torus"),
-    *("verilog-project", "wiring"),
+    *("hierarchies", "machines", "measurement", "own-network", "partitions", "precision"),
+    *("single-stage", "static-networks", "switching", "tori", "verilog", "verilog-project"),
+    "wiring",
 }
 
 
@@ -97,7 +95,7 @@ def test_commands_of_the_pages(
     """All run, and print what the page shows; those that measure a paper's figures take longer."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    traffic = (ROOT / "docs" / "traffic.md").read_text()
+    traffic = (ROOT / "docs" / "reference" / "traffic.md").read_text()
     trace = re.search(r"(?:    cycle,source,destination\n)(?:    .*\n)+", traffic)
     (tmp_path / "trace.csv").write_text(textwrap.dedent(trace[0]))
     own = (ROOT / "docs" / "how-to" / "own-network.md").read_text()

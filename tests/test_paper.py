@@ -121,7 +121,7 @@ def test_item_prints_a_table_and_writes_its_files(name: str, call: Call, tmp_pat
 
 def test_document_shows_what_is_printed(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    document = (Path(__file__).parent.parent / "docs" / "paper-siegel.md").read_text()
+    document = (Path(__file__).parent.parent / "docs" / "papers" / "siegel.md").read_text()
     assert f"```\n{call('siegel-fig2').out}```\n" in document
 
 

@@ -275,7 +275,7 @@ def test_every_memory_is_in_the_table() -> None:
         if re.search(r"[ (]Memory\($|[ (]Memory\(\w", path.read_text(), re.M)
         or "AsyncFIFO(" in path.read_text()
     }
-    text = (root / "docs" / "architecture.md").read_text()
+    text = (root / "docs" / "design" / "architecture.md").read_text()
     table = text.partition("\n## A reset\n")[2].partition("\n## ")[0]
     assert makers == set(re.findall(r"`(\w+)\.py`", table))
 

@@ -8,16 +8,19 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
+from posixpath import normpath
 
 import pytest
 from command_line import exit_status
 from generate.commands import commands_page
 from generate.curves import draw_curve, read_curve
-from generate.figures import drawn_items, pictures
-from generate.links import anchors, dead_links, dead_references
-from generate.measurements import COST, CURVES, MEASURES
+from generate.diagrams import DIAGRAMS
+from generate.figures import drawn_items, picture_of, place_of
+from generate.links import anchors, dead_links, dead_references, words_of
+from generate.measurements import CHOOSE, COST, CURVES, MEASURES
 from generate.networks import about, default, lacking
 from generate.pages import FROM_ROOT, GENERATED, all_pages
 from multicube.hdl import FAMILIES, build
@@ -77,7 +80,7 @@ def test_links_to_what_pages_are_made_of_lead_to_the_pages(site: dict[str, str])
     for name, page in GENERATED.items():
         assert (DOCS / name).exists()
         assert page in site
-    assert "](networks/index.md)" in site["tutorial.md"]
+    assert "](../networks/index.md)" in site["tutorials/first-network.md"]
     assert not [path for path, text in site.items() if "](generate/" in text]
 
 
@@ -86,7 +89,7 @@ def test_every_page_is_in_the_tree(site: dict[str, str]) -> None:
     for path, text in site.items():
         for tree in re.findall(r"^```\{toctree\}\n(.*?)^```$", text, re.M | re.S):
             entries = [line for line in tree.splitlines() if line and not line.startswith(":")]
-            reached.update(str(Path(path).parent / f"{entry}.md") for entry in entries)
+            reached.update(normpath(Path(path).parent / f"{entry}.md") for entry in entries)
     assert set(reached) == set(site)
     assert set(reached.values()) == {1}
 
@@ -152,16 +155,18 @@ def test_groups_are_those_of_the_catalogue() -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_page_of_a_network(name: str, site: dict[str, str]) -> None:
-    """All of its parameters, with their limits, and all of its names."""
+    """All of its parameters, with their limits, there or on the page of shared ones."""
     family, page = FAMILIES[name], site[f"networks/{name}.md"]
-    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `")]
-    shown = {row[0].strip("| `"): row[1:3] for row in rows}
+    both = f"{site['reference/parameters.md']}\n{page}"
+    rows = [line.split(" | ") for line in both.splitlines() if line.startswith("| `")]
+    shown = {(row[0].strip("| `"), *row[1:3]) for row in rows if len(row) > 2}
     for parameter in family.parameters:
-        assert shown[parameter.name] == [default(parameter), parameter.values]
+        assert (parameter.name, default(parameter), parameter.values) in shown
+        assert f"`{parameter.name}`" in page
     assert all(f"`{alias}`" in page for alias in family.aliases)
     sections = re.findall("^## (.*)$", page, re.M)
-    assert sections[:5] == ["Drawing", "Live", "Parameters", "Theory", "Measured"]
-    assert "Cost in an FPGA" in sections
+    assert sections[:4] == ["Running", "Measured", "Cost in an FPGA", "Theory"]
+    assert sections[-1] == "Parameters"
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -181,6 +186,14 @@ def test_measurements_are_of_the_network_shown(name: str) -> None:
             assert build(name, **found["parameters"]).chosen == chosen
 
 
+def test_first_table_is_of_the_networks_that_it_names() -> None:
+    for name, (size, _) in about()["choose"].items():
+        with (CHOOSE / f"{name}.csv").open(newline="") as file:
+            row = next(csv.DictReader(file))
+        assert row["network"] == name
+        assert build(f"{name} {row['parameters']}").chosen == build(f"{name} {size}").chosen
+
+
 def test_picture_of_a_curve() -> None:
     """Measured points on both sides, and the formula where it applies."""
     curve = read_curve(CURVES / "cube.csv")
@@ -193,11 +206,45 @@ def test_picture_of_a_curve() -> None:
     assert "formula" not in throughput.get_legend_handles_labels()[1]
 
 
-def test_pictures_of_the_gallery() -> None:
-    files = {picture.file for picture in pictures()}
-    assert files >= {path.name for path in DOCS.glob("*.svg")} | {"latency.png"}
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/tutorials/first-network.md"])
+def test_install_line_is_that_of_the_project(page: str) -> None:
+    line = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["multicube"]["install"]
+    shown = re.findall(r"^ *((?:python3? -m )?pip install .*)$", (ROOT / page).read_text(), re.M)
+    assert shown[0] == line
+
+
+def test_prose_is_at_most_25_000_words() -> None:
+    """Without code, tables and directives, and without the design notes; proofs have a program."""
+    guide = (path for path in DOCS.rglob("*.md") if path.parent.name != "design")
+    counts = {path: words_of(path.read_text()) for path in guide if path.name != "proofs.md"}
+    assert sum(counts.values()) <= 25_000, sorted(counts.items(), key=lambda each: -each[1])[:5]
+    assert len([path for path in (DOCS / "explanation").glob("*.md") if path.stem != "index"]) == 12
+
+
+def test_explanations_have_drawings() -> None:
+    for path in (DOCS / "explanation").glob("*.md"):
+        assert path.stem == "index" or "](../pictures/" in path.read_text(), path
+
+
+def test_diagrams_are_those_of_the_program() -> None:
+    for name, draw in DIAGRAMS.items():
+        assert (DOCS / "pictures" / f"{name}.svg").read_text() == str(draw()), name
+
+
+def test_every_picture_is_shown(site: dict[str, str]) -> None:
+    files = {path.name for path in (DOCS / "pictures").iterdir()}
+    texts = [(ROOT / "README.md").read_text(), *site.values()]
+    assert not [name for name in files if not any(f"pictures/{name})" in text for text in texts)]
+
+
+def test_every_item_of_a_paper_is_on_its_page(site: dict[str, str]) -> None:
+    for name in ITEMS:
+        page, _, anchor = place_of(name).partition("#")
+        assert f"({anchor})=" in site[page], name
+        assert f"multicube paper {name}" in site[page], name
     assert set(drawn_items()) <= set(ITEMS)
-    assert not [name for name in drawn_items() if (DOCS / f"{name}.svg").exists()]
+    assert all(picture_of(name) == f"{name}.svg" for name in drawn_items())
+    assert not [name for name in drawn_items() if (DOCS / "pictures" / f"{name}.svg").exists()]
 
 
 @pytest.mark.long

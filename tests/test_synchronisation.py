@@ -119,7 +119,7 @@ def test_histogram_is_numpys(example: ModuleType, ports: int, combine: str) -> N
 
 
 def test_combining_saves_cycles(example: ModuleType) -> None:
-    """Where all ask for one word at once; measured in docs/synchronisation.md."""
+    """Where all ask for one word at once; measured in docs/families/synchronisation.md."""
     runs = {combine: example.run_queue(network(16, combine), jobs=0) for combine in ("all", "none")}
     # A trip of 9 cycles and one more; without combining, the memory serves one in a cycle.
     assert runs["all"].cycles == 10

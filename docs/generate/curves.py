@@ -63,8 +63,10 @@ def read_curve(path: Path) -> Curve:
     return Curve(rows[0]["parameters"], points, saturation)
 
 
-def draw_curve(family: Family, curve: Curve) -> Figure:
-    """Latency and throughput by load: measured points, and a dashed line by formula."""
+def draw_curve(
+    family: Family, curve: Curve, rival: Curve | None = None, rival_name: str = ""
+) -> Figure:
+    """Latency and throughput by load: measured points, a dashed line by formula, and a rival."""
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     latency, throughput = figure.subplots(1, 2)
     network = family.build(**family.example)
@@ -92,6 +94,13 @@ def draw_curve(family: Family, curve: Curve) -> Figure:
         (throughput, [point.throughput for point in curve.points]),
     ):
         axes.plot(x, y, color="C0", alpha=0.5, linewidth=1, zorder=1)
+    if rival is not None:
+        x = [point.load for point in rival.points]
+        for axes, y in (
+            (latency, [point.latency for point in rival.points]),
+            (throughput, [point.throughput for point in rival.points]),
+        ):
+            axes.plot(x, y, color="0.6", linewidth=1.5, label=rival_name, zorder=0)
     lowest = min(point.latency for point in curve.points)
     latency.set_ylim(0, 6 * lowest)
     throughput.plot([0, top], [0, top], ":", color="gray", linewidth=1, label="load", zorder=0)

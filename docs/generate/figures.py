@@ -1,35 +1,20 @@
-"""The gallery of the papers' figures, as Markdown."""
+"""The figures of a paper that the library regenerates, as Markdown for the paper's page."""
 
+import re
 import tomllib
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from multicube.sim.papers import ITEMS
+from multicube.sim.papers.item import Item
 
-from .networks import DOCS, table, title_of
+from .markdown import DOCS, table
 
-__all__ = ["Picture", "drawn_items", "figures_page", "pictures"]
+__all__ = ["drawn_items", "picture_of", "place_of", "with_figures"]
 
-
-class Picture(NamedTuple):
-    """A picture of the gallery.
-
-    Attributes
-    ----------
-    name : str
-        What the page's links call it.
-    file : str
-        Its file, in `docs` or in the folder `pictures` of the site.
-    title, source, command : str
-    """
-
-    name: str
-    file: str
-    title: str
-    source: str
-    command: str
+_MARK = re.compile(r"^<!-- figures: ([\w ]+) -->$", re.M)
+"""A line of a paper's page that its figures replace: the beginnings of the items' names."""
 
 
 @cache
@@ -42,78 +27,48 @@ def drawn_items() -> list[str]:
     return list(_about()["drawn"])
 
 
-def pictures() -> list[Picture]:
-    """All pictures: those of the papers' items, then the others."""
-    found = []
-    for item in ITEMS.values():
-        files = [f"{item.id}.svg", f"{item.id}.png"]
-        file = next((each for each in files if (DOCS / each).exists()), None)
-        if item.id in _about()["drawn"]:
-            file = f"pictures/{item.id}.svg"
-        if file is not None:
-            command = f"multicube paper {item.id}"
-            found.append(Picture(item.id, file, item.title, item.source, command))
-    others = [Picture(Path(each["file"]).stem, **each) for each in _about()["other"]]
-    return found + others
+def picture_of(name: str) -> str | None:
+    """The picture of an item, in the folder `pictures`; None if it has none."""
+    if name in _about()["drawn"]:
+        return f"{name}.svg"
+    files = (f"{name}.svg", f"{name}.png")
+    return next((file for file in files if (DOCS / "pictures" / file).exists()), None)
 
 
-def figures_page() -> str:
-    """The gallery: thumbnails, then each picture with its source and the command that makes it."""
-    parts = [
-        "# Figures",
-        "The papers' figures, regenerated, and our own on their claims. Each is made by one "
-        "command: it measures the hardware, prints a table with the formula and the printed "
-        "value beside it, and draws the picture. [How to use the command](paper-siegel.md), and "
-        "[what was not confirmed](findings.md).",
-    ]
-    chosen = pictures()
-    known = {picture.name for picture in chosen}
-    for prefix, heading in [*_about()["papers"].items(), ("", "Others")]:
-        mine = [each for each in chosen if _paper(each) == prefix]
-        rest = [item for item in ITEMS.values() if _prefix(item.id) == prefix]
-        rest = [item for item in rest if item.id not in known]
-        parts += [f"## {heading}", _thumbnails(mine), *(_section(each) for each in mine)]
-        if rest:
-            parts += [
-                f"### Without a picture here: {heading}",
-                table(
-                    ("item", "shows", "from"),
-                    [(f"`{item.id}`", item.title, item.source) for item in rest],
-                ),
-            ]
-            for item in rest:
-                parts.insert(-1, f"({item.id.lower()})=")
-    return "\n\n".join(parts) + "\n"
+def place_of(name: str) -> str:
+    """Where the site shows an item: page and anchor, from the top of the site."""
+    return f"papers/{_about()['papers'][_prefix(name)]}.md#{name.lower()}"
+
+
+def with_figures(text: str) -> str:
+    """A page whose marks are replaced by figures: pictures first, then what has only a table."""
+    return _MARK.sub(lambda mark: _figures(mark[1].split()), text)
 
 
 def _prefix(name: str) -> str:
     return name.partition("-")[0]
 
 
-def _paper(picture: Picture) -> str:
-    """The beginning of an item's name; empty for other pictures."""
-    return _prefix(picture.name) if picture.name in ITEMS else ""
+def _figures(prefixes: list[str]) -> str:
+    items = [item for item in ITEMS.values() if _prefix(item.id) in prefixes]
+    shown = {item.id: picture for item in items if (picture := picture_of(item.id))}
+    cards = "\n\n".join(_card(ITEMS[name], picture) for name, picture in shown.items())
+    parts = [f"::::{{grid}} 1 1 2 2\n:gutter: 3\n\n{cards}\n::::"]
+    others = [item for item in items if item.id not in shown]
+    if others:
+        parts += [f"({item.id.lower()})=" for item in others]
+        parts.append(
+            table(
+                ("command", "shows", "from"),
+                [(f"`multicube paper {each.id}`", each.title, each.source) for each in others],
+            )
+        )
+    return "\n\n".join(parts)
 
 
-def _thumbnails(chosen: Iterable[Picture]) -> str:
-    cards = "\n\n".join(
-        f":::{{grid-item-card}}\n:img-top: {each.file}\n:img-alt: {each.title}\n"
-        f":link: {each.name.lower()}\n:link-type: ref\n:class-card: thumbnail\n\n{each.title}\n:::"
-        for each in chosen
-    )
-    return f"::::{{grid}} 2 3 4 4\n:gutter: 2\n\n{cards}\n::::"
-
-
-def _section(picture: Picture) -> str:
-    pages = [
-        path.stem for path in sorted(DOCS.glob("*.md")) if f"]({picture.file})" in path.read_text()
-    ]
-    links = ", ".join(f"[{title_of(page)}]({page}.md)" for page in pages)
-    return "\n\n".join(
-        [
-            f"({picture.name.lower()})=\n### {picture.title}",
-            f"![{picture.title}]({picture.file})",
-            f"From: {picture.source}." + (f" Explained in: {links}." if links else ""),
-            f"```sh\n{picture.command}\n```",
-        ]
+def _card(item: Item, picture: str) -> str:
+    return (
+        f":::{{grid-item-card}}\n:class-card: figure\n\n({item.id.lower()})=\n"
+        f"[![{item.title}](../pictures/{picture})](../pictures/{picture})\n\n"
+        f"**{item.title}** ({item.source})\n\n```sh\nmulticube paper {item.id}\n```\n:::"
     )

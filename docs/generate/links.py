@@ -1,4 +1,4 @@
-"""Finds dead links: in the Markdown of the pages, and in the finished site."""
+"""Finds dead links: in the Markdown of the pages, and in the finished site; and counts words."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["anchors", "dead_links", "dead_references", "references_of"]
+__all__ = ["anchors", "dead_links", "dead_references", "references_of", "words_of"]
 
 _FENCE = re.compile(r"^(`{3,}|:{3,})([^\n]*)\n(.*?)^\1 *$", re.M | re.S)
 _HEADING = re.compile(r"^#+ +(.*?) *$", re.M)
@@ -17,6 +17,13 @@ _LINK = re.compile(r"\]\(<?([^()\s>]+)>?\)")
 
 def _without_code(text: str) -> str:
     return re.sub(r"^(`{3,})[^\n]*\n.*?^\1 *$", "", text, flags=re.M | re.S)
+
+
+def words_of(text: str) -> int:
+    """How many words of prose a page has: without code, tables, directives and addresses."""
+    plain = re.sub(r"\]\([^)]*\)", "]", _without_code(text))
+    lines = [line for line in plain.splitlines() if not re.match(r" *\||    |:{3,}|:\w+:", line)]
+    return len(re.findall(r"[A-Za-z][\w'-]*", "\n".join(lines)))
 
 
 def anchors(text: str) -> set[str]:
@@ -53,7 +60,7 @@ def dead_references(pages: Mapping[str, str], files: Iterable[str]) -> Iterator[
     Parameters
     ----------
     pages : Mapping[str, str]
-        The text of each page by its path, as "docs/torus.md".
+        The text of each page by its path, as "docs/families/tori.md".
     files : Iterable[str]
         Paths of all other files.
     """

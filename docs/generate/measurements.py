@@ -8,15 +8,17 @@ and `measures/NAME.json` are what `multicube synth --json` and `multicube measur
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from multicube.hdl import FAMILIES
+from multicube.hdl import FAMILIES, build
 from multicube.hdl.networks.family import Family
 from multicube.hdl.support.output_file import whole_file
 from tqdm import tqdm
 
 __all__ = [
+    "CHOOSE",
     "COST",
     "CURVES",
     "MEASURES",
@@ -31,6 +33,8 @@ DATA = Path(__file__).parent.parent / "data"
 CURVES = DATA / "curves"
 COST = DATA / "cost"
 MEASURES = DATA / "measures"
+CHOOSE = DATA / "choose"
+"""Networks of about 64 terminals each: `NAME.csv` is a sweep, `NAME.json` the graph's measures."""
 
 
 def words(family: Family) -> list[str]:
@@ -53,6 +57,23 @@ def measure_command(family: Family) -> list[str]:
     return ["multicube", "measure", *words(family), "--json"]
 
 
+def _chosen() -> dict[str, list[str]]:
+    """The networks of the first table, as words of the command line."""
+    text = (Path(__file__).parent / "networks.toml").read_text()
+    return {
+        name: [name, *size.split()] for name, (size, _) in tomllib.loads(text)["choose"].items()
+    }
+
+
+def _measure_chosen(name: str, network: Sequence[str]) -> None:
+    """What the first table shows of a network."""
+    if build(" ".join(network)).relation is not None:
+        measured = ["multicube", "measure", *network, "--json"]
+        _print_into(CHOOSE / f"{name}.json", measured)
+    sweep = ["multicube", "sweep", *network, "--cycles", "2000"]
+    _run([*sweep, "-o", str(CHOOSE / f"{name}.csv")])
+
+
 def _run(command: Sequence[str]) -> str | None:
     """What a command prints; None if it refuses."""
     here = [sys.executable, "-m", *command]
@@ -72,6 +93,9 @@ def _print_into(path: Path, command: Sequence[str]) -> None:
 
 def main(names: Sequence[str]) -> None:
     """Measure the networks with these names; without a name, those that have not been measured."""
+    for name, network in _chosen().items():
+        if not (CHOOSE / f"{name}.csv").exists():
+            _measure_chosen(name, network)
     families = [FAMILIES[name] for name in names or FAMILIES]
     for family in tqdm(families, disable=None):
         curve, cost = CURVES / f"{family.name}.csv", COST / f"{family.name}.json"

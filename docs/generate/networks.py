@@ -3,6 +3,7 @@
 import json
 import shlex
 import tomllib
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,7 +15,10 @@ from multicube.hdl.networks.family import Family, Group
 from multicube.sim.papers import ITEMS
 
 from .curves import Curve, read_curve
+from .figures import place_of
+from .markdown import DOCS, table, title_of
 from .measurements import (
+    CHOOSE,
     COST,
     CURVES,
     MEASURES,
@@ -25,19 +29,24 @@ from .measurements import (
 )
 
 __all__ = [
-    "DOCS",
     "about",
     "default",
     "group_of",
     "lacking",
     "network_list",
     "network_page",
+    "parameters_page",
     "references",
-    "table",
-    "title_of",
+    "rival",
+    "shared_parameters",
 ]
 
-DOCS = Path(__file__).parent.parent
+
+_WINDOW = 2000
+"""Cycles of a window of the first table."""
+
+_MANY = 12
+"""A parameter that so many families have is on a page of its own."""
 
 
 @cache
@@ -61,16 +70,6 @@ def lacking() -> str:
     return f"measure by make docs-data: {' '.join(unmeasured)}" if unmeasured else ""
 
 
-def table(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table in Markdown."""
-    lines = [heading, ["---"] * len(heading), *rows]
-    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
-
-
-def _cell(value: object) -> str:
-    return str(value).replace("|", "\\|").replace("\n", " ")
-
-
 def _capital(text: str) -> str:
     """A text as a sentence begins; a symbol, as in "b-ary", stays small."""
     return text if text[1:2] == "-" else text[:1].upper() + text[1:]
@@ -79,11 +78,6 @@ def _capital(text: str) -> str:
 def _command(words: Sequence[str]) -> str:
     """A command as a block that can be copied."""
     return f"```sh\n{shlex.join(words)}\n```"
-
-
-def title_of(page: str) -> str:
-    """The heading of a page of `docs`."""
-    return (DOCS / f"{page}.md").read_text().split("\n", 1)[0].removeprefix("# ")
 
 
 def network_page(family: Family, *, drawn: bool, live: bool) -> str:
@@ -100,20 +94,20 @@ def network_page(family: Family, *, drawn: bool, live: bool) -> str:
     parts = [
         f"# {family.name}",
         *_introduction(family),
-        *(_drawing(family) if drawn else ()),
         *(_live(family) if live else ()),
-        *_parameters(family),
-        *_theory(family),
+        *(_drawing(family) if drawn else ()),
         *_measured(family),
         *_cost(family),
+        *_theory(family),
         *_papers(family),
         *_further(family),
+        *_parameters(family),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def _introduction(family: Family) -> Iterable[str]:
-    yield f"{_capital(family.description)}."
+    yield f"{_capital(family.description)}. {group_of(family)['good']}"
     network = family.build(**family.example)
     terminals = (
         f"{network.ports} terminals"
@@ -129,39 +123,74 @@ def _introduction(family: Family) -> Iterable[str]:
     yield "\n".join(f"- {line}" for line in lines)
 
 
-def _drawing(family: Family) -> Iterable[str]:
-    yield "## Drawing"
-    yield f"![The network {family.name}](pictures/{family.name}.svg)"
-    yield _command(["multicube", "draw", *words(family), "-o", f"{family.name}.svg"])
-
-
 def _live(family: Family) -> Iterable[str]:
     address = f"../live/{family.name}.html"
-    yield "## Live"
+    yield "## Running"
     yield (
-        f'<iframe class="live" src="{address}" loading="lazy" '
+        f'<iframe class="live" src="{address}#run&amp;plain" loading="lazy" '
         f'title="The network {family.name}, running"></iframe>'
     )
-    yield f'The hardware itself runs in this page. <a href="{address}">Open it alone.</a>'
-    yield _command(["multicube", "view", *words(family), "-o", f"{family.name}.html"])
+    yield (
+        f'The hardware itself runs here. <a href="{address}">Open it with its controls.</a> '
+        f"`{shlex.join(['multicube', 'view', *words(family)])}` writes this page."
+    )
+
+
+def _drawing(family: Family) -> Iterable[str]:
+    command = _command(["multicube", "draw", *words(family), "-o", f"{family.name}.svg"])
+    picture = f"![The network {family.name}](pictures/{family.name}.svg)"
+    yield f":::{{dropdown}} As a drawing\n{picture}\n\n{command}\n:::"
 
 
 def _parameters(family: Family) -> Iterable[str]:
     yield "## Parameters"
-    yield table(
-        ("parameter", "default", "values", "meaning"),
-        [
-            (f"`{each.name}`", default(each), each.values, _capital(each.description))
-            for each in family.parameters
-        ],
-    )
-    for each in family.parameters:
-        if each.meanings:
-            yield f"Values of `{each.name}`:"
-            yield "\n".join(f"- `{name}`: {meaning}" for name, meaning in _meanings(each))
+    shared = set(map(_parameter, shared_parameters()))
+    own = [each for each in family.parameters if _parameter(each) not in shared]
+    others = [each for each in family.parameters if _parameter(each) in shared]
+    if own:
+        yield parameter_table(own)
+    if others:
+        links = ", ".join(f"[`{each.name}`](../reference/parameters.md)" for each in others)
+        yield f"As in [many networks](../reference/parameters.md): {links}."
     yield (
         "Values that do not fit together are refused in one line. The same names are the keyword "
         f'arguments of `build("{family.name}", ...)`.'
+    )
+
+
+def parameter_table(parameters: Iterable[Parameter]) -> str:
+    """Defaults, values and meanings of parameters, and what their values mean."""
+    parameters = list(parameters)
+    heading = ("parameter", "default", "values", "meaning")
+    parts = [table(heading, [_parameter(each) for each in parameters])]
+    for each in parameters:
+        if each.meanings:
+            parts.append(f"Values of `{each.name}`:")
+            parts.append("\n".join(f"- `{name}`: {what}" for name, what in _meanings(each)))
+    return "\n\n".join(parts)
+
+
+def _parameter(each: Parameter) -> tuple[str, str, str, str]:
+    return f"`{each.name}`", default(each), each.values, _capital(each.description)
+
+
+@cache
+def shared_parameters() -> tuple[Parameter, ...]:
+    """The parameters that many families have, with the same default, values and meaning."""
+    everywhere = [each for family in FAMILIES.values() for each in family.parameters]
+    counts = Counter(map(_parameter, everywhere))
+    found = {_parameter(each): each for each in everywhere if counts[_parameter(each)] >= _MANY}
+    return tuple(found.values())
+
+
+def parameters_page() -> str:
+    """The page of shared parameters."""
+    rows = sorted(shared_parameters(), key=lambda each: each.name)
+    return (
+        "# Parameters that networks share\n\n"
+        f"These are alike in {_MANY} families and more. Each network's "
+        "[page](../networks/index.md) has its own, and `multicube list NETWORK` prints all.\n\n"
+        f"{parameter_table(rows)}\n"
     )
 
 
@@ -179,7 +208,8 @@ def _theory(family: Family) -> Iterable[str]:
     yield group_of(family)["theory"]
     theory = family.build(**family.example).theory
     if theory is not None:
-        yield f"{about()['models'][theory.model]} [Where it applies.](../measurement.md#theory)"
+        model = about()["models"][theory.model]
+        yield f"{model} [Where it applies.](../explanation/measurement.md#theory)"
     path = MEASURES / f"{family.name}.json"
     if path.exists():
         yield from _graph(family, json.loads(path.read_text()))
@@ -222,7 +252,7 @@ def _graph(family: Family, found: dict[str, Any]) -> Iterable[str]:
                 for each in found["formulas"]
             ],
         )
-    yield "[What these measures are.](../measures.md)"
+    yield "[What these measures are.](../papers/ginosar.md)"
 
 
 def _between(lower: float | None, upper: float | None) -> str:
@@ -240,11 +270,20 @@ def _measured(family: Family) -> Iterable[str]:
     yield "## Measured"
     yield f"![Latency and throughput of {family.name} by load](pictures/{family.name}-curve.svg)"
     yield _summary(curve)
+    other = rival(family)
+    if other is not None:
+        yield f"Grey: its rival [`{other}`]({other}.md), in the small example of its own page."
     yield _command([*curve_command(family), "-o", f"{family.name}.csv"])
     yield (
         f"[The table.](../data/curves/{family.name}.csv) `multicube rerun {family.name}.csv` runs "
         "it again, and compares all numbers."
     )
+
+
+def rival(family: Family) -> str | None:
+    """The network whose curve stands beside that of a family."""
+    name = str(group_of(family)["rival"])
+    return name if name != family.name and (CURVES / f"{name}.csv").exists() else None
 
 
 def _summary(curve: Curve) -> str:
@@ -287,7 +326,10 @@ def _cost(family: Family) -> Iterable[str]:
         ],
     )
     yield _command(cost_command(family)[:-1])
-    yield "[How it is measured](../synthesis.md), and [single boxes and routers](../boxes-cost.md)."
+    yield (
+        "[How it is measured](../how-to/synthesis.md), and "
+        "[single boxes and routers](../design/boxes-cost.md)."
+    )
 
 
 def _papers(family: Family) -> Iterable[str]:
@@ -301,7 +343,7 @@ def _papers(family: Family) -> Iterable[str]:
     if items:
         yield "Figures and tables that the library regenerates:"
         yield "\n".join(
-            f"- [{item.title}](../figures.md#{item.id.lower()}) ({item.source})" for item in items
+            f"- [{item.title}](../{place_of(item.id)}) ({item.source})" for item in items
         )
 
 
@@ -314,10 +356,14 @@ def network_list(drawn: Collection[str]) -> str:
     """The page that lists all networks, with the drawings of those in `drawn`."""
     parts = [
         "# Networks",
-        "One page for each network of the catalogue: its drawing, its parameters with their "
-        "limits, what theory says of it, a curve measured on the hardware, its cost in an FPGA, "
-        "and the papers. The pages are generated from the catalogue, and show a small example of 4 "
-        "to 16 terminals. `multicube list` prints the same list.",
+        "A page for each network of the catalogue: the hardware running, a measured curve, its "
+        "cost in an FPGA, what theory says, the papers, and its parameters. The pages show small "
+        "examples; this table is of about 64 terminals each.",
+        "## Which one?",
+        _which(drawn),
+        f"*Diameter and bisection count links of the graph; saturation is the load, in packets per "
+        f"terminal per cycle, at which uniform traffic of single flits begins to wait for ever, in "
+        f"windows of {_WINDOW:,} cycles (`make docs-data`). [How to choose.](../how-to/choose.md)*",
     ]
     for group in Group:
         families = [family for family in FAMILIES.values() if family.group is group]
@@ -325,10 +371,42 @@ def network_list(drawn: Collection[str]) -> str:
         contents = "\n".join(family.name for family in families)
         parts += [
             f"## {group.value}",
-            f"::::{{grid}} 1 2 3 3\n:gutter: 2\n\n{cards}\n::::",
+            f"::::{{grid}} 1 2 2 3\n:gutter: 3\n\n{cards}\n::::",
             f"```{{toctree}}\n:hidden:\n:caption: {group.value}\n\n{contents}\n```",
         ]
+    deeper = "\n".join(f"../{page}" for page in _deeper())
+    parts.append(f"```{{toctree}}\n:hidden:\n:caption: In depth\n\n{deeper}\n```")
     return "\n\n".join(parts) + "\n"
+
+
+def _deeper() -> Iterable[str]:
+    """The pages on kinds of networks that are written by hand: in `families`, and at the top."""
+    found = sorted([*DOCS.glob("*.md"), *(DOCS / "families").glob("*.md")])
+    pages = (str(path.relative_to(DOCS).with_suffix("")) for path in found)
+    return (page for page in pages if page not in ("index", "promises"))
+
+
+def _which(drawn: Collection[str]) -> str:
+    """The first table: networks of one size, and when to choose which."""
+    rows = []
+    for name, (size, when) in about()["choose"].items():
+        picture = f"![{name}](pictures/{name}.svg)" if name in drawn else ""
+        rows.append((picture, f"[{name}]({name}.md) `{size}`", *_chosen_measures(name), when))
+    heading = ("picture", "network", "diameter", "bisection", "saturation", "choose it when")
+    return f":::{{div}} which\n{table(heading, rows)}\n:::"
+
+
+def _chosen_measures(name: str) -> tuple[str, str, str]:
+    """Diameter, bisection and saturation of a network of the first table."""
+    measures, curve = CHOOSE / f"{name}.json", CHOOSE / f"{name}.csv"
+    found = json.loads(measures.read_text()) if measures.exists() else {}
+    cut = found.get("bisection") or {"lower": None, "upper": None}
+    saturation = read_curve(curve).saturation if curve.exists() else None
+    return (
+        str(found.get("diameter", "-")),
+        _between(cut["lower"], cut["upper"]),
+        "none" if saturation is None else f"{saturation:.2f}",
+    )
 
 
 def _card(family: Family, drawn: bool) -> str:

@@ -6,8 +6,11 @@ from pathlib import Path
 from multicube.hdl import FAMILIES
 
 from .commands import commands_page
-from .figures import figures_page
-from .networks import DOCS, network_list, network_page, references
+from .figures import with_figures
+from .markdown import DOCS
+from .networks import network_list, network_page, parameters_page, references
+from .proofs import with_cards
+from .python import python_pages
 
 __all__ = ["FROM_ROOT", "GENERATED", "all_pages"]
 
@@ -15,10 +18,11 @@ FROM_ROOT = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md
 """Pages of the root of the repository, and their names in the site."""
 
 GENERATED = {
-    "generate/commands.py": "commands.md",
-    "generate/figures.toml": "figures.md",
-    "generate/networks.py": "references.md",
+    "generate/commands.py": "reference/commands.md",
+    "generate/networks.py": "reference/works.md",
     "generate/networks.toml": "networks/index.md",
+    "generate/__init__.py": "reference/parameters.md",
+    "generate/python.py": "reference/python/index.md",
 }
 """Files of `docs` that a page is made of, and its name in the site.
 
@@ -43,7 +47,7 @@ def _from_docs(path: Path) -> str:
         text = text.replace(f"]({above}../{name}", f"]({above}{page}")
     for name, page in GENERATED.items():
         text = text.replace(f"]({above}{name}", f"]({above}{page}")
-    return text
+    return with_cards(with_figures(text))
 
 
 def _from_root(path: Path) -> str:
@@ -58,6 +62,7 @@ def _generated(drawn: Collection[str], live: Collection[str]) -> Iterator[tuple[
     for name, family in FAMILIES.items():
         page = network_page(family, drawn=name in drawn, live=name in live)
         yield f"networks/{name}.md", page
-    yield "figures.md", figures_page()
-    yield "commands.md", commands_page()
-    yield "references.md", references()
+    yield "reference/commands.md", commands_page()
+    yield "reference/works.md", references()
+    yield "reference/parameters.md", parameters_page()
+    yield from python_pages()

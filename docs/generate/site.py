@@ -23,14 +23,20 @@ from .commands import has_command
 from .curves import draw_curve, read_curve
 from .figures import drawn_items
 from .links import dead_links
+from .markdown import DOCS
 from .measurements import CURVES, words
-from .networks import DOCS, lacking
+from .networks import lacking, rival
 from .pages import all_pages
 
 __all__ = ["main"]
 
 ROOT = DOCS.parent
-_LIBRARY = ("hdl", "sim", "docs/generate")
+_LIBRARY = ("hdl", "sim")
+
+HOME = ["omega", "ports=16"]
+"""The network that runs on the first page."""
+
+_BY_SPHINX = ("genindex", "py-modindex", "search")
 
 _REFUSED = 2
 """Status of a command that can't do what is asked."""
@@ -54,7 +60,9 @@ def main(site: Path) -> int:
     )
     _figures(cache, source / "pictures")
     live = _live_pages(cache / "live", source / "extra" / "live")
-    _write_pages(source, all_pages(drawn, live))
+    pages = all_pages(drawn, live)
+    _write_pages(source, pages)
+    _remove_others(site, pages)
     options = ["-b", "html", "-W", "--keep-going", "-q", "-j", "2"]
     status = build_main([*options, str(source), str(site)])
     dead = dead_links(site)
@@ -87,13 +95,24 @@ def _write_pages(source: Path, pages: Mapping[str, str]) -> None:
             path.write_text(text)
 
 
+def _remove_others(site: Path, pages: Mapping[str, str]) -> None:
+    """Remove what an earlier build has made of pages that are no more."""
+    for path in site.rglob("*.html"):
+        inner = path.relative_to(site)
+        made = inner.parts[0] in ("_modules", "_static", "live") or inner.stem in _BY_SPHINX
+        if not made and str(inner.with_suffix(".md")) not in pages:
+            path.unlink()
+
+
 def _newest() -> float:
     """When the library was last changed."""
-    return max(path.stat().st_mtime for each in _LIBRARY for path in (ROOT / each).rglob("*.py"))
+    files = (path for each in _LIBRARY for path in (ROOT / each).rglob("*.*"))
+    return max(path.stat().st_mtime for path in files if "__pycache__" not in path.parts)
 
 
-def _is_current(path: Path) -> bool:
-    return path.exists() and path.stat().st_mtime > _newest()
+def _is_current(path: Path, *others: Path) -> bool:
+    newest = max(_newest(), *(each.stat().st_mtime for each in others), 0)
+    return path.exists() and path.stat().st_mtime > newest
 
 
 def _network_pictures(family: Family, cache: Path, folder: Path) -> bool:
@@ -102,8 +121,11 @@ def _network_pictures(family: Family, cache: Path, folder: Path) -> bool:
     table = CURVES / f"{family.name}.csv"
     curve = cache / f"{family.name}-curve.svg"
     if table.exists():
-        if not _is_current(curve) or curve.stat().st_mtime < table.stat().st_mtime:
-            save_figure(draw_curve(family, read_curve(table)), curve)
+        made_of = (table, DOCS / "generate" / "curves.py")
+        if not _is_current(curve, *made_of):
+            other = rival(family)
+            beside = read_curve(CURVES / f"{other}.csv") if other else None
+            save_figure(draw_curve(family, read_curve(table), beside, other or ""), curve)
         shutil.copy2(curve, folder)
     drawing = cache / f"{family.name}.svg"
     if not _is_current(drawing):
@@ -135,6 +157,8 @@ def _live_pages(cache: Path, folder: Path) -> frozenset[str]:
         for family in FAMILIES.values()
     )
     names = frozenset(name for name, done in zip(FAMILIES, made) if done)
+    _live_page(HOME, cache / "omega16.html")
+    shutil.copy2(cache / "omega16.html", folder)
     for name in names:
         shutil.copy2(cache / f"{name}.html", folder)
     return names

@@ -125,7 +125,8 @@ _RUN_OPTIONS = (
         "--traffic",
         default="uniform",
         show_default=True,
-        help="Where packets go: uniform, tornado, 1,0,3,2, file:FILE, ... (docs/traffic.md).",
+        help="Where packets go: uniform, tornado, 1,0,3,2, file:FILE, ... "
+        "(docs/reference/traffic.md).",
     ),
     click.option(
         "--unit",

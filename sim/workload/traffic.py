@@ -58,12 +58,12 @@ def pattern(traffic: Any, ports: int) -> Pattern:
     Parameters
     ----------
     traffic : str, path-like, Sequence, np.ndarray, Callable or Pattern
-        A *text* is one of the words of docs/traffic.md, whatever its capitals. A *list* has the
-        destination of each terminal, None or -1 for a terminal that sends nothing. A *matrix* has
-        in row X the weights with which X sends to each terminal: rows with larger sums have more
-        load. A list of `Flow` has rates, lengths and times, too. A *function* is called with each
-        terminal and the number of terminals, and returns a destination, or such a row of weights. A
-        *path* is of a file that holds a list, a matrix or flows.
+        A *text* is one of the words of docs/reference/traffic.md, whatever its capitals. A *list*
+        has the destination of each terminal, None or -1 for a terminal that sends nothing. A
+        *matrix* has in row X the weights with which X sends to each terminal: rows with larger sums
+        have more load. A list of `Flow` has rates, lengths and times, too. A *function* is called
+        with each terminal and the number of terminals, and returns a destination, or such a row of
+        weights. A *path* is of a file that holds a list, a matrix or flows.
     ports : int
         Number of terminals.
 

@@ -1,4 +1,4 @@
-"""The claims that proofs prove, and the page `docs/proofs.md` that lists them.
+"""The claims that proofs prove, and the page `docs/reference/proofs.md` that lists them.
 
 A test that proves something says so by the decorator `proves`, right above it. The page is made
 from these and from `NOT_PROVED`: `python tests/kit/proof_table.py` writes it.
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "proofs.md"
+PAGE = ROOT / "docs" / "reference" / "proofs.md"
 
 FOLDERS = {
     "primitives": "Queues, arbiters, random numbers, tags",

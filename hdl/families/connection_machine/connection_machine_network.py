@@ -43,7 +43,9 @@ class ConnectionMachineParameters(Parameters):
     buffers: int = integer(4, "packets that a node can store", least=1, most=64)
     payload: ShapeLike = payload_shape()
     schedule: str = word(
-        "dimension", "whether a step serves one dimension, or all; see docs/hypercube.md", SCHEDULES
+        "dimension",
+        "whether a step serves one dimension, or all; see docs/families/connection-machine.md",
+        SCHEDULES,
     )
     priority: str = word("oldest", "which packets are routed first, deflected last", PRIORITIES)
     links: str = word("word", "whether wires carry a packet per cycle, or bit by bit", LINKS)

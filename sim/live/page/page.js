@@ -4,9 +4,12 @@
 const SPEEDS = [1, 2, 4, 8, 16, 30, 60, 180, 600, 2000, 6000, 20000, Infinity];
 const EMBEDDED = window.parent !== window;
 const ABOUT = JSON.parse(byId("about").textContent);
+/** What the address asks for, as in "page.html#run&plain". */
+const ASKED = new Set(location.hash.slice(1).split("&"));
 
 class Page {
   async start() {
+    document.documentElement.toggleAttribute("data-plain", ASKED.has("plain"));
     this.code = bytesOf("program");
     this.contents = await inflated(bytesOf("contents"));
     this.places = new Map();
@@ -41,6 +44,7 @@ class Page {
     requestAnimationFrame((time) => this.tick(time));
     this.frames = 0;
     document.documentElement.dataset.ready = "true";
+    if (ASKED.has("run") && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.run();
   }
 
   // The engine

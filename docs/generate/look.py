@@ -1,0 +1,113 @@
+"""Looks at the finished site in Chromium: `python -m generate.look SITE PICTURES AXE`.
+
+A page of each kind is opened at two widths in both themes, and its picture kept. What is wrong is a
+line: a message of the browser, a page wider than its window, what axe-core (a script from
+npm) calls serious.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import which
+from typing import Any
+from urllib.parse import quote
+
+from playwright.sync_api import sync_playwright
+
+__all__ = ["KINDS", "main"]
+
+KINDS = {
+    "home": "index.html",
+    "tutorial": "tutorials/first-network.html",
+    "guide": "how-to/compare.html",
+    "networks": "networks/index.html",
+    "network": "networks/torus.html",
+    "explanation": "explanation/switching.html",
+    "paper": "papers/siegel.html",
+    "commands": "reference/commands.html",
+    "object": "reference/python/sim/simulate.html",
+    "proofs": "reference/proofs.html",
+    "glossary": "reference/glossary.html",
+    "costs": "design/boxes-cost.html",
+}
+"""A page of each kind."""
+
+SEARCHES = {
+    "fetch-and-add": "explanation/combining.html",
+    "torus depth": "families/tori.html",
+    "BookSim": "how-to/booksim.html",
+    "wormhole": "explanation/switching.html",
+}
+"""What a reader types, and the page that answers: it must be the first one found."""
+
+_WIDTHS = (390, 1440)
+_THEMES = ("light", "dark")
+
+_SERIOUS = """async () => {
+    const found = await axe.run(document, { iframes: false });
+    return found.violations
+        .filter((each) => each.impact === "serious" || each.impact === "critical")
+        .map((each) => `${each.id}: ${each.nodes.length} x ${each.nodes[0].target.join(" ")}`);
+}"""
+
+
+def main(site: Path, pictures: Path, axe: Path) -> int:
+    """The status is 0 if nothing is wrong, or if there is no Chromium to look with."""
+    program = which("chromium") or which("chromium-browser")
+    if program is None:
+        print("There is no Chromium: nobody has looked at the site", file=sys.stderr)
+        return 0
+    pictures.mkdir(parents=True, exist_ok=True)
+    wrong = 0
+    with sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        for kind, page in KINDS.items():
+            for width in _WIDTHS:
+                for theme in _THEMES:
+                    picture = pictures / f"{kind}-{width}-{theme}.png"
+                    for line in _looked(chromium, site / page, width, theme, picture, axe):
+                        wrong += 1
+                        print(f"{page}, {width} pixels, {theme}: {line}", file=sys.stderr)
+        for line in _searched(chromium, site):
+            wrong += 1
+            print(line, file=sys.stderr)
+        chromium.close()
+    print(f"{pictures}: {len(KINDS)} pages at {len(_WIDTHS)} widths in {len(_THEMES)} themes")
+    return int(wrong > 0)
+
+
+def _looked(
+    chromium: Any, path: Path, width: int, theme: str, picture: Path, axe: Path
+) -> Iterator[str]:
+    """What is wrong with a page."""
+    said: list[str] = []
+    page = chromium.new_page(
+        viewport={"width": width, "height": 900}, color_scheme=theme, reduced_motion="reduce"
+    )
+    page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(path.as_uri())
+    page.screenshot(path=picture)
+    yield from (line for line in said if line.startswith(("error", "warning")))
+    over = page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+    if over > 0:
+        yield f"wider than the window by {over} pixels"
+    page.add_script_tag(path=axe)
+    yield from page.evaluate(_SERIOUS)
+    page.close()
+
+
+def _searched(chromium: Any, site: Path) -> Iterator[str]:
+    """What a search does not find first."""
+    for text, wanted in SEARCHES.items():
+        page = chromium.new_page()
+        page.goto(f"{(site / 'search.html').as_uri()}?q={quote(text)}")
+        page.wait_for_selector("#search-results li a")
+        found = page.get_attribute("#search-results li a", "href") or ""
+        if found.partition("?")[0].partition("#")[0] != wanted:
+            yield f"search for {text!r}: {found}, not {wanted}"
+        page.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main(*(Path(each).resolve() for each in sys.argv[1:4])))
