@@ -30,13 +30,21 @@ class Design:
     Attributes
     ----------
     fabric : Fabric
-        Of any cells that the compiled engine accepts.
+        Cells of any kind that the compiled engine accepts, and the links between them.
     title : str
+        The title of the page.
     layout : Layout, optional
         Where its cells are; by default linked cells are close.
     signals : Sequence[tuple[str, str]]
         What the page shows in each cycle: a cell, and the hierarchical name of a signal in it, as
         `Engine.signal` takes it.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim.live import Design
+    >>> Design(build("cube", ports=2).fabric, title="a box").diagram.size > (0, 0)
+    True
     """
 
     fabric: Fabric
@@ -62,6 +70,7 @@ class DesignPage(Page):
     Parameters
     ----------
     design : Design or Fabric
+        What runs in the page.
 
     Raises
     ------
@@ -70,7 +79,7 @@ class DesignPage(Page):
     TypeError, ValueError
         If it is no design, or names a cell or signal that it has not.
     UnsupportedConstruct, CombinationalLoop
-        As for `CompiledEngine`.
+        If the compiled engine can't simulate a cell of the fabric, or a signal depends on itself.
     """
 
     def __init__(self, design: Design | Fabric) -> None:
@@ -86,7 +95,6 @@ class DesignPage(Page):
         self.bench = LiveFabric(design.fabric, design.diagram)
 
     def about(self) -> dict[str, Any]:
-        """As in `Page`."""
         image, groups = self.image, self.image.engine_tables.groups
         names: list[list[str]] = [[] for _ in groups]
         for cell, name in self.design.signals:

@@ -172,7 +172,7 @@ def run_collective(
     >>> from multicube import build
     >>> from multicube.sim import run_collective
     >>> run_collective(build("hypercube", n=2), "broadcast", algorithm="halving")
-    <CollectiveRun broadcast by halving of 4 members in 8 cycles>
+    <CollectiveRun broadcast by halving of 4 members in 10 cycles>
     """
     check_kind("Network", network, Network, "a network")
     members = check_group(range(network.ports) if group is None else group, network.ports)

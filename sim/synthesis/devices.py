@@ -26,6 +26,7 @@ class Area(NamedTuple):
     lut_rams : int
         Memories of 16 x 4 bits made of tables (TRELLIS_DPR16X4).
     flip_flops : int
+        Flip-flops (TRELLIS_FF, SB_DFF and its kinds).
     block_rams : int
         DP16KD of 18 Kbit, SB_RAM40_4K of 4 Kbit.
     others : dict[str, int]
@@ -71,7 +72,18 @@ class Device:
     per_ram: int = 0
 
     def count(self, cells: Mapping[str, int]) -> Area:
-        """The area, from the number of cells of each type."""
+        """The area, from the number of cells of each type.
+
+        Parameters
+        ----------
+        cells : Mapping[str, int]
+            The numbers, by the name of the primitive.
+
+        Returns
+        -------
+        Area
+            What they take of the device.
+        """
         counts = dict.fromkeys(
             ("luts", "multiplexers", "carries", "lut_rams", "flip_flops", "block_rams"), 0
         )

@@ -36,8 +36,6 @@ class CrossbarParameters(MultistageParameters):
 
 class CrossbarNetwork(MultistageNetwork):
     """A multistage network of a single stage with a single box, of any of the kinds of boxes.
-
-    Its arguments are those of `CrossbarParameters`.
     """
 
     parameters_type = CrossbarParameters
