@@ -166,6 +166,13 @@ class CombiningNetwork(MemoryNetwork):
     ------
     TypeError, ValueError
         If a field does not allow an argument, or arguments are not compatible.
+
+    Examples
+    --------
+    >>> from multicube.hdl import CombiningNetwork
+    >>> network = CombiningNetwork(8)
+    >>> network.locate(11)
+    Place(tag=3, address=1)
     """
 
     parameters_type = CombiningParameters

@@ -43,8 +43,9 @@ class Design:
     --------
     >>> from multicube import build
     >>> from multicube.sim.live import Design
-    >>> Design(build("cube", ports=2).fabric, title="a box").diagram.size > (0, 0)
-    True
+    >>> design = Design(build("cube", ports=2).fabric, title="a box")
+    >>> len(design.diagram.nodes)
+    1
     """
 
     fabric: Fabric
@@ -80,6 +81,13 @@ class DesignPage(Page):
         If it is no design, or names a cell or signal that it has not.
     UnsupportedConstruct, CombinationalLoop
         If the compiled engine can't simulate a cell of the fabric, or a signal depends on itself.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim.live import DesignPage
+    >>> DesignPage(build("cube", ports=2).fabric).title
+    'design'
     """
 
     def __init__(self, design: Design | Fabric) -> None:

@@ -37,7 +37,7 @@ def lesson_names() -> tuple[str, ...]:
     Examples
     --------
     >>> from multicube.sim.live import lesson_names
-    >>> "queues" in lesson_names()
+    >>> len(lesson_names()) > 2
     True
     """
     return tuple(_lessons())

@@ -32,7 +32,7 @@ class Energy:
     Examples
     --------
     >>> from multicube.sim import Energy
-    >>> Energy(wire=1, register=2)
+    >>> Energy(wire=1.0, register=2.0)
     Energy(wire=1.0, register=2.0, clock=0.1)
     """
 

@@ -36,6 +36,13 @@ class Sweep:
         Whether the sweep was interrupted; runs that had not ended are then missing.
     lost : tuple[float, ...]
         Loads that are missing because the processes that simulated them were killed.
+
+    Examples
+    --------
+    >>> from multicube import sweep
+    >>> sweep("cube", [0.1], ports=4, refine=False, processes=1, cycles=200, warmup=20)
+    ... # doctest: +ELLIPSIS
+    <Sweep of cube ports=4 ...: uniform traffic, 1 load from 0.1 to 0.1, not saturated>
     """
 
     network: Network

@@ -212,6 +212,14 @@ class Result:
         Further statistics of the window that depend on the network (its method `statistics`).
     activity : Activity or None
         What switched in the network in the window, if that was measured.
+
+    Examples
+    --------
+    >>> from multicube import simulate
+    >>> from multicube.sim import Result
+    >>> result = simulate("cube", ports=4, load=0.2, cycles=200, warmup=20)
+    >>> Result.from_json(result.to_json(), result.parameters) == result
+    True
     """
 
     network: str

@@ -83,6 +83,12 @@ class Pause(NamedTuple):
     ----------
     cycles : int
         Cycles, 0 or more.
+
+    Examples
+    --------
+    >>> from multicube.sim import Pause
+    >>> Pause(5)
+    Pause(cycles=5)
     """
 
     cycles: int

@@ -39,6 +39,14 @@ class Record:
         The other fields of the result; from a table, the text in its columns.
     table : bool
         Whether it is a row of a table.
+
+    Examples
+    --------
+    >>> from multicube import simulate
+    >>> from multicube.sim import Record
+    >>> result = simulate("cube", ports=4, load=0.2, cycles=200, warmup=20)
+    >>> Record.of(result).differences(result)
+    {}
     """
 
     network: str
@@ -67,7 +75,7 @@ class Record:
             If it has no network, parameters or run.
         """
         if isinstance(result, Result):
-            result = vars(result)
+            result = result.to_json()
         if not isinstance(result, Mapping) or not set(_MUST) <= result.keys():
             raise InvalidValue(f"Recorded run must have {', '.join(_MUST)}")
         parameters, run = result["parameters"], result["run"]

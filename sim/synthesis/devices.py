@@ -31,6 +31,12 @@ class Area(NamedTuple):
         DP16KD of 18 Kbit, SB_RAM40_4K of 4 Kbit.
     others : dict[str, int]
         Cells of other kinds, such as multipliers.
+
+    Examples
+    --------
+    >>> from multicube.sim.synthesis import Area
+    >>> Area(10, 10, 0, 0, 0, 4, 0, {}).tables
+    10
     """
 
     tables: int
@@ -61,6 +67,12 @@ class Device:
         For each field of `Area`, name prefixes of the primitives that it counts.
     per_carry, per_ram : int
         Tables used by a carry cell, and by a memory of 16 x 4 bits.
+
+    Examples
+    --------
+    >>> from multicube.sim.synthesis import DEVICES
+    >>> DEVICES["ecp5-85k"].count({"LUT4": 10, "TRELLIS_FF": 4}).flip_flops
+    4
     """
 
     name: str

@@ -45,6 +45,12 @@ class Storage(NamedTuple):
         Bits of registers.
     memories : int
         Bits of memories.
+
+    Examples
+    --------
+    >>> from multicube.sim.synthesis import Storage
+    >>> sum(Storage(registers=32, memories=1024))
+    1056
     """
 
     registers: int
@@ -236,9 +242,8 @@ def measure(
     >>> from multicube import build
     >>> from multicube.sim.synthesis import Setup, measure, network_design
     >>> design = network_design(build("cube", ports=2, payload=1).fabric)
-    >>> cost = measure(design, Setup(seeds=0))  # doctest: +SKIP
-    >>> cost.area.tables, cost.fmax  # doctest: +SKIP
-    (31, None)
+    >>> measure(design, Setup(seeds=0)).area.tables > 0  # doctest: +SKIP
+    True
     """
     setup = setup or Setup()
     versions = need_tools(setup.target if setup.seeds else None)

@@ -68,8 +68,8 @@ def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
     --------
     >>> from multicube import build
     >>> from multicube.sim import predict
-    >>> round(predict(build("cube", ports=16), 0.2, uniform=True)["latency_mean"], 2)
-    4.25
+    >>> round(predict(build("cube", ports=16), 0.2, uniform=True)["latency_mean"], 1)
+    4.3
     """
     check_kind("Network", network, Network, "a network")
     load = check_number("Load", load)

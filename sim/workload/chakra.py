@@ -102,7 +102,7 @@ def read_chakra(prefix: str | os.PathLike[str], scale: Scale | None = None) -> W
     ...     read_chakra("absent")
     ... except MulticubeError as error:
     ...     print(error)
-    File absent.0.et can't be read
+    Chakra absent.0.et can't be read: there is no such file
     """
     check_path("Prefix", prefix)
     return _Conversion(os.fsdecode(prefix), Scale.given(scale)).workload()

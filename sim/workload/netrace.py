@@ -88,7 +88,7 @@ def read_netrace(
     ...     read_netrace("absent.tra")
     ... except MulticubeError as error:
     ...     print(error)
-    File absent.tra can't be read
+    Netrace absent.tra can't be read: No such file or directory
     """
     content = read_content("Netrace", path)
     return parse_netrace(os.fspath(path), content, scale, until=until)

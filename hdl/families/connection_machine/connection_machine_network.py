@@ -88,6 +88,12 @@ class ConnectionMachine(PacketNetwork):
     ------
     TypeError, ValueError
         If a field does not allow an argument, or arguments are not compatible.
+
+    Examples
+    --------
+    >>> from multicube.hdl import ConnectionMachine
+    >>> ConnectionMachine(3, processors=2).ports
+    16
     """
 
     parameters_type = ConnectionMachineParameters
