@@ -14,6 +14,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
 ]
@@ -32,8 +33,6 @@ autodoc_preserve_defaults = True
 default_role = "py:obj"  # a name in single quotes is code, and a link where it is documented
 suppress_warnings = ["ref.python"]  # ... the first one, if several objects have this name
 napoleon_google_docstring = False
-napoleon_use_rtype = False
-napoleon_use_param = False
 napoleon_use_ivar = True
 napoleon_custom_sections = [("Members", "params_style")]
 toc_object_entries_show_parents = "hide"
@@ -74,6 +73,14 @@ def _signature(
     return str(inspect.Signature(plain)), returned
 
 
+def _bases(app: Sphinx, name: str, obj: type, options: object, bases: list[type]) -> None:
+    """In the place of a base that is private, its own bases."""
+    while private := [base for base in bases if base.__name__.startswith("_")]:
+        at = bases.index(private[0])
+        bases[at : at + 1] = private[0].__bases__
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-process-signature", _signature)
+    app.connect("autodoc-process-bases", _bases)

@@ -147,9 +147,7 @@ def run(network: DCSHNetwork, **options: Any) -> Result:
         {"k": 3, "n": 2, "length": "1:8", "decision": 2},
         {"k": 3, "n": 2, "depth": 8, "length": "1:8", "broadcast": 1},
         *(
-            long(
-                {"k": k, "n": n, "depth": depth, "length": "1:8", "broadcast": broadcast}
-            )
+            long({"k": k, "n": n, "depth": depth, "length": "1:8", "broadcast": broadcast})
             for k, n in ((2, 4), (4, 2), (4, 3), (5, 2), (8, 2))
             for depth, broadcast in ((1, 0), (5, 0), (8, 1), (16, 1))
         ),

@@ -78,8 +78,7 @@ class Comparison:
 
     @property
     def factors(self) -> list[float]:
-        """What one packet per terminal per cycle is in the unit of the comparison, for each sweep.
-        """
+        """What one packet per terminal per cycle is in the unit of the comparison, by sweep."""
         return rate_factors(self.sweeps, self.per, self.unit)
 
     @property

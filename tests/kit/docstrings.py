@@ -164,9 +164,10 @@ def _faults_of_words(name: str, about: list[str]) -> Iterator[str]:
 def _arguments(each: Documented) -> list[str]:
     """The names of the arguments that it takes."""
     made = each.item if inspect.isclass(each.item) else each.function
-    if isinstance(made, type):
-        if inspect.isabstract(made) or issubclass(made, Enum | BaseException):
-            return []
+    if inspect.isabstract(made) or (
+        isinstance(made, type) and issubclass(made, Enum | BaseException)
+    ):
+        return []
     names = list(inspect.signature(made).parameters)
     bound = not inspect.isclass(made) and not isinstance(each.item, staticmethod)
     return names[1:] if bound and names[:1] in (["self"], ["cls"]) else names

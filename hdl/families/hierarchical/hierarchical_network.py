@@ -126,8 +126,7 @@ class TwoLevelParameters(AnyRoutingParameters):
 
 
 class TwoLevelNetwork(_JoinedNetwork):
-    """A two-level network of Dandamudi and Eager, by the dimensions D and d of the paper.
-    """
+    """A two-level network of Dandamudi and Eager, by the dimensions D and d of the paper."""
 
     parameters_type = TwoLevelParameters
     family = ""
@@ -166,8 +165,7 @@ class CyclesParameters(AnyRoutingParameters):
 
 
 class CyclesNetwork(_JoinedNetwork):
-    """BH/CCC of Dandamudi and Eager: hypercubes, joined by cube-connected cycles.
-    """
+    """BH/CCC of Dandamudi and Eager: hypercubes, joined by cube-connected cycles."""
 
     parameters_type = CyclesParameters
     family = "bh-ccc"

@@ -68,8 +68,7 @@ class RingParameters(_TorusParameters):
 
 
 class RingNetwork(TorusNetwork):
-    """A torus whose links lead in one direction, unless `directions` is 2; with n = 1, a ring.
-    """
+    """A torus whose links lead in one direction, unless `directions` is 2; with n = 1, a ring."""
 
     parameters_type = RingParameters
 

@@ -1,0 +1,167 @@
+"""The pages of the Python reference: one for each public function and class.
+
+Public is what the stubs of the packages name. `PARTS` are modules of which a user makes networks,
+boxes and pictures of their own.
+"""
+
+import ast
+import inspect
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sphinx.pycode import ModuleAnalyzer
+
+__all__ = ["PLACE", "python_pages"]
+
+PLACE = "reference/python"
+"""The folder of the pages, in the site."""
+
+_PACKAGES = ("multicube", "multicube.hdl", "multicube.sim", "multicube.sim.live")
+_PACKAGES += ("multicube.sim.synthesis",)
+
+PARTS = {
+    "descriptions": (
+        "What a network of one's own is made of: plain Python, without hardware.",
+        (
+            "multicube.hdl.graphs.graph",
+            "multicube.hdl.graphs.routing.relation",
+            "multicube.hdl.graphs.conversion",
+            "multicube.hdl.graphs.plans.multistage",
+            "multicube.hdl.graphs.tags",
+        ),
+    ),
+    "parts": (
+        "What components of one's own are made of, and what results are drawn by.",
+        (
+            "multicube.hdl.fabric.fabric",
+            "multicube.hdl.fabric.parameters",
+            "multicube.hdl.fabric.errors",
+            "multicube.hdl.links.packet",
+            "multicube.hdl.primitives.routing_tags",
+            "multicube.hdl.primitives.round_robin",
+            "multicube.hdl.families.multistage.switching",
+            "multicube.hdl.networks.any_routing",
+            "multicube.hdl.networks.memory_network",
+            "multicube.hdl.networks.routed",
+            "multicube.sim.report.drawing",
+            "multicube.sim.report.look",
+            "multicube.sim.measure.graph_measures",
+            "multicube.boards.bench_top",
+            "multicube.boards.host",
+            "multicube.boards.simulated",
+        ),
+    ),
+}
+"""By the name of a page: what it says, and the modules whose names it lists."""
+
+
+class _Name(NamedTuple):
+    """Something public: the module that users import it from, and the one that defines it."""
+
+    module: str
+    name: str
+    home: str
+
+    @property
+    def item(self) -> Any:
+        return getattr(import_module(self.module), self.name)
+
+    @property
+    def page(self) -> str:
+        return f"{self.module}.{self.name}"
+
+    @property
+    def key(self) -> int | str:
+        """What tells it apart from all that have other pages; numbers may be equal."""
+        return self.page if self.kind == "data" else id(self.item)
+
+    @property
+    def kind(self) -> str:
+        """The directive of autodoc."""
+        if inspect.isclass(self.item):
+            return "exception" if issubclass(self.item, Exception) else "class"
+        return "function" if inspect.isfunction(self.item) else "data"
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of its docstring, or of the text that follows a constant."""
+        text = inspect.getdoc(self.item) or ""
+        if self.kind == "data":
+            found = ModuleAnalyzer.for_module(self.home).find_attr_docs()
+            text = "\n".join(found.get(("", self.name), []))
+        return " ".join(text.partition("\n\n")[0].split())
+
+    def text(self) -> str:
+        """Its page."""
+        named = f"{self.home if self.kind == 'data' else self.module}.{self.name}"
+        options = {"class": (":members:", ":show-inheritance:"), "data": (":no-value:",)}
+        lines = [f".. auto{self.kind}:: {named}", *(f"   {o}" for o in options.get(self.kind, ()))]
+        return f"# {self.name}\n\n" + _rst("\n".join(lines))
+
+
+def python_pages(index: str) -> Iterator[tuple[str, str]]:
+    """All pages by their paths; `index` is what the first one says before its list."""
+    seen: dict[int | str, _Name] = {}
+    rooms: dict[str, tuple[str, list[_Name]]] = {}
+    for package in _PACKAGES:
+        rooms[package] = inspect.getdoc(import_module(package)) or "", _of_package(package)
+    for room, (about, modules) in PARTS.items():
+        rooms[room] = about, [each for module in modules for each in _of_module(module)]
+    lines = []
+    for room, (about, names) in rooms.items():
+        # A name that several packages have is described where it comes first.
+        listed = [seen.setdefault(each.key, each) for each in names]
+        own = sorted(each for each in listed if each in names)
+        yield f"{PLACE}/{room}.md", f"# {room}\n\n{about}\n\n{_listed(listed)}\n{_tree(own)}"
+        yield from ((f"{PLACE}/{each.page}.md", each.text()) for each in own)
+        summary = " ".join(about.partition("\n\n")[0].split())
+        lines.append(f"- [{room}]({room}.md): {summary}\n")
+    yield f"{PLACE}/index.md", f"{index}\n{''.join(lines)}\n{_hidden(rooms)}"
+
+
+def _of_package(package: str) -> list[_Name]:
+    """The names of a package with a stub, which says where each is defined."""
+    file = import_module(package).__file__
+    found = []
+    for node in ast.parse(Path(str(file)).with_suffix(".pyi").read_text()).body:
+        if isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: -(node.level - 1) or None]
+            home = ".".join([*above, str(node.module)])
+            found += [_Name(package, each.name, home) for each in node.names if each.asname]
+        elif isinstance(node, ast.ClassDef):
+            found.append(_Name(package, node.name, package))
+    return [each for each in found if each.name != "__version__"]
+
+
+def _of_module(module: str) -> list[_Name]:
+    names = import_module(module).__all__
+    return [each for each in (_Name(module, name, module) for name in names) if each.summary]
+
+
+def _listed(names: Iterable[_Name]) -> str:
+    """Functions, classes and constants, with their summaries."""
+    kinds = {"function": "Functions", "class": "Classes", "exception": "Errors", "data": "Constants"}
+    found: dict[str, list[str]] = {}
+    for each in names:
+        line = f"- [`{each.name}`]({each.page}.md): {each.summary}"
+        found.setdefault(each.kind, []).append(line)
+    parts = [
+        f"## {title}\n\n" + "\n".join(found[kind]) + "\n"
+        for kind, title in kinds.items()
+        if kind in found
+    ]
+    return "\n".join(parts)
+
+
+def _tree(names: Iterable[_Name]) -> str:
+    return _hidden(each.page for each in names)
+
+
+def _hidden(pages: Iterable[str]) -> str:
+    return "\n".join(["```{toctree}", ":hidden:", "", *pages, "```", ""])
+
+
+def _rst(text: str) -> str:
+    return f"```{{eval-rst}}\n{text}\n```\n"
