@@ -1,5 +1,6 @@
 """All that is public is described, and its examples run."""
 
+import builtins
 import doctest
 import inspect
 import re
@@ -9,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docstrings import Documented, faults, has_example, public
+from docstrings import Documented, faults, has_example, public, types
+from generate.python import rooms
 from multicube.hdl import FAMILIES, Network
 
 SKIPPED = {"multicube.sim.synthesis.measure"}
@@ -51,6 +53,23 @@ def _seen() -> str:
         for each in public()
         for section in ("Attributes", "Returns", "Examples")
     )
+
+
+FOREIGN = {
+    *("Any", "Callable", "Collection", "Iterable", "Mapping", "PathLike", "Self", "Sequence"),
+    *("Elaboratable", "Module", "Period", "ShapeLike", "Signature", "ValueLike"),
+    *("Axes", "DataFrame", "Figure"),
+    *("BoxSettings", "Path", "Permutation", "Program", "Readings"),
+}
+"""Types of Python, of Amaranth, and of matplotlib and pandas; and other names of types of these."""
+
+
+def test_types_have_pages_that_they_link() -> None:
+    """All classes that a docstring names as the type of something, but those of others."""
+    named = set().union(*map(types, public()))
+    assert len(named) > 100
+    shown = {each.name for _, names in rooms().values() for each in names}
+    assert named - FOREIGN - vars(builtins).keys() - shown == set()
 
 
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sphinx.pycode import ModuleAnalyzer
 
-__all__ = ["PLACE", "python_pages"]
+__all__ = ["PARTS", "PLACE", "python_pages", "rooms"]
 
 PLACE = "reference/python"
 """The folder of the pages, in the site."""
@@ -42,6 +42,7 @@ PARTS = {
             "multicube.hdl.primitives.routing_tags",
             "multicube.hdl.primitives.round_robin",
             "multicube.hdl.families.multistage.switching",
+            "multicube.hdl.networks.network",
             "multicube.hdl.networks.any_routing",
             "multicube.hdl.networks.memory_network",
             "multicube.hdl.networks.routed",
@@ -53,8 +54,46 @@ PARTS = {
             "multicube.boards.simulated",
         ),
     ),
+    "types": (
+        "What functions and methods take and return, besides.",
+        (
+            "multicube.hdl.export.verilog:Clock",
+            "multicube.hdl.fabric.layout:Layout",
+            "multicube.hdl.fabric.wires:Lane",
+            "multicube.hdl.families.clos.rearrangeable_graph:RearrangeableGraph",
+            "multicube.hdl.families.connection_machine.connection_machine_graph:Hypercube",
+            "multicube.hdl.families.dcsh.dcsh_graph:DCSH",
+            "multicube.hdl.families.multistage.extra_stage_network:Controls",
+            "multicube.hdl.graphs.address_hash:AddressHash",
+            "multicube.hdl.graphs.mask_rule:MaskRule",
+            "multicube.hdl.graphs.partitions:Partition",
+            "multicube.hdl.graphs.plans.extra_stage:Configuration",
+            "multicube.hdl.graphs.plans.redundant_paths:RedundantPathPlan",
+            "multicube.hdl.graphs.routing.group_tree:Kind",
+            "multicube.hdl.links.memory_link:MemoryLink",
+            "multicube.hdl.networks.family:Family",
+            "multicube.hdl.networks.group_tables:Missing",
+            "multicube.hdl.networks.stage_columns:Columns",
+            "multicube.hdl.operations.folds:Fold",
+            "multicube.hdl.operations.memory:Operation",
+            "multicube.hdl.bench.packet_bench:SourcePlan",
+            "multicube.hdl.bench.workload_bench:WorkloadPlan",
+            "multicube.hdl.switch.route:RouteLogic",
+            "multicube.hdl.switch.shape:RouterShape",
+            "multicube.sim.engines.compiled.compiled_errors",
+            "multicube.sim.measure.activity:TypeActivity",
+            "multicube.sim.measure.result:Latency",
+            "multicube.sim.measure.serial_order:Access",
+            "multicube.sim.run.communication:StepRun",
+            "multicube.sim.run.sweeps:LoadsLost",
+            "multicube.sim.synthesis.cost:Part",
+            "multicube.sim.synthesis.measurement:Route",
+            "multicube.sim.theory.prediction:Prediction",
+            "multicube.sim.workload.pattern:Pattern",
+        ),
+    ),
 }
-"""By the name of a page: what it says, and the modules whose names it lists."""
+"""By the name of a page: what it says, and the modules whose names it lists, or one of each."""
 
 
 class _Name(NamedTuple):
@@ -96,21 +135,33 @@ class _Name(NamedTuple):
     def text(self) -> str:
         """Its page."""
         named = f"{self.home if self.kind == 'data' else self.module}.{self.name}"
-        options = {"class": (":members:", ":show-inheritance:"), "data": (":no-value:",)}
-        lines = [f".. auto{self.kind}:: {named}", *(f"   {o}" for o in options.get(self.kind, ()))]
+        lines = [f".. auto{self.kind}:: {named}"]
+        if self.kind == "data":
+            lines.append("   :no-value:")
+        if inspect.isclass(self.item):
+            lines.append("   :members:")
+            if any(base.__module__ != "builtins" for base in self.item.__bases__):
+                lines.append("   :show-inheritance:")
         return f"# {self.name}\n\n" + _rst("\n".join(lines))
+
+
+def rooms() -> dict[str, tuple[str, list[_Name]]]:
+    """What is said of each package, and of each of `PARTS`, and the names in it."""
+    found = {
+        package: (inspect.getdoc(import_module(package)) or "", _of_package(package))
+        for package in _PACKAGES
+    }
+    return found | {
+        room: (about, [each for module in modules for each in _of_module(module)])
+        for room, (about, modules) in PARTS.items()
+    }
 
 
 def python_pages(index: str) -> Iterator[tuple[str, str]]:
     """All pages by their paths; `index` is what the first one says before its list."""
     seen: dict[int | str, _Name] = {}
-    rooms: dict[str, tuple[str, list[_Name]]] = {}
-    for package in _PACKAGES:
-        rooms[package] = inspect.getdoc(import_module(package)) or "", _of_package(package)
-    for room, (about, modules) in PARTS.items():
-        rooms[room] = about, [each for module in modules for each in _of_module(module)]
     lines = []
-    for room, (about, names) in rooms.items():
+    for room, (about, names) in rooms().items():
         # A name that several packages have is described where it comes first.
         listed = [seen.setdefault(each.key, each) for each in names]
         own = sorted(each for each in listed if each in names)
@@ -118,7 +169,7 @@ def python_pages(index: str) -> Iterator[tuple[str, str]]:
         yield from ((f"{PLACE}/{each.page}.md", each.text()) for each in own)
         summary = " ".join(about.partition("\n\n")[0].split())
         lines.append(f"- [{room}]({room}.md): {summary}\n")
-    yield f"{PLACE}/index.md", f"{index}\n{''.join(lines)}\n{_hidden(rooms)}"
+    yield f"{PLACE}/index.md", f"{index}\n{''.join(lines)}\n{_hidden(rooms())}"
 
 
 def _of_package(package: str) -> list[_Name]:
@@ -136,13 +187,20 @@ def _of_package(package: str) -> list[_Name]:
 
 
 def _of_module(module: str) -> list[_Name]:
-    names = import_module(module).__all__
+    """The names of a module that are described, or the one that follows a colon."""
+    module, _, name = module.partition(":")
+    names = [name] if name else import_module(module).__all__
     return [each for each in (_Name(module, name, module) for name in names) if each.summary]
 
 
 def _listed(names: Iterable[_Name]) -> str:
     """Functions, classes and constants, with their summaries."""
-    kinds = {"function": "Functions", "class": "Classes", "exception": "Errors", "data": "Constants"}
+    kinds = {
+        "function": "Functions",
+        "class": "Classes",
+        "exception": "Errors",
+        "data": "Constants",
+    }
     found: dict[str, list[str]] = {}
     for each in names:
         line = f"- [`{each.name}`]({each.page}.md): {each.summary}"

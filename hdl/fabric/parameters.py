@@ -340,7 +340,8 @@ def with_parameters(text: str, record: type[Parameters]) -> str:
     text = cleandoc(text)
     section = ["Parameters", "----------"]
     for about in record.described():
-        values = about.values or type(about.default).__name__
+        kind = "object" if about.default is None else type(about.default).__name__
+        values = about.values or kind
         values = f"int, {values}" if about.number else values
         section.append(f"{about.name} : {values}; default {about.default}")
         section += wrap(f"{about.description[:1].upper()}{about.description[1:]}.", **_INDENTED)

@@ -48,7 +48,7 @@ class Run:
         Packets per terminal per cycle, 0 to 1. Not used for a trace, nor in a closed loop.
     cycles : int, optional
         Length of the window, 1 to 2^31. If it is not given, or a precision is given too, the window
-        grows from this length (`FIRST`) to the one that is needed. Not used for a trace, whose
+        grows from this length to the one that is needed. Not used for a trace, whose
         window is the whole trace.
     warmup : int or "auto"
         Cycles before the window; "auto" waits for a steady state (`warmup.is_settled`).

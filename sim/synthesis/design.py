@@ -109,7 +109,7 @@ def verilog_design(
 ) -> Design:
     """A module of some Verilog or SystemVerilog files.
 
-    Include files (*.vh and *.svh) are looked for in the same folders.
+    Include files (`.vh` and `.svh`) are looked for in the same folders.
 
     Parameters
     ----------

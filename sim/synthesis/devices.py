@@ -156,6 +156,7 @@ DEVICES: dict[str, Device] = {
         ),
     )
 }
+"""The FPGAs for which designs can be measured, by name."""
 
 
 def find_device(name: str) -> Device:

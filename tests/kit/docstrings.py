@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from numpydoc.docscrape import NumpyDocString
 from page_code import ROOT
 
-__all__ = ["Documented", "faults", "has_example", "public", "public_names"]
+__all__ = ["Documented", "faults", "has_example", "public", "public_names", "types"]
 
 
 class Documented(NamedTuple):
@@ -102,6 +102,7 @@ def _members(owner: Documented) -> Iterator[Documented]:
 
 _AS_ELSEWHERE = re.compile(r"(As|Those|That) (in|for|of|by|with|to|at) |See `|As `")
 _PRIVATE = re.compile(r"(?<![\w`.,] )(?<![\w`.}])_[a-z]\w*|`(?:\w+\.)*_[A-Za-z]\w*`")
+_CLASS = re.compile(r"(?<![\w\".])[A-Z]\w*[a-z]{2}\w*")
 _NAMED_AS = {"InvalidValue": "ValueError", "InvalidType": "TypeError"}
 
 
@@ -115,6 +116,14 @@ def faults(each: Documented) -> list[str]:
 def has_example(each: Documented) -> bool:
     """Whether its docstring shows an example."""
     return bool(_Parsed(each.text)["Examples"])
+
+
+def types(each: Documented) -> set[str]:
+    """The names of classes in the types of arguments, attributes, answers and errors."""
+    parsed = _Parsed(each.text)
+    sections = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
+    kinds = (kind for section in sections for _, kind, _ in parsed[section])
+    return {name for kind in kinds for name in _CLASS.findall(kind)}
 
 
 def _faults_of_text(text: str) -> Iterator[str]:
