@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from multicube.hdl import FAMILIES
 from sphinx.pycode import ModuleAnalyzer
 
 __all__ = ["PARTS", "PLACE", "python_pages", "rooms"]
@@ -142,7 +143,17 @@ class _Name(NamedTuple):
             lines.append("   :members:")
             if any(base.__module__ != "builtins" for base in self.item.__bases__):
                 lines.append("   :show-inheritance:")
-        return f"# {self.name}\n\n" + _rst("\n".join(lines))
+        return f"# {self.name}\n\n" + _rst("\n".join(lines)) + self._networks()
+
+    def _networks(self) -> str:
+        """The pages of the networks of a class."""
+        above = "../" * len(PLACE.split("/"))
+        pages = [
+            f"[{name}]({above}networks/{name}.md)"
+            for name, family in FAMILIES.items()
+            if family.component is self.item
+        ]
+        return f"\nNetworks of this class: {', '.join(pages)}.\n" if pages else ""
 
 
 def rooms() -> dict[str, tuple[str, list[_Name]]]:

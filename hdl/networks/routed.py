@@ -369,9 +369,8 @@ class RoutedNetwork(PacketNetwork):
         ----------
         fabric : Fabric or Scope
             The fabric.
-        router : Callable[[RouterShape, RouteLogic
-            None], CellType] | Makes the routers of a shape. Without logic they have the ports `tag`
-            and `exits`.
+        router : Callable[[RouterShape, RouteLogic | None], CellType]
+            Makes the routers of a shape. Without logic they have the ports `tag` and `exits`.
         """
         given, logic = self.parameters, self._logic()
         types: dict[RouterShape, CellType] = {}

@@ -145,6 +145,8 @@ def _faults_of_sections(each: Documented, parsed: NumpyDocString) -> Iterator[st
     for names, kind, about in described:
         if not kind:
             yield f"{names} has no type"
+        if kind.count("[") != kind.count("]"):
+            yield f"{names} has no whole type: {kind}"
         yield from _faults_of_words(names, about)
     given = {name.lstrip("*") for names, _, _ in described for name in names.split(", ")}
     if not each.is_attribute:
@@ -190,8 +192,8 @@ def _faults_of_answer(each: Documented, parsed: NumpyDocString) -> Iterator[str]
     if not told:
         yield "no Returns"
     for name, kind, about in told:
-        if not kind:
-            yield "answer has no type"
+        if not kind or kind.count("[") != kind.count("]"):
+            yield f"answer has no type: {kind!r}"
         yield from _faults_of_words(name or "answer", about)
 
 
