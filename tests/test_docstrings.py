@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docstrings import Documented, faults, has_example, public, types
+from docstrings import Documented, faults, has_example, private_names, public, types
 from generate.python import rooms
 from multicube.hdl import FAMILIES, Network
 
@@ -70,6 +70,13 @@ def test_types_have_pages_that_they_link() -> None:
     assert len(named) > 100
     shown = {each.name for _, names in rooms().values() for each in names}
     assert named - FOREIGN - vars(builtins).keys() - shown == set()
+
+
+def test_no_page_names_what_is_private() -> None:
+    """Nor does a page of what is no name of a stub, as of parts of one's own networks."""
+    names = [each for _, names in rooms().values() for each in names if each.kind != "data"]
+    assert len(names) > 150
+    assert [each.page for each in names if private_names(each.item.__doc__ or "")] == []
 
 
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")

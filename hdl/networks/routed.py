@@ -68,7 +68,7 @@ class RoutedNetwork(PacketNetwork):
     A subclass names a `description`: a frozen dataclass that is a `RoutedGraph`, whose fields
     describe parameters (`fabric.parameters`). They come first among the parameters of the network,
     before those of `RouterParameters`. Values that the description has resolved ("auto") are taken
-    over. Or a subclass redefines `_relation`; then the description may be any `Graph`.
+    over. A subclass may also make the relation itself; then the description may be any `Graph`.
 
     Attributes
     ----------

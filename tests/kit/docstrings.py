@@ -18,7 +18,15 @@ from typing import Any, NamedTuple
 from numpydoc.docscrape import NumpyDocString
 from page_code import ROOT
 
-__all__ = ["Documented", "faults", "has_example", "public", "public_names", "types"]
+__all__ = [
+    "Documented",
+    "faults",
+    "has_example",
+    "private_names",
+    "public",
+    "public_names",
+    "types",
+]
 
 
 class Documented(NamedTuple):
@@ -101,7 +109,7 @@ def _members(owner: Documented) -> Iterator[Documented]:
 
 
 _AS_ELSEWHERE = re.compile(r"(As|Those|That) (in|for|of|by|with|to|at) |See `|As `")
-_PRIVATE = re.compile(r"(?<![\w`.,] )(?<![\w`.}])_[a-z]\w*|`(?:\w+\.)*_[A-Za-z]\w*`")
+_PRIVATE = re.compile(r"(?<!, )(?<![\w`.}])_[a-z]\w*|`(?:\w+\.)*_[A-Za-z]\w*`")
 _CLASS = re.compile(r"(?<![\w\".])[A-Z]\w*[a-z]{2}\w*")
 _NAMED_AS = {"InvalidValue": "ValueError", "InvalidType": "TypeError"}
 
@@ -116,6 +124,11 @@ def faults(each: Documented) -> list[str]:
 def has_example(each: Documented) -> bool:
     """Whether its docstring shows an example."""
     return bool(_Parsed(each.text)["Examples"])
+
+
+def private_names(text: str) -> list[str]:
+    """The names in a docstring that begin with an underscore."""
+    return _PRIVATE.findall(text)
 
 
 def types(each: Documented) -> set[str]:
@@ -136,8 +149,7 @@ def _faults_of_text(text: str) -> Iterator[str]:
         yield f"summary is elsewhere: {summary!r}"
     if "\n\n\n" in text:
         yield "two blank lines follow each other"
-    for name in _PRIVATE.findall(text):
-        yield f"private name {name}"
+    yield from (f"private name {name}" for name in private_names(text))
 
 
 def _faults_of_sections(each: Documented, parsed: NumpyDocString) -> Iterator[str]:
