@@ -33,8 +33,6 @@ rst_prolog = ".. role:: py(code)\n   :language: python\n"  # as in Amaranth's do
 default_role = "py:obj"  # a name in single quotes is code, and a link where it is documented
 suppress_warnings = ["ref.python"]  # ... the first one, if several objects have this name
 napoleon_google_docstring = False
-napoleon_use_rtype = False
-napoleon_use_param = False
 napoleon_use_ivar = True
 napoleon_custom_sections = [("Members", "params_style")]
 toc_object_entries_show_parents = "hide"
@@ -76,6 +74,14 @@ def _signature(
     return str(inspect.Signature(plain)), returned
 
 
+def _bases(app: Sphinx, name: str, obj: type, options: object, bases: list[type]) -> None:
+    """In the place of a base that is private, its own bases."""
+    while private := [base for base in bases if base.__name__.startswith("_")]:
+        at = bases.index(private[0])
+        bases[at : at + 1] = private[0].__bases__
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-process-signature", _signature)
+    app.connect("autodoc-process-bases", _bases)

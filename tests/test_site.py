@@ -15,6 +15,7 @@ from posixpath import normpath
 
 import pytest
 from command_line import exit_status
+from docstrings import public_names
 from generate.commands import commands_page
 from generate.curves import draw_curve, read_curve
 from generate.diagrams import DIAGRAMS
@@ -23,6 +24,7 @@ from generate.links import anchors, dead_links, dead_references, words_of
 from generate.measurements import CHOOSE, COST, CURVES, MEASURES
 from generate.networks import about, default, lacking
 from generate.pages import FROM_ROOT, GENERATED, all_pages
+from generate.python import PLACE
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.networks.family import Group
 from multicube.sim import read_records, rerun
@@ -92,6 +94,19 @@ def test_every_page_is_in_the_tree(site: dict[str, str]) -> None:
             reached.update(normpath(Path(path).parent / f"{entry}.md") for entry in entries)
     assert set(reached) == set(site)
     assert set(reached.values()) == {1}
+
+
+def test_each_public_name_has_a_page(site: dict[str, str]) -> None:
+    """One, which the lists of all packages link that have the name."""
+    pages = {path: text for path, text in site.items() if path.startswith(f"{PLACE}/")}
+    assert len({path.casefold() for path in pages}) == len(pages)
+    documented = Counter(
+        name for text in pages.values() for name in re.findall(r"^\.\. auto\w+:: (.*)$", text, re.M)
+    )
+    assert set(documented.values()) == {1}
+    for package, names in public_names().items():
+        listed = re.findall(r"^- \[`(\w+)`\]", pages[f"{PLACE}/{package}.md"], re.M)
+        assert sorted(listed) == sorted(set(names) - {"__version__"})
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ KINDS = {
     "explanation": "explanation/switching.html",
     "paper": "papers/siegel.html",
     "commands": "reference/commands.html",
-    "object": "reference/python/sim/simulate.html",
+    "object": "reference/python/multicube.simulate.html",
     "proofs": "reference/proofs.html",
     "glossary": "reference/glossary.html",
     "costs": "design/boxes-cost.html",

@@ -1,48 +1,29 @@
-"""The pages of the Python reference, for Sphinx's autodoc: one for each public object."""
+"""The pages of the Python reference: one for each public function and class.
 
+Public is what the stubs of the packages name. `PARTS` are modules of which a user makes networks,
+boxes and pictures of their own.
+"""
+
+import ast
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from .markdown import table
+from multicube.hdl import FAMILIES
+from sphinx.pycode import ModuleAnalyzer
 
-__all__ = ["python_pages"]
+__all__ = ["PARTS", "PLACE", "python_pages", "rooms"]
 
-_FOLDER = "reference/python"
+PLACE = "reference/python"
+"""The folder of the pages, in the site."""
 
-_INTRODUCTION = """\
-# Python
+_PACKAGES = ("multicube", "multicube.hdl", "multicube.sim", "multicube.sim.live")
+_PACKAGES += ("multicube.sim.synthesis",)
 
-Most programs need the names of `multicube` only. `multicube.hdl` has the networks as Amaranth
-components, `multicube.sim` what runs and measures them, `multicube.boards` the FPGA boards.
-
-An argument that is not as its description says raises `InvalidType` or `InvalidValue`. These are a
-`TypeError` and a `ValueError`, and as all errors that a user can correct they are a
-`MulticubeError`, whose text is one line."""
-
-
-class _Group(NamedTuple):
-    """Modules whose objects are listed on one page."""
-
-    page: str
-    title: str
-    about: str
-    modules: tuple[str, ...]
-
-
-_GROUPS = (
-    _Group("hdl", "multicube.hdl", "Networks, boxes, Verilog.", ("multicube.hdl",)),
-    _Group("sim", "multicube.sim", "Runs, traffic, results.", ("multicube.sim",)),
-    _Group(
-        "multicube",
-        "multicube",
-        "What most programs need; the objects are those of `multicube.hdl` and `multicube.sim`.",
-        ("multicube",),
-    ),
-    _Group(
-        "descriptions",
-        "Descriptions",
+PARTS = {
+    "descriptions": (
         "What a network of one's own is made of: plain Python, without hardware.",
         (
             "multicube.hdl.graphs.graph",
@@ -52,9 +33,7 @@ _GROUPS = (
             "multicube.hdl.graphs.tags",
         ),
     ),
-    _Group(
-        "parts",
-        "Parts",
+    "parts": (
         "What components of one's own are made of, and what results are drawn by.",
         (
             "multicube.hdl.fabric.fabric",
@@ -64,70 +43,194 @@ _GROUPS = (
             "multicube.hdl.primitives.routing_tags",
             "multicube.hdl.primitives.round_robin",
             "multicube.hdl.families.multistage.switching",
+            "multicube.hdl.networks.network",
+            "multicube.hdl.networks.any_routing",
+            "multicube.hdl.networks.memory_network",
             "multicube.hdl.networks.routed",
+            "multicube.sim.report.drawing",
+            "multicube.sim.report.look",
             "multicube.sim.measure.graph_measures",
             "multicube.boards.bench_top",
             "multicube.boards.host",
             "multicube.boards.simulated",
         ),
     ),
-)
+    "types": (
+        "What functions and methods take and return, besides.",
+        (
+            "multicube.hdl.export.verilog:Clock",
+            "multicube.hdl.fabric.layout:Layout",
+            "multicube.hdl.fabric.wires:Lane",
+            "multicube.hdl.families.clos.rearrangeable_graph:RearrangeableGraph",
+            "multicube.hdl.families.connection_machine.connection_machine_graph:Hypercube",
+            "multicube.hdl.families.dcsh.dcsh_graph:DCSH",
+            "multicube.hdl.families.multistage.extra_stage_network:Controls",
+            "multicube.hdl.graphs.address_hash:AddressHash",
+            "multicube.hdl.graphs.mask_rule:MaskRule",
+            "multicube.hdl.graphs.partitions:Partition",
+            "multicube.hdl.graphs.plans.extra_stage:Configuration",
+            "multicube.hdl.graphs.plans.redundant_paths:RedundantPathPlan",
+            "multicube.hdl.graphs.routing.group_tree:Kind",
+            "multicube.hdl.links.memory_link:MemoryLink",
+            "multicube.hdl.networks.family:Family",
+            "multicube.hdl.networks.group_tables:Missing",
+            "multicube.hdl.networks.stage_columns:Columns",
+            "multicube.hdl.operations.folds:Fold",
+            "multicube.hdl.operations.memory:Operation",
+            "multicube.hdl.bench.packet_bench:SourcePlan",
+            "multicube.hdl.bench.workload_bench:WorkloadPlan",
+            "multicube.hdl.switch.route:RouteLogic",
+            "multicube.hdl.switch.shape:RouterShape",
+            "multicube.sim.engines.compiled.compiled_errors",
+            "multicube.sim.measure.activity:TypeActivity",
+            "multicube.sim.measure.result:Latency",
+            "multicube.sim.measure.serial_order:Access",
+            "multicube.sim.run.communication:StepRun",
+            "multicube.sim.run.sweeps:LoadsLost",
+            "multicube.sim.synthesis.cost:Part",
+            "multicube.sim.synthesis.measurement:Route",
+            "multicube.sim.theory.prediction:Prediction",
+            "multicube.sim.workload.pattern:Pattern",
+        ),
+    ),
+}
+"""By the name of a page: what it says, and the modules whose names it lists, or one of each."""
 
 
-def python_pages() -> Iterator[tuple[str, str]]:
-    """Path and text of all pages: an object that several modules offer has one page."""
-    places: dict[int, str] = {}
-    lists = []
-    for group in _GROUPS:
-        rows, own = [], []
-        # Files of names that differ in capitals only would be one file on some machines.
-        names = {name for _, name in _names(group)}
-        for module, name in _names(group):
-            found = getattr(import_module(module), name)
-            if id(found) not in places:
-                file = f"{name}_" if inspect.isroutine(found) and name.title() in names else name
-                places[id(found)] = f"{group.page}/{file}.md"
-                own.append(f"{group.page}/{file}")
-                yield f"{_FOLDER}/{group.page}/{file}.md", _object_page(module, name, found)
-            rows.append((f"[`{name}`]({places[id(found)]})", _summary(found)))
-        heading = f"# {group.title}\n\n{group.about}"
-        rows.sort(key=lambda row: row[0].lower())
-        yield (
-            f"{_FOLDER}/{group.page}.md",
-            f"{heading}\n\n{table(('name', 'what it is'), rows)}\n\n{_tree(own)}",
-        )
-        lists.append(
-            f"- [{group.title}]({group.page}.md): {group.about[0].lower()}{group.about[1:]}"
-        )
-    pages = [group.page for group in _GROUPS]
-    yield f"{_FOLDER}/index.md", "\n\n".join([_INTRODUCTION, "\n".join(lists), _tree(pages)])
+class _Name(NamedTuple):
+    """Something public: the module that users import it from, and the one that defines it."""
+
+    module: str
+    name: str
+    home: str
+
+    @property
+    def item(self) -> Any:
+        return getattr(import_module(self.module), self.name)
+
+    @property
+    def page(self) -> str:
+        return f"{self.module}.{self.name}"
+
+    @property
+    def key(self) -> int | str:
+        """What tells it apart from all that have other pages; numbers may be equal."""
+        return self.page if self.kind == "data" else id(self.item)
+
+    @property
+    def kind(self) -> str:
+        """The directive of autodoc."""
+        if inspect.isclass(self.item):
+            return "exception" if issubclass(self.item, Exception) else "class"
+        return "function" if inspect.isfunction(self.item) else "data"
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of its docstring, or of the text that follows a constant."""
+        text = inspect.getdoc(self.item) or ""
+        if self.kind == "data":
+            found = ModuleAnalyzer.for_module(self.home).find_attr_docs()
+            text = "\n".join(found.get(("", self.name), []))
+        return " ".join(text.partition("\n\n")[0].split())
+
+    def text(self) -> str:
+        """Its page."""
+        named = f"{self.home if self.kind == 'data' else self.module}.{self.name}"
+        lines = [f".. auto{self.kind}:: {named}"]
+        if self.kind == "data":
+            lines.append("   :no-value:")
+        if inspect.isclass(self.item):
+            lines.append("   :members:")
+            if any(base.__module__ != "builtins" for base in self.item.__bases__):
+                lines.append("   :show-inheritance:")
+        return f"# {self.name}\n\n" + _rst("\n".join(lines)) + self._networks()
+
+    def _networks(self) -> str:
+        """The pages of the networks of a class."""
+        above = "../" * len(PLACE.split("/"))
+        pages = [
+            f"[{name}]({above}networks/{name}.md)"
+            for name, family in FAMILIES.items()
+            if family.component is self.item
+        ]
+        return f"\nNetworks of this class: {', '.join(pages)}.\n" if pages else ""
 
 
-def _names(group: _Group) -> Iterator[tuple[str, str]]:
-    for module in group.modules:
-        for name in import_module(module).__all__:
-            yield module, name
+def rooms() -> dict[str, tuple[str, list[_Name]]]:
+    """What is said of each package, and of each of `PARTS`, and the names in it."""
+    found = {
+        package: (inspect.getdoc(import_module(package)) or "", _of_package(package))
+        for package in _PACKAGES
+    }
+    return found | {
+        room: (about, [each for module in modules for each in _of_module(module)])
+        for room, (about, modules) in PARTS.items()
+    }
 
 
-def _summary(found: object) -> str:
-    """The first line of a docstring; of a value, which has none, its type."""
-    if not (inspect.isclass(found) or inspect.isroutine(found)):
-        return f"a value: {type(found).__name__}"
-    return (inspect.getdoc(found) or "").split("\n\n")[0].replace("\n", " ")
+def python_pages(index: str) -> Iterator[tuple[str, str]]:
+    """All pages by their paths; `index` is what the first one says before its list."""
+    seen: dict[int | str, _Name] = {}
+    lines = []
+    for room, (about, names) in rooms().items():
+        # A name that several packages have is described where it comes first.
+        listed = [seen.setdefault(each.key, each) for each in names]
+        own = sorted(each for each in listed if each in names)
+        yield f"{PLACE}/{room}.md", f"# {room}\n\n{about}\n\n{_listed(listed)}\n{_tree(own)}"
+        yield from ((f"{PLACE}/{each.page}.md", each.text()) for each in own)
+        summary = " ".join(about.partition("\n\n")[0].split())
+        lines.append(f"- [{room}]({room}.md): {summary}\n")
+    yield f"{PLACE}/index.md", f"{index}\n{''.join(lines)}\n{_hidden(rooms())}"
 
 
-def _object_page(module: str, name: str, found: object) -> str:
-    if inspect.isclass(found):
-        error = issubclass(found, BaseException)
-        lines = [f".. auto{'exception' if error else 'class'}:: {module}.{name}"]
-        lines += ["   :members:", "   :show-inheritance:"]
-    elif inspect.isroutine(found):
-        lines = [f".. autofunction:: {module}.{name}"]
-    else:
-        lines = [f".. py:data:: {module}.{name}", f"   :type: {type(found).__name__}"]
-    body = "\n".join(lines)
-    return f"# {name}\n\n```{{eval-rst}}\n{body}\n```\n"
+def _of_package(package: str) -> list[_Name]:
+    """The names of a package with a stub, which says where each is defined."""
+    file = import_module(package).__file__
+    found = []
+    for node in ast.parse(Path(str(file)).with_suffix(".pyi").read_text()).body:
+        if isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: -(node.level - 1) or None]
+            home = ".".join([*above, str(node.module)])
+            found += [_Name(package, each.name, home) for each in node.names if each.asname]
+        elif isinstance(node, ast.ClassDef):
+            found.append(_Name(package, node.name, package))
+    return [each for each in found if each.name != "__version__"]
 
 
-def _tree(entries: list[str]) -> str:
-    return "```{toctree}\n:hidden:\n\n" + "\n".join(entries) + "\n```\n" if entries else ""
+def _of_module(module: str) -> list[_Name]:
+    """The names of a module that are described, or the one that follows a colon."""
+    module, _, name = module.partition(":")
+    names = [name] if name else import_module(module).__all__
+    return [each for each in (_Name(module, name, module) for name in names) if each.summary]
+
+
+def _listed(names: Iterable[_Name]) -> str:
+    """Functions, classes and constants, with their summaries."""
+    kinds = {
+        "function": "Functions",
+        "class": "Classes",
+        "exception": "Errors",
+        "data": "Constants",
+    }
+    found: dict[str, list[str]] = {}
+    for each in names:
+        line = f"- [`{each.name}`]({each.page}.md): {each.summary}"
+        found.setdefault(each.kind, []).append(line)
+    parts = [
+        f"## {title}\n\n" + "\n".join(found[kind]) + "\n"
+        for kind, title in kinds.items()
+        if kind in found
+    ]
+    return "\n".join(parts)
+
+
+def _tree(names: Iterable[_Name]) -> str:
+    return _hidden(each.page for each in names)
+
+
+def _hidden(pages: Iterable[str]) -> str:
+    return "\n".join(["```{toctree}", ":hidden:", "", *pages, "```", ""])
+
+
+def _rst(text: str) -> str:
+    return f"```{{eval-rst}}\n{text}\n```\n"

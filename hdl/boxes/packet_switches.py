@@ -68,6 +68,14 @@ class OutputQueuedSwitch(BoxParameters, OutputQueued):
     ------
     ValueError
         If the packet's tag is narrower than a digit.
+
+    Examples
+    --------
+    >>> from multicube.hdl import OutputQueuedSwitch
+    >>> from multicube.hdl.links.packet import Packet
+    >>> box = OutputQueuedSwitch(Packet(3, 16), radix=2, depth=4)
+    >>> len(box.i), len(box.o)
+    (2, 2)
     """
 
     def __init__(
@@ -101,7 +109,38 @@ class InputQueuedSwitch(BoxParameters, Switch):
     The lanes of a bundle choose one after the other, each in turn among the packets that no other
     lane has: the first lane that shows no packet gets one first.
 
-    Parameters, members and errors are those of `OutputQueuedSwitch`, without `separate`.
+    Parameters
+    ----------
+    packet : Packet
+        The tag's top digit names the output. A digit that names no output is never taken, and so
+        blocks its input.
+    radix : int
+        Number of inputs, at least 2, and of outputs.
+    depth : int
+        Packets that fit into each queue, at least 1.
+    routing : "destination", "xor" or "difference"
+        Whether the digit is the number of the output; that number exclusive-ored with the number of
+        the input; or that number minus the number of the input, modulo the radix.
+    refill : bool, optional
+        Whether a slot freed in a cycle can be filled in the same cycle; by default only with depth
+        1.
+    dilation_in, dilation_out : int
+        Links in the bundle of each input and of each output, at least 1.
+    outputs : int, optional
+        Number of outputs, at least 2, if there are not as many as inputs.
+
+    Raises
+    ------
+    ValueError
+        If the packet's tag is narrower than a digit.
+
+    Examples
+    --------
+    >>> from multicube.hdl import InputQueuedSwitch
+    >>> from multicube.hdl.links.packet import Packet
+    >>> box = InputQueuedSwitch(Packet(3, 16), radix=2, depth=4)
+    >>> len(box.i), len(box.o)
+    (2, 2)
     """
 
     def __init__(

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from textwrap import indent, wrap
+from inspect import cleandoc
+from textwrap import wrap
 from typing import Any
 
 from ..fabric.checks import check_kind, nearest
@@ -78,14 +79,32 @@ def find(name: str) -> Family:
 
 
 def build(name: str, **parameters: Any) -> Network:
-    """A network from its name or alias, with parameters as values or as text.
+    """Build a network from its name or alias, with parameters as values or as text.
 
     `build("torus", k=8, n=2)` and `build("torus k=8 n=2")` are the same. Capitals don't matter.
+
+    Parameters
+    ----------
+    name : str
+        The name, such as "torus", or name and parameters, such as "torus k=8 n=2".
+    **parameters : Any
+        The parameters of this network, by name; the others have their defaults.
+
+    Returns
+    -------
+    Network
+        The network, an Amaranth component.
 
     Raises
     ------
     TypeError, ValueError
         If the network or a parameter does not exist, or a value does not fit.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> build("torus", k=4).ports
+    16
     """
     family, words = described(name)
     if twice := words.keys() & parameters.keys():
@@ -122,12 +141,14 @@ def _listing() -> str:
             base, settings = f"{family.preset.family} ", family.preset.defaults
         words = " ".join(f"{name}={value}" for name, value in settings.items())
         same.setdefault(base + words, []).append(family.name)
-    lines = ["Networks", "--------"]
+    lines = ["Notes", "-----", "The networks, with the defaults of their parameters:", ""]
     for about, names in same.items():
         lines += [", ".join(names), *wrap(about, 80, initial_indent=_STEP, subsequent_indent=_STEP)]
-    return indent("\n".join(lines), _STEP)
+    return "\n".join(lines)
 
 
 _STEP = 4 * " "
 
-build.__doc__ = f"{build.__doc__}\n{_listing()}\n{_STEP}"
+if build.__doc__:  # Python leaves out docstrings if it is asked to.
+    _about, _, _examples = cleandoc(build.__doc__).partition("Examples\n")
+    build.__doc__ = f"{_about}{_listing()}\n\nExamples\n{_examples}"

@@ -417,10 +417,15 @@ def write_verilog(
     fabric : Fabric or FabricComponent
         A network, or its fabric.
     path : path-like
-    name, title, clock
-        As `verilog_text`.
+        The file; `-` is standard output.
     core : bool
         Whether to write a FuseSoC core file too: `net.core` beside `net.v`.
+    name : str
+        Name of the top module, and prefix of all others.
+    title : str
+        A few words that describe the module, for the comment at the head.
+    clock : Clock
+        Names of clock and reset, and how the reset works.
 
     Returns
     -------
@@ -431,8 +436,15 @@ def write_verilog(
     Raises
     ------
     ValueError
-        As `verilog_text`, or if a file can't be written, or a core file can't name the Verilog
-        file.
+        If a name is no Verilog identifier or is taken, a pin of the fabric has no driver, a file
+        can't be written, or a core file can't name the Verilog file.
+
+    Examples
+    --------
+    >>> from multicube import build, write_verilog
+    >>> summary = write_verilog(build("cube", ports=4), "net.v")
+    >>> summary["top"], summary["cells"]
+    ('network', 4)
     """
     fabric = _fabric_of(fabric)
     check_path("Output", path)

@@ -4,10 +4,13 @@ A network states its parameters once, as a subclass of `Parameters`. The catalog
 line, the checks and the output of `multicube list` are derived from it.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from inspect import cleandoc
 from numbers import Integral
+from textwrap import wrap
 from typing import Any, ClassVar
 
 from .checks import check_flag, check_integer, nearest, shown
@@ -20,6 +23,7 @@ __all__ = [
     "integer",
     "pairs",
     "text",
+    "with_parameters",
     "word",
 ]
 
@@ -329,3 +333,21 @@ def pairs(words: Iterable[str]) -> dict[str, str]:
             raise InvalidValue(f"Parameter {name} is given twice")
         values[name] = value
     return values
+
+
+def with_parameters(text: str, record: type[Parameters]) -> str:
+    """A docstring with a section that describes the parameters of a record."""
+    text = cleandoc(text)
+    section = ["Parameters", "----------"]
+    for about in record.described():
+        kind = "object" if about.default is None else type(about.default).__name__
+        values = about.values or kind
+        values = f"int, {values}" if about.number else values
+        section.append(f"{about.name} : {values}; default {about.default}")
+        section += wrap(f"{about.description[:1].upper()}{about.description[1:]}.", **_INDENTED)
+    head, line, rest = text.partition(next(iter(_HEADING.findall(text)), "\0"))
+    return "\n\n".join(filter(None, [head.rstrip(), "\n".join(section), line + rest]))
+
+
+_HEADING = re.compile(r"^\w.*\n---+$", re.MULTILINE)
+_INDENTED: Any = {"width": 96, "initial_indent": "    ", "subsequent_indent": "    "}

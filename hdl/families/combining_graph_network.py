@@ -107,8 +107,6 @@ class CombiningGraphNetwork(MemoryNetwork):
     has the memory module `memory_{t}` and the end of the processor's link `end_{t}`, which takes no
     cycle.
 
-    Its arguments are those of `CombiningGraphParameters`.
-
     Attributes
     ----------
     relation : Relation
@@ -159,7 +157,6 @@ class CombiningGraphNetwork(MemoryNetwork):
         return 1
 
     def place(self, fabric: Fabric | Scope) -> list[Pin]:
-        """As in `MemoryNetwork`."""
         self._routers.place_routers(fabric, self._router)
         for link in self._routers.all_links:
             here, there = f"router_{link.node}", f"router_{link.peer}"
@@ -206,7 +203,6 @@ class CombiningGraphNetwork(MemoryNetwork):
 
     @property
     def link_counts(self) -> LinkCounts:
-        """As in `Network`."""
         return self._routers.link_counts
 
     # The channels of requests and of replies.
@@ -225,11 +221,23 @@ class CombiningGraphNetwork(MemoryNetwork):
         return [Pin(f"router_{node}", ("i", entry, "reply")) for entry in entries]
 
     def path(self, source: int, destination: int) -> list[Pin]:
-        """As in `Network`."""
         return [self._request(channel) for channel in self.relation.path(source, destination)]
 
     def channels(self, source: int, destination: int) -> list[Pin]:
-        """The channels of requests from a processor to a memory module, and those of replies."""
+        """The channels of requests from a processor to a memory module, and those of replies.
+
+        Parameters
+        ----------
+        source : int
+            The processor.
+        destination : int
+            The memory module.
+
+        Returns
+        -------
+        list[Pin]
+            The outputs of routers that drive them.
+        """
         requests = self.relation.path(source, destination)
         graph = self.relation.graph
         ends = [(graph.link_of(came).peer, came) for came in requests[:-1]]
@@ -239,9 +247,20 @@ class CombiningGraphNetwork(MemoryNetwork):
         return found
 
     def moves(self, destination: int) -> Mapping[Pin, list[Pin]]:
-        """As in `Network`: the channels of requests for a memory module, and of their replies.
+        """The channels of requests for a memory module and of their replies, and those that each
+        waits for.
 
         At the module, a request waits for the channels that its reply may take.
+
+        Parameters
+        ----------
+        destination : int
+            The memory module.
+
+        Returns
+        -------
+        Mapping[Pin, list[Pin]]
+            By the output of a cell, outputs of cells.
         """
         graph, exit_ = self.relation.graph, self.relation.graph.exits[destination]
         found: dict[Pin, list[Pin]] = {}
@@ -260,7 +279,6 @@ class CombiningGraphNetwork(MemoryNetwork):
         return found
 
     def confinement(self) -> Confinement:
-        """As in `MemoryNetwork`, if disjoint subnetworks share no channel."""
         confinement = super().confinement()
         check_isolated(self, self.code)
         return confinement
@@ -268,15 +286,25 @@ class CombiningGraphNetwork(MemoryNetwork):
     # What is counted.
 
     def combined(self) -> list[list[Pin]]:
-        """As in `MemoryNetwork`; all routers are one stage."""
         nodes = range(self.relation.graph.nodes)
         return [[Pin(f"router_{node}", ("combined",)) for node in nodes]]
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
-        """As in `Network`.
+        """The share of requests that were combined in the window, and what waited for their
+        replies.
 
-        `combined` is the share of requests that were combined; `waiting` has the mean and the
-        maximum of the records in all wait buffers of a router.
+        Parameters
+        ----------
+        readings : Readings
+            What the meters count that this network's cells declare.
+        window : Window
+            The cycles and requests that they were counted in.
+
+        Returns
+        -------
+        dict[str, Any]
+            `combined`, the share; and `waiting`, the mean and the maximum of the records in all
+            wait buffers of a router.
         """
         combined = sum(counts["measured"] for counts in readings.get("combined", {}).values())
         found: dict[str, Any] = {"combined": [combined / max(1, window.injected)]}

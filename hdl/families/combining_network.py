@@ -139,8 +139,6 @@ class CombiningNetwork(MemoryNetwork):
 
     Box x of stage s is the cell `box_{s}_{x}`, memory module d the cell `memory_{d}`.
 
-    Its arguments are those of `CombiningParameters`.
-
     Attributes
     ----------
     ports : int
@@ -149,6 +147,7 @@ class CombiningNetwork(MemoryNetwork):
     lengths : tuple[int, int]
         Cycles of a load or a reply on a link, and of any other request: words times beats.
     plan : MultistagePlan or RedundantPathPlan
+        The wiring of the boxes.
     tags : TagScheme or None
         None with several paths.
     box_link : MemoryLink
@@ -156,6 +155,7 @@ class CombiningNetwork(MemoryNetwork):
     box : CellType
         The type of all boxes.
     hash : AddressHash or None
+        How addresses are spread over the memory modules, if they are.
 
     Members
     -------
@@ -166,6 +166,13 @@ class CombiningNetwork(MemoryNetwork):
     ------
     TypeError, ValueError
         If a field does not allow an argument, or arguments are not compatible.
+
+    Examples
+    --------
+    >>> from multicube.hdl import CombiningNetwork
+    >>> network = CombiningNetwork(8)
+    >>> network.locate(11)
+    Place(tag=3, address=1)
     """
 
     parameters_type = CombiningParameters
@@ -229,7 +236,6 @@ class CombiningNetwork(MemoryNetwork):
         return CellType(InputBufferedBox, **common, depth=depth, delay=given.delay)
 
     def place(self, fabric: Fabric | Scope) -> list[Pin]:
-        """Add the boxes and memory modules to a fabric; return the pins for the processors."""
         columns = self.place_boxes(fabric)
         share = self.parameters.processors_per_port
         outputs = columns.outputs
@@ -284,7 +290,6 @@ class CombiningNetwork(MemoryNetwork):
         return stage_layout([Part(self.plan)], self.fabric)
 
     def path(self, source: int, destination: int) -> list[Pin]:
-        """As in `Network`; of several paths the first."""
         share = self.parameters.processors_per_port
         ends = source // share, destination // share
         pins = [
@@ -295,7 +300,18 @@ class CombiningNetwork(MemoryNetwork):
         return [Pin(pin.cell, (*pin.path, "request")) for pin in pins]
 
     def place_boxes(self, fabric: Fabric | Scope) -> Columns:
-        """Add the boxes to a fabric; return the pins for processors and memory modules."""
+        """Add the boxes to a fabric, without the memory modules.
+
+        Parameters
+        ----------
+        fabric : Fabric or Scope
+            The fabric.
+
+        Returns
+        -------
+        Columns
+            The pins for processors, and those for memory modules.
+        """
         strapped = ("later",) in self.box.leaves
         # The digit of a module at its port is used last.
         last = (self.parameters.processors_per_port - 1).bit_length()
@@ -309,7 +325,19 @@ class CombiningNetwork(MemoryNetwork):
         return place_columns(fabric, self.plan, [self.box] * self.stages, straps=straps)
 
     def confinement(self) -> Confinement:
-        """As in `MemoryNetwork`; without hashing, and with one processor per port."""
+        """What keeps requests inside their subnetwork, without hashing and with one processor per
+        port.
+
+        Returns
+        -------
+        Confinement
+            The interface that is placed at each terminal, and what it needs.
+
+        Raises
+        ------
+        ValueError
+            If addresses are hashed, processors share a port, or tags can't be partitioned.
+        """
         if (share := self.parameters.processors_per_port) > 1:
             raise InvalidValue(
                 f"Partitions need processors_per_port=1, since all of a port share its paths, "
@@ -327,15 +355,25 @@ class CombiningNetwork(MemoryNetwork):
         return request_length(operation, self.lengths)
 
     def stored(self, word: int) -> tuple[int, int]:
-        """As in `MemoryNetwork`; with hashing in another module."""
         module, row = super().stored(word)
         return (module if self.hash is None else self.hash.module(word // self.row_words)), row
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
-        """As in `Network`; `combined` is, by stage, the fraction of requests that were combined
-        there.
+        """The share of requests that were combined at each stage in the window.
 
         It is zero for boxes that can't combine, which are those with queues at the inputs.
+
+        Parameters
+        ----------
+        readings : Readings
+            What the meters count that this network's cells declare.
+        window : Window
+            The cycles and requests that they were counted in.
+
+        Returns
+        -------
+        dict[str, Any]
+            `combined`, a list with the share of each stage.
         """
         counts = readings.get("combined", {})
         combined = [
@@ -350,10 +388,6 @@ class CombiningNetwork(MemoryNetwork):
         return [f"combined, by stage: {by_stage}; in total {sum(shares):.3f} of the requests"]
 
     def combined(self) -> list[list[Pin]]:
-        """By stage: the outputs of the boxes that count combined requests.
-
-        The lists are empty if the boxes have no such output, as with queues at the inputs.
-        """
         boxes = range(self.plan.boxes if ("combined",) in self.box.leaves else 0)
         return [
             [Pin(f"box_{stage}_{box}", ("combined",)) for box in boxes]

@@ -58,10 +58,16 @@ class GraphParameters(AnyRoutingParameters):
 
 
 class GraphNetwork(AnyRoutingNetwork):
-    """A network of any graph. Routers look up their tables.
+    """A network of any graph, whose routers look up their tables.
 
-    Its arguments are those of `GraphParameters`; see `AnyRoutingNetwork`. The graph is an object,
-    or in a file (`graphs.graph_file`).
+    The graph is an object, or in a file (`graphs.graph_file`).
+
+    Examples
+    --------
+    >>> import networkx
+    >>> from multicube.hdl import GraphNetwork
+    >>> GraphNetwork(networkx.cycle_graph(5)).ports
+    5
     """
 
     parameters_type = GraphParameters

@@ -94,13 +94,12 @@ class ProcessorMemoryNetwork(MemoryNetwork):
     Box x of stage s is the cell `box_{s}_{x}` on the way to the memory, and `back_{s}_{x}` on the
     way back; the ends of both networks are `processor_end_{p}` and `memory_end_{d}`.
 
-    Its arguments are those of `ProcessorMemoryParameters`.
-
     Attributes
     ----------
     plan : MultistagePlan
         The wiring of both networks.
     tags : TagScheme
+        How tags are computed.
     box : CellType
         The type of all boxes.
 
@@ -142,7 +141,6 @@ class ProcessorMemoryNetwork(MemoryNetwork):
         return request_words(operation, self.parameters.words)
 
     def place(self, fabric: Fabric | Scope) -> list[Pin]:
-        """As in `MemoryNetwork`."""
         given = self.parameters
         boxes = [self.box] * self.stages
         there = place_columns(fabric, self.plan, boxes, within="to memory, ")
@@ -177,7 +175,6 @@ class ProcessorMemoryNetwork(MemoryNetwork):
         return stage_layout(parts, self.fabric)
 
     def path(self, source: int, destination: int) -> list[Pin]:
-        """As in `Network`."""
         ends = [Pin(f"memory_end_{destination}", ("o", "request"))]
         return [*plan_path(self.plan, source, destination), *ends]
 

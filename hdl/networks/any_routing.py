@@ -57,9 +57,7 @@ class AnyRoutingParameters(RouterParameters):
 class AnyRoutingNetwork(RoutedNetwork):
     """A network with a routing of its own, or with an algorithm for any graph (`ALGORITHMS`).
 
-    Its arguments are those of its `description`, if it has one, and of `AnyRoutingParameters`; see
-    `RoutedNetwork`. The description may be any `Graph`; if it is no `RoutedGraph`, `routing` is not
-    "own". Or a subclass redefines `_described`.
+    The description may be any `Graph`; if it is no `RoutedGraph`, `routing` is not "own".
     """
 
     parameters_type = AnyRoutingParameters
@@ -110,6 +108,20 @@ class AnyRoutingNetwork(RoutedNetwork):
         return relation
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
-        """As in `RoutedNetwork`, and the number of virtual layers, if the network has found it."""
+        """The number of virtual layers, if the network has found it, and the statistics of its
+        routers.
+
+        Parameters
+        ----------
+        readings : Readings
+            What the meters count that this network's cells declare.
+        window : Window
+            The cycles and packets that they were counted in.
+
+        Returns
+        -------
+        dict[str, Any]
+            `layers`, and with recovery `discarded`, `resent` and `repeated`.
+        """
         layers = {} if self.parameters.routing == "own" else {"layers": self.relation.layers}
         return layers | super().statistics(readings, window)

@@ -33,6 +33,7 @@ class AxiStreamNetwork(FabricComponent):
     Parameters
     ----------
     network : PacketNetwork
+        A network that loses nothing.
     clocks : TerminalClocks, optional
         Clocks of the terminals, between which and the network's there are asynchronous queues, as
         in `MultiClockNetwork`. Without, all have the network's clock.
@@ -40,7 +41,9 @@ class AxiStreamNetwork(FabricComponent):
     Attributes
     ----------
     network : PacketNetwork
+        The network between the terminals.
     clocks : TerminalClocks or None
+        The clocks of the terminals, if they have their own.
     queued : bool
         Whether the outputs have queues.
 
@@ -57,6 +60,13 @@ class AxiStreamNetwork(FabricComponent):
         If `network` is not a network.
     ValueError
         If it does not carry packets, or may lose some.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.hdl import AxiStreamNetwork
+    >>> AxiStreamNetwork(build("cube", ports=4)).queued
+    False
     """
 
     def __init__(self, network: PacketNetwork, clocks: TerminalClocks | None = None) -> None:

@@ -47,9 +47,11 @@ class MemoryNetwork(Network):
     Attributes
     ----------
     link : MemoryLink
+        The link of a processor.
     tags : TagScheme or None
         None with several paths.
     operations : tuple[Operation, ...]
+        The operations that its memory performs.
     tag_bits : tuple[TagBit, ...]
         The meaning of each bit of a request's tag, from the lowest: ("module", b) for bit b of the
         module's code, ("path", b) for bit b of the number of the path.
@@ -90,14 +92,35 @@ class MemoryNetwork(Network):
 
     @abstractmethod
     def place(self, fabric: Fabric | Scope) -> list[Pin]:
-        """Add all cells, memory modules too, to a fabric; return the pins for the processors."""
+        """Add all cells to a fabric, memory modules too.
+
+        Parameters
+        ----------
+        fabric : Fabric or Scope
+            The fabric.
+
+        Returns
+        -------
+        list[Pin]
+            For each processor, the pin for its link.
+        """
 
     @abstractmethod
     def request_length(self, operation: Operation) -> int:
-        """Cycles for which a request occupies a link."""
+        """Cycles for which a request occupies a link.
+
+        Parameters
+        ----------
+        operation : Operation
+            The operation that is requested.
+
+        Returns
+        -------
+        int
+            Cycles.
+        """
 
     def confinement(self) -> Confinement:
-        """As in `Network`; a subnetwork has processors, and the memory modules of their numbers."""
         if self.tags is not None:
             check_partitionable(self.tags)
         places = tuple(bit for _, bit in self.tag_bits)
@@ -117,6 +140,16 @@ class MemoryNetwork(Network):
     def mix(self, names: Sequence[str]) -> tuple[int, ...]:
         """The codes of the operations of these names; "all" means all operations.
 
+        Parameters
+        ----------
+        names : Sequence[str]
+            The names, of which some may be equal.
+
+        Returns
+        -------
+        tuple[int, ...]
+            A code for each.
+
         Raises
         ------
         ValueError
@@ -127,12 +160,23 @@ class MemoryNetwork(Network):
         return tuple(self.operations.index(find_operation(name, self.operations)) for name in names)
 
     def mean_length(self, operations: Sequence[str] = ()) -> float:
-        """As in `Network`; of all operations, if none are given."""
         requests = [self.operations[code] for code in self.mix(operations or ("all",))]
         return fmean(self.request_length(operation) for operation in requests)
 
     def locate(self, word: int, path: int = 0) -> Place:
         """The location of a word, with a tag for one of the paths to it.
+
+        Parameters
+        ----------
+        word : int
+            The number of the word.
+        path : int
+            The number of the path.
+
+        Returns
+        -------
+        Place
+            The tag, and the address in the memory module.
 
         Raises
         ------
@@ -147,12 +191,36 @@ class MemoryNetwork(Network):
         return Place(self.tag(module, path), row * parts + half * parts // self.row_words)
 
     def tag(self, module: int, path: int = 0) -> int:
-        """The tag that leads to a memory module by a path, without hashing."""
+        """The tag that leads to a memory module by a path, without hashing.
+
+        Parameters
+        ----------
+        module : int
+            The memory module.
+        path : int
+            The number of the path.
+
+        Returns
+        -------
+        int
+            The tag of a request.
+        """
         codes = {"module": self.code.encode(module), "path": path}
         return sum((codes[kind] >> bit & 1) << at for at, (kind, bit) in enumerate(self.tag_bits))
 
     def stored(self, word: int) -> tuple[int, int]:
-        """The memory module that holds a word, and its row there."""
+        """The memory module that holds a word, and its row there.
+
+        Parameters
+        ----------
+        word : int
+            The number of the word.
+
+        Returns
+        -------
+        tuple[int, int]
+            Module and row, after hashing if there is any.
+        """
         row, module = divmod(word // self.row_words, self.ports)
         return module, row
 
@@ -178,10 +246,22 @@ class MemoryNetwork(Network):
 
     @property
     def memory_rows(self) -> int:
+        """Rows in a memory module."""
         return self.parameters["rows"] // self.row_words
 
     def words(self, contents: Sequence[Sequence[int]]) -> list[int]:
-        """The value of each word, from the contents of the memory modules."""
+        """The value of each word, from the contents of the memory modules.
+
+        Parameters
+        ----------
+        contents : Sequence[Sequence[int]]
+            The rows of each module.
+
+        Returns
+        -------
+        list[int]
+            The values, by the number of the word.
+        """
         width = self.parameters["width"]
         values = []
         for word in range(self.ports * self.parameters["rows"]):
@@ -191,7 +271,18 @@ class MemoryNetwork(Network):
         return values
 
     def contents(self, words: Mapping[int, int]) -> dict[int, tuple[int, ...]]:
-        """The contents of the memory modules that hold these words, if all others are 0."""
+        """The contents of the memory modules that hold these words, if all others are 0.
+
+        Parameters
+        ----------
+        words : Mapping[int, int]
+            The values that are not 0, by the number of the word.
+
+        Returns
+        -------
+        dict[int, tuple[int, ...]]
+            The rows of each module that holds one of them.
+        """
         rows: dict[int, list[int]] = {}
         for word, value in words.items():
             module, row = self.stored(word)
@@ -200,7 +291,15 @@ class MemoryNetwork(Network):
         return {module: tuple(values) for module, values in rows.items()}
 
     def combined(self) -> list[list[Pin]]:
-        """By stage: the outputs of the boxes that count combined requests, if any do."""
+        """By stage: the outputs of the boxes that count combined requests, if any do.
+
+        The lists are empty if no box of the stage combines. The routers of a graph are one stage.
+
+        Returns
+        -------
+        list[list[Pin]]
+            The outputs of each stage.
+        """
         return [[] for _ in range(self.stages)]
 
 

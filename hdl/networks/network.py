@@ -21,7 +21,7 @@ from ..fabric.digest import Digest
 from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.fabric import CellType, Fabric, FabricComponent, Pin, Scope
 from ..fabric.layout import Layout, arranged
-from ..fabric.parameters import Parameters
+from ..fabric.parameters import Parameters, with_parameters
 from ..fabric.wires import Lane, Wire, named_wires, streams
 from ..graphs.isolation import check_isolated
 from ..graphs.mask_rule import MaskRule
@@ -131,8 +131,6 @@ Readings = Mapping[str, Mapping[str, Mapping[str, int]]]
 class Network(FabricComponent, ABC):
     """A network as a component.
 
-    Its arguments are `family` and those of its `parameters_type`, which describes each of them.
-
     Attributes
     ----------
     family : str
@@ -209,6 +207,8 @@ class Network(FabricComponent, ABC):
         super().__init_subclass__(**options)
         if "parameters_type" in cls.__dict__:
             cls.__signature__ = inspect.signature(cls.parameters_type)
+            if about := cls.__dict__.get("__doc__"):
+                cls.__doc__ = with_parameters(about, cls.parameters_type)
 
     def __init__(self, *values: Any, family: str = "", **named: Any) -> None:
         self.parameters = self._checked(*values, **named)
@@ -235,6 +235,15 @@ class Network(FabricComponent, ABC):
 
     @property
     def ports(self) -> int:
+        """Number of terminals, if all send and receive.
+
+        To set it sets both numbers.
+
+        Raises
+        ------
+        InvalidValue
+            If the numbers differ, when it is read.
+        """
         return equal_ports(self.sources, self.sinks)
 
     @ports.setter
@@ -249,6 +258,16 @@ class Network(FabricComponent, ABC):
         """The same network with other values for some parameters.
 
         Its family stays the same, unless one of these parameters distinguishes families.
+
+        Parameters
+        ----------
+        **parameters : Any
+            The new values, by name.
+
+        Returns
+        -------
+        Self
+            A network of the same class.
         """
         unlisted = {about.name for about in self.parameters.described() if not about.listed}
         family = "" if unlisted & parameters.keys() else self.family
@@ -296,6 +315,16 @@ class Network(FabricComponent, ABC):
         """Mean cycles that a packet occupies a link: its flits, if each takes one cycle.
 
         In a network with memory, of requests for these operations; all are equally frequent.
+
+        Parameters
+        ----------
+        operations : Sequence[str]
+            Names of operations of a network with memory; all if none are given.
+
+        Returns
+        -------
+        float
+            Cycles.
         """
         return geometric_mean(self.parameters.get("length", 1)) or sum(self.lengths) / 2
 
@@ -324,6 +353,11 @@ class Network(FabricComponent, ABC):
         dead : Collection[Pin]
             The outputs that drive them. Both directions of a link are avoided.
 
+        Returns
+        -------
+        Mapping[str, Mapping[str, Sequence[int]]]
+            By the name of a cell and of a memory in it: its new words.
+
         Raises
         ------
         ValueError
@@ -333,11 +367,22 @@ class Network(FabricComponent, ABC):
 
     @property
     def levels(self) -> Sequence[tuple[str, str]]:
-        """The registers, by cell and name, that are all 0 if no packet is in its queues."""
+        """The registers, by cell and name, that are all 0 if no packet is in its queues.
+
+        Raises
+        ------
+        ValueError
+            If the network does not show how full its queues are.
+        """
         raise InvalidValue(f"Network {self.family!r} does not show the levels of its queues")
 
     def single_paths(self) -> MultistagePlan:
         """The plan of boxes with one path per pair of terminals, on which permutations are set up.
+
+        Returns
+        -------
+        MultistagePlan
+            Stages, boxes, and the lines between them.
 
         Raises
         ------
@@ -349,6 +394,16 @@ class Network(FabricComponent, ABC):
     def rearranged(self, destinations: Permutation) -> BoxSettings:
         """The settings of the boxes of a rearrangeable network that pass a permutation.
 
+        Parameters
+        ----------
+        destinations : Permutation
+            For each source the terminal that it sends to, or None.
+
+        Returns
+        -------
+        BoxSettings
+            For each box, the output of each of its inputs.
+
         Raises
         ------
         ValueError
@@ -359,12 +414,23 @@ class Network(FabricComponent, ABC):
 
     @property
     def undivided(self) -> Partition:
-        """All terminals in one subnetwork. To halve it makes further partitions."""
+        """All terminals in one subnetwork.
+
+        To halve it makes further partitions.
+        """
         return Partition.whole(self.code)
 
     @abstractmethod
     def confinement(self) -> Confinement:
         """What keeps packets, or requests, inside their subnetwork.
+
+        In a network with memory a subnetwork has processors, and the memory modules of their
+        numbers.
+
+        Returns
+        -------
+        Confinement
+            The interface that is placed at each terminal, and what it needs.
 
         Raises
         ------
@@ -373,10 +439,21 @@ class Network(FabricComponent, ABC):
         """
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
-        """The channels of a network whose packets wait for each other, as `graphs.routing.deadlock`
-        needs them.
+        """The channels on which a packet for a terminal may wait, and those that it may wait for on
+        each.
 
-        For each output that a header for a terminal may use, the outputs that it may take next.
+        For each output that a header for the terminal may use, these are the outputs that it may
+        take next, as `graphs.routing.deadlock` needs them.
+
+        Parameters
+        ----------
+        destination : int
+            The terminal; in a network with memory, the memory module.
+
+        Returns
+        -------
+        Mapping[Pin, Collection[Pin]]
+            By the output of a cell, outputs of cells.
 
         Raises
         ------
@@ -386,22 +463,56 @@ class Network(FabricComponent, ABC):
         raise InvalidValue(f"Deadlock can be checked for packet networks only, not {self.family}")
 
     def is_escape(self, channel: Pin) -> bool:
-        """Whether this is an escape channel; all are, unless headers have a choice."""
+        """Whether this is an escape channel; all are, unless headers have a choice.
+
+        Parameters
+        ----------
+        channel : Pin
+            The output that drives the channel.
+
+        Returns
+        -------
+        bool
+            False only if a header can leave its queue by another channel.
+        """
         return True
 
     def lane(self, output: Pin) -> Lane:
         """The direction and virtual channel of the link that an output of a cell drives.
 
-        Needed only where the ends of the link do not tell: see `fabric.wires`.
+        It is needed only where the ends of the link do not tell.
+
+        Parameters
+        ----------
+        output : Pin
+            The output.
+
+        Returns
+        -------
+        Lane
+            Direction in words, and number of the channel.
         """
         return Lane()
 
     @abstractmethod
     def path(self, source: int, destination: int) -> list[Pin]:
-        """The outputs of cells on the path of a packet between two terminals; in a network with
-        memory, on that of a request from a processor to a memory module.
+        """The outputs of cells on the path of a packet between two terminals.
 
-        Interfaces at the terminals, such as one that resends packets, are not included.
+        In a network with memory it is the path of a request from a processor to a memory module.
+        Where there are several paths, it is the first, or the one that a packet takes if all are
+        free. Interfaces at the terminals, such as one that resends packets, are not included.
+
+        Parameters
+        ----------
+        source : int
+            The terminal that sends.
+        destination : int
+            The terminal that receives, or the memory module.
+
+        Returns
+        -------
+        list[Pin]
+            One output for each cell, in order.
         """
 
     @property
@@ -416,8 +527,10 @@ class Network(FabricComponent, ABC):
 
     @cached_property
     def wires(self) -> dict[Pin, Wire]:
-        """The wires of each stream inside the network, by the output that drives it: the names of
-        links in results."""
+        """The wires of each stream inside the network, by the output that drives it.
+
+        Their names are those of links in results.
+        """
         found = streams(self.fabric, self.fabric.links)
         inside = ((driver, receiver) for driver, receiver in found if driver.cell is not None)
         return named_wires(self.fabric, inside, self.lane, self.terminal_kind)
@@ -425,13 +538,36 @@ class Network(FabricComponent, ABC):
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """The statistics of a window other than packets and latencies.
 
-        `readings` are those of the meters that this network's cells declare.
+        Which there are depends on the network; without meters there are none.
+
+        Parameters
+        ----------
+        readings : Readings
+            What the meters count that this network's cells declare.
+        window : Window
+            The cycles and packets that they were counted in.
+
+        Returns
+        -------
+        dict[str, Any]
+            Numbers, lists and dictionaries, by the name of the statistic.
         """
         return {}
 
     @staticmethod
     def statistics_lines(statistics: Mapping[str, Any]) -> list[str]:
-        """Lines of text that describe the results of `statistics`."""
+        """Lines of text that describe the results of `statistics`.
+
+        Parameters
+        ----------
+        statistics : Mapping[str, Any]
+            What `statistics` returned.
+
+        Returns
+        -------
+        list[str]
+            The lines.
+        """
         return [f"{name}: {value}" for name, value in statistics.items()]
 
 
@@ -443,8 +579,7 @@ def _again(kind: type[Network], family: str, parameters: dict[str, Any]) -> Netw
 class PacketNetwork(Network):
     """A network that carries packets: each source has one stream into it, each sink one out of it.
 
-    The header of a packet that never waits takes one cycle per switch on its path. A subclass sets
-    `ports` (or `sources` and `sinks`) and `tags` in `_set_up`.
+    The header of a packet that never waits takes one cycle per switch on its path.
 
     Attributes
     ----------
@@ -507,10 +642,22 @@ class PacketNetwork(Network):
 
     @property
     def packet(self) -> Packet:
+        """Layout of a packet on every link."""
         return self.packet_of(self.parameters["payload"])
 
     def packet_of(self, payload: ShapeLike) -> Packet:
-        """The layout of a packet with another payload, which can be passed to `place`."""
+        """The layout of a packet with another payload, which can be passed to `place`.
+
+        Parameters
+        ----------
+        payload : ShapeLike
+            The payload.
+
+        Returns
+        -------
+        Packet
+            The layout.
+        """
         length = self.lengths[1].bit_length() if self.holds_links else 0
         return Packet(
             self.tags.code.width,
@@ -535,7 +682,6 @@ class PacketNetwork(Network):
         return None
 
     def confinement(self) -> Confinement:
-        """As in `Network`."""
         check_partitionable(self.tags)
         if self.groups:
             raise InvalidValue(
@@ -554,10 +700,20 @@ class PacketNetwork(Network):
 
     @abstractmethod
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
-        """Add this network's cells and links to a fabric, and return the attachment of its
-        terminals.
+        """Add this network's cells and links to a fabric.
 
-        Its links carry `packet`, which is a result of `packet_of`; by default its own layout.
+        Parameters
+        ----------
+        fabric : Fabric or Scope
+            The fabric.
+        packet : Packet, optional
+            What its links carry: a result of `packet_of`; by default its own layout.
+
+        Returns
+        -------
+        Terminals
+            For each source the pin that it sends to, and for each sink the pin that it gets packets
+            from.
         """
 
     def group_tables(
@@ -573,6 +729,11 @@ class PacketNetwork(Network):
         groups : Mapping[int, tuple[int, Iterable[int]]]
             By the number of a group, its root and its members (`graphs.routing.group_tree`).
 
+        Returns
+        -------
+        Mapping[str, Mapping[str, Sequence[int]]]
+            By the name of a cell and of a memory in it: its words.
+
         Raises
         ------
         TypeError, ValueError
@@ -585,37 +746,70 @@ class PacketNetwork(Network):
     def group_cycle(
         self, groups: Mapping[int, tuple[int, Iterable[int]]], kinds: Collection[Kind]
     ) -> list[str] | None:
-        """Channels on which packets of these groups, and those for one terminal, may wait for each
-        other in a cycle, in words; None if they can't deadlock (`graphs.routing.group_deadlock`).
+        """Channels on which packets of groups, and those for one terminal, may wait for each other
+        in a cycle.
+
+        See `graphs.routing.group_deadlock`.
 
         Parameters
         ----------
         groups : Mapping[int, tuple[int, Iterable[int]]]
-            As for `group_tables`.
+            By the number of a group, its root and its members.
         kinds : Collection[Kind]
-            The kinds of their packets.
+            The kinds of the groups' packets.
+
+        Returns
+        -------
+        list[str] or None
+            The channels in words, each waiting for the next; None if they can't deadlock.
 
         Raises
         ------
         TypeError, ValueError
-            As `group_tables`.
+            If it has no such groups, or there is no such tree.
         """
         raise InvalidValue(f"Network must be of routers to have groups, not {self.family!r}")
 
     def missing(self, signal: Callable[[str, str], int]) -> Sequence[Missing]:
-        """The children for which packets of groups have waited for `patience` cycles; `signal`
-        reads a signal of a cell, as `signal` of an engine."""
+        """The children for which packets of groups have waited for `patience` cycles.
+
+        Parameters
+        ----------
+        signal : Callable[[str, str], int]
+            Reads a signal: the name of its cell, and its own.
+
+        Returns
+        -------
+        Sequence[Missing]
+            The children that have sent nothing; none where packets are not merged.
+        """
         return []
 
     def channels(self, source: int, destination: int) -> Iterable[Pin]:
         """The outputs of cells on all paths of packets between two terminals.
 
         They are those of `path`, unless headers have a choice.
+
+        Parameters
+        ----------
+        source : int
+            The terminal that sends.
+        destination : int
+            The terminal that receives.
+
+        Returns
+        -------
+        Iterable[Pin]
+            The outputs, each once or more.
+
+        Raises
+        ------
+        ValueError
+            If any wire that is free may be on a path, since blocked packets are deflected.
         """
         return self.path(source, destination)
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
-        """As in `Network`: the channels of `path`, unless headers have a choice."""
         moves: dict[Pin, set[Pin]] = {}
         for source in range(self.sources):
             pins = self.path(source, destination)

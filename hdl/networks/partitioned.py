@@ -39,14 +39,17 @@ class PartitionedNetwork(FabricComponent):
     Attributes
     ----------
     network : Network
+        The network inside.
     ports : int
+        Number of terminals.
     link : wiring.Signature
         The link of a terminal to the network.
     rule : MaskRule or None
         Which subnetworks are kept apart; None if all are.
     tags : TagScheme
+        How tags are computed; only if the network carries packets.
     packet : Packet
-        These two only if the network carries packets.
+        Layout of a packet; only if the network carries packets.
 
     Members
     -------
@@ -67,6 +70,13 @@ class PartitionedNetwork(FabricComponent):
     ValueError
         If it can't be partitioned (`Network.confinement`): subnetworks would share channels, or it
         has too many terminals to examine.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.hdl import PartitionedNetwork
+    >>> PartitionedNetwork(build("cube", ports=8)).ports
+    8
     """
 
     def __init__(self, network: Network) -> None:

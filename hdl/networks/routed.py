@@ -68,7 +68,7 @@ class RoutedNetwork(PacketNetwork):
     A subclass names a `description`: a frozen dataclass that is a `RoutedGraph`, whose fields
     describe parameters (`fabric.parameters`). They come first among the parameters of the network,
     before those of `RouterParameters`. Values that the description has resolved ("auto") are taken
-    over. Or a subclass redefines `_relation`; then the description may be any `Graph`.
+    over. A subclass may also make the relation itself; then the description may be any `Graph`.
 
     Attributes
     ----------
@@ -184,9 +184,21 @@ class RoutedNetwork(PacketNetwork):
         return 1 << (2 * (given.timeout + self.stages + self.lengths[1]) - 1).bit_length()
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
-        """As in `Network`; with recovery, how many packets and acknowledgements routers have
-        discarded in the window, how many packets were sent again, and how many of these had arrived
-        before."""
+        """With recovery, how many packets were discarded and sent again in the window.
+
+        Parameters
+        ----------
+        readings : Readings
+            What the meters count that this network's cells declare.
+        window : Window
+            The cycles and packets that they were counted in.
+
+        Returns
+        -------
+        dict[str, Any]
+            `discarded` by routers (packets and acknowledgements), `resent`, and `repeated`: those
+            of them that had arrived before.
+        """
         if not self.recovers:
             return {}
         return {
@@ -195,7 +207,18 @@ class RoutedNetwork(PacketNetwork):
         }
 
     def named(self, channel: Channel) -> str:
-        """A channel in words."""
+        """A channel in words.
+
+        Parameters
+        ----------
+        channel : Channel
+            The channel.
+
+        Returns
+        -------
+        str
+            The nodes, direction and number of it.
+        """
         graph = self.relation.graph
         link = graph.link_of(channel)
         words = [f"node {graph.name(link.node)} to {graph.name(link.peer)}"]
@@ -205,7 +228,6 @@ class RoutedNetwork(PacketNetwork):
 
     @property
     def link_counts(self) -> LinkCounts:
-        """As in `Network`."""
         graph = self.relation.graph
         return LinkCounts(len(graph.by_output), graph.bisection)
 
@@ -318,7 +340,18 @@ class RoutedNetwork(PacketNetwork):
         return [*graph.links(), *(self._spare_links() if graph.same_router else ())]
 
     def link_ends(self, link: Link) -> list[tuple[int, int]]:
-        """For each channel of a link, the output that it leaves, and the input that it enters."""
+        """For each channel of a link, the output that it leaves, and the input that it enters.
+
+        Parameters
+        ----------
+        link : Link
+            The link, between two routers.
+
+        Returns
+        -------
+        list[tuple[int, int]]
+            Numbers of outputs of one router, and of inputs of the other.
+        """
         sender, receiver = self.shapes[link.node], self.shapes[link.peer]
         return [
             (sender.output((link.port, c)), receiver.input((link.peer_port, c)))
@@ -335,6 +368,7 @@ class RoutedNetwork(PacketNetwork):
         Parameters
         ----------
         fabric : Fabric or Scope
+            The fabric.
         router : Callable[[RouterShape, RouteLogic | None], CellType]
             Makes the routers of a shape. Without logic they have the ports `tag` and `exits`.
         """
@@ -476,27 +510,34 @@ class RoutedNetwork(PacketNetwork):
     # The paths of packets.
 
     def path(self, source: int, destination: int) -> list[Pin]:
-        """As in `Network`; of several paths, the one that a packet takes if all are free."""
         return [self._pin(channel) for channel in self.relation.path(source, destination)]
 
     def channels(self, source: int, destination: int) -> list[Pin]:
-        """As in `PacketNetwork`: all channels that a packet may use."""
         return [self._pin(channel) for channel in self.relation.reached(source, destination)]
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
-        """As in `PacketNetwork`."""
         return {
             self._pin(channel): [self._pin(after) for after in nexts]
             for channel, nexts in self.relation.moves(destination).items()
         }
 
     def is_escape(self, channel: Pin) -> bool:
-        """As in `PacketNetwork`."""
         node, output = int(str(channel.cell).rpartition("_")[2]), int(channel.path[1])
         return self.shapes[node].outputs[output].escape
 
     def link_end(self, output: Pin) -> End | None:
-        """The node and the port that the link of an output leaves; None if it is no link's."""
+        """The node and the port that the link of an output leaves; None if it is no link's.
+
+        Parameters
+        ----------
+        output : Pin
+            The output of a router.
+
+        Returns
+        -------
+        End or None
+            Node and port.
+        """
         kind, _, node = str(output.cell).partition("_")
         outputs = self.shapes[int(node)].outputs if kind == "router" else []
         if output.path[:1] != ("o",) or outputs[int(output.path[1])].is_terminal:
@@ -504,7 +545,6 @@ class RoutedNetwork(PacketNetwork):
         return int(node), outputs[int(output.path[1])].end[0]
 
     def tables_around(self, dead: Collection[Pin]) -> Mapping[str, Mapping[str, Sequence[int]]]:
-        """As in `Network`."""
         if not self.relation.rewritable:
             return super().tables_around(dead)
         ends = {pin: self.link_end(pin) for pin in dead}
@@ -524,7 +564,6 @@ class RoutedNetwork(PacketNetwork):
     def group_tables(
         self, groups: Mapping[int, tuple[int, Iterable[int]]]
     ) -> Mapping[str, Mapping[str, Sequence[int]]]:
-        """As in `PacketNetwork`."""
         if not self.groups:
             return super().group_tables(groups)
         trees = {number: group_tree(self.relation, *group) for number, group in groups.items()}
@@ -533,19 +572,16 @@ class RoutedNetwork(PacketNetwork):
     def group_cycle(
         self, groups: Mapping[int, tuple[int, Iterable[int]]], kinds: Collection[Kind]
     ) -> list[str] | None:
-        """As in `PacketNetwork`."""
         trees = {number: group_tree(self.relation, *group) for number, group in groups.items()}
         passes = self.parameters.switch != "wormhole"
         return group_cycle(self.relation, trees, kinds, passes=passes, named=self.named)
 
     def missing(self, signal: Callable[[str, str], int]) -> list[Missing]:
-        """As in `PacketNetwork`."""
         merges = self.groups and self.parameters.grouped.merges
         return missing(self.relation.graph, self.shapes, signal) if merges else []
 
     @property
     def levels(self) -> Sequence[tuple[str, str]]:
-        """As in `Network`."""
         return [
             (f"router_{node}", f"queue_{number}.level")
             for node, shape in enumerate(self.shapes)
@@ -553,7 +589,6 @@ class RoutedNetwork(PacketNetwork):
         ]
 
     def lane(self, output: Pin) -> Lane:
-        """As in `Network`."""
         graph = self.relation.graph
         kind, *numbers = str(output.cell).split("_")
         if kind == "link":

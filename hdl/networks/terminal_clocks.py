@@ -45,7 +45,18 @@ class TerminalClocks:
         object.__setattr__(self, "depth", check_crossing_depth(self.depth))
 
     def names(self, network: PacketNetwork) -> tuple[list[str], list[str]]:
-        """The clock of each source, and that of each sink."""
+        """The clock of each source, and that of each sink.
+
+        Parameters
+        ----------
+        network : PacketNetwork
+            The network whose terminals they are.
+
+        Returns
+        -------
+        tuple[list[str], list[str]]
+            Names of clock domains.
+        """
         if self.which == "one":
             return ["terminals"] * network.sources, ["terminals"] * network.sinks
         alike = network.sources == network.sinks
@@ -56,10 +67,22 @@ class TerminalClocks:
         )
 
     def place(self, network: PacketNetwork, fabric: Fabric) -> Terminals:
-        """Add a network and its crossings to a fabric; return what its terminals are linked to.
+        """Add a network and its crossings to a fabric.
 
         The crossing of source t is the cell `entry_crossing_{t}`, that of sink t is
         `exit_crossing_{t}`.
+
+        Parameters
+        ----------
+        network : PacketNetwork
+            The network.
+        fabric : Fabric
+            The fabric.
+
+        Returns
+        -------
+        Terminals
+            What its terminals are linked to, in their own clocks.
         """
         crossing = CellType(ClockCrossing, shape=network.packet, depth=self.depth)
         terminals = network.place(fabric)
@@ -97,12 +120,16 @@ class MultiClockNetwork(FabricComponent):
     Parameters
     ----------
     network : PacketNetwork
+        The network, whose own clock is `sync`.
     clocks : TerminalClocks
+        The clocks of its terminals.
 
     Attributes
     ----------
     network : PacketNetwork
+        The network between the terminals.
     clocks : TerminalClocks
+        The clocks of the terminals.
 
     Members
     -------
@@ -116,6 +143,14 @@ class MultiClockNetwork(FabricComponent):
         If `network` is not a network, or `clocks` is no `TerminalClocks`.
     ValueError
         If the network does not carry packets.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.hdl import MultiClockNetwork, TerminalClocks
+    >>> network = MultiClockNetwork(build("cube", ports=2), TerminalClocks("each"))
+    >>> network.clocks.names(network.network)[0]
+    ['terminal_0', 'terminal_1']
     """
 
     def __init__(self, network: PacketNetwork, clocks: TerminalClocks = TerminalClocks()) -> None:

@@ -58,6 +58,13 @@ class InterchangeBox(wiring.Component):
         All others: the input that each output shows.
     enable : In(outputs)
         All others: bit j is 0 while output j is idle.
+
+    Examples
+    --------
+    >>> from multicube.hdl import BoxState, InterchangeBox
+    >>> box = InterchangeBox(2, shape=8)
+    >>> BoxState(box.controls([1, 0])[("state",)])
+    <BoxState.EXCHANGE: 3>
     """
 
     def __init__(self, radix: int, shape: ShapeLike, outputs: int | None = None) -> None:
@@ -80,9 +87,19 @@ class InterchangeBox(wiring.Component):
         return (self.radix, self.outputs) == (2, 2)
 
     def controls(self, inputs: Sequence[int | None]) -> dict[tuple[str | int, ...], int]:
-        """The values of its controls with which each output shows an input; None for any, or zero.
+        """The values of its controls with which each output shows an input.
 
         By path: `("state",)`, or `("select", output)` and `("enable",)`.
+
+        Parameters
+        ----------
+        inputs : Sequence[int or None]
+            For each output the input that it shows; None for any, or zero.
+
+        Returns
+        -------
+        dict[tuple[str | int, ...], int]
+            The value of each control, by its path.
         """
         shown = [number or 0 for number in inputs]
         if self.has_state:
@@ -97,6 +114,15 @@ class InterchangeBox(wiring.Component):
         """Drive the control inputs so that each output shows the selected input.
 
         A 2 x 2 box has no idle outputs: there, the user of the outputs must apply `enable`.
+
+        Parameters
+        ----------
+        m : Module
+            The module that gets the assignments.
+        select : Sequence[ValueLike]
+            For each output the number of its input.
+        enable : ValueLike
+            Bit j is 1 if output j shows an input.
         """
         if self.has_state:
             upper, lower = (Value.cast(choice)[0] for choice in select)

@@ -52,8 +52,9 @@ def write_c_library(
     network : Network
         It carries packets, with one clock.
     folder : path-like
+        The folder.
     name : str
-        Of the library, and prefix of all names in its header: small letters, digits and
+        Name of the library, and prefix of all names in its header: small letters, digits and
         underscores.
 
     Returns
@@ -68,7 +69,14 @@ def write_c_library(
         If the network can't be such a library, the name can't be such a prefix, or a file can't be
         written.
     UnsupportedConstruct, CombinationalLoop
-        As for `CompiledEngine`.
+        If the compiled engine can't simulate a cell of the network, or a signal depends on itself.
+
+    Examples
+    --------
+    >>> from multicube import build, write_c_library
+    >>> summary = write_c_library(build("cube", ports=4), "cube4")
+    >>> summary["name"], summary["sources"]
+    ('mc', 4)
     """
     check_path("Output", folder)
     target = Path(folder)

@@ -30,8 +30,9 @@ class Design:
     Attributes
     ----------
     fabric : Fabric
-        Of any cells that the compiled engine accepts.
+        Cells of any kind that the compiled engine accepts, and the links between them.
     title : str
+        The title of the page.
     layout : Layout, optional
         Where its cells are; by default linked cells are close.
     signals : Sequence[tuple[str, str]]
@@ -39,6 +40,14 @@ class Design:
         `Engine.signal` takes it.
     wires : bool
         Whether wires without a handshake are drawn, too.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim.live import Design
+    >>> design = Design(build("cube", ports=2).fabric, title="a box")
+    >>> len(design.diagram.nodes)
+    1
     """
 
     fabric: Fabric
@@ -68,6 +77,7 @@ class DesignPage(Page):
     Parameters
     ----------
     design : Design or Fabric
+        What runs in the page.
 
     Raises
     ------
@@ -76,7 +86,14 @@ class DesignPage(Page):
     TypeError, ValueError
         If it is no design, or names a cell or signal that it has not.
     UnsupportedConstruct, CombinationalLoop
-        As for `CompiledEngine`.
+        If the compiled engine can't simulate a cell of the fabric, or a signal depends on itself.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim.live import DesignPage
+    >>> DesignPage(build("cube", ports=2).fabric).title
+    'design'
     """
 
     def __init__(self, design: Design | Fabric) -> None:
@@ -92,7 +109,6 @@ class DesignPage(Page):
         self.bench = LiveFabric(design.fabric, design.diagram)
 
     def about(self) -> dict[str, Any]:
-        """As in `Page`."""
         image, groups = self.image, self.image.engine_tables.groups
         names: list[list[str]] = [[] for _ in groups]
         for cell, name in self.design.signals:

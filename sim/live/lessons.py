@@ -27,17 +27,45 @@ def _lessons() -> dict[str, dict[str, Any]]:
 
 
 def lesson_names() -> tuple[str, ...]:
-    """The names of all lessons."""
+    """The names of all lessons.
+
+    Returns
+    -------
+    tuple[str, ...]
+        The names, which `LivePage` takes as `lesson`.
+
+    Examples
+    --------
+    >>> from multicube.sim.live import lesson_names
+    >>> len(lesson_names()) > 2
+    True
+    """
     return tuple(_lessons())
 
 
 def lesson_network(name: str) -> "Network":
     """The network of a lesson.
 
+    Parameters
+    ----------
+    name : str
+        The name of the lesson.
+
+    Returns
+    -------
+    Network
+        The network that it is about.
+
     Raises
     ------
     ValueError
         If there is no such lesson.
+
+    Examples
+    --------
+    >>> from multicube.sim.live import lesson_names, lesson_network
+    >>> all(lesson_network(name).ports for name in lesson_names()[:2])
+    True
     """
     if name not in _lessons():
         raise InvalidValue(f"Lesson must be one of {', '.join(_lessons())}, not {name!r}")

@@ -80,10 +80,22 @@ class Page(ABC):
 
     @abstractmethod
     def about(self) -> dict[str, Any]:
-        """All that the page knows, as JSON, but for the program and the contents of its memory."""
+        """All that the page knows, as JSON, but for the program and the contents of its memory.
+
+        Returns
+        -------
+        dict[str, Any]
+            Tables of the engine, the drawing, and what the page shows.
+
+        Raises
+        ------
+        ValueError
+            If a signal that a design names does not exist.
+        """
 
     @cached_property
     def image(self) -> Image:
+        """The program and its memory, as WebAssembly."""
         bench = self.bench
         links = [bench.handshake(output) for output in bench.channels]
         return Image(bench.fabric, links, [self._entry(number) for number in bench.entries])
@@ -98,6 +110,7 @@ class Page(ABC):
 
     @cached_property
     def html(self) -> str:
+        """The page, complete in itself."""
         parts = {
             "title": html.escape(self.title),
             "style": _source("page.css"),
@@ -110,7 +123,13 @@ class Page(ABC):
         return filled("page.html", parts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file, which is complete or absent."""
+        """Write the page to a file, which is complete or absent.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        """
         with whole_file(path) as file:
             file.write_text(self.html, encoding="utf-8")
 
@@ -128,17 +147,21 @@ class LivePage(Page):
     Parameters
     ----------
     network : Network
+        The network that runs in the page.
     traffic : str or Pattern
-        As in `simulate`; not a trace, and no traffic of a given number of packets.
+        The destinations of packets, read by `pattern`; not a trace, and no traffic of a given
+        number of packets.
     load : float
         Packets per terminal per cycle at first.
     seed : int
+        Seed of the sources' random numbers.
     lesson : str, optional
         The lesson that it begins with: one of those for this network.
 
     Attributes
     ----------
     html : str
+        The page, complete in itself.
 
     Raises
     ------
@@ -146,6 +169,12 @@ class LivePage(Page):
         If the package ziglang is not installed.
     TypeError, ValueError
         If an argument is not as above.
+
+    Examples
+    --------
+    >>> from multicube import LivePage, build
+    >>> LivePage(build("cube", ports=4), load=0.3).name
+    'cube'
     """
 
     def __init__(
@@ -179,7 +208,6 @@ class LivePage(Page):
         return LiveBench(self.network, self.run)
 
     def about(self) -> dict[str, Any]:
-        """As in `Page`."""
         network, image = self.network, self.image
         loads = [round(load, 3) for load in np.arange(0.02, 1.0001, 0.02)]
         theory = [predict(network, load, uniform=True) for load in loads]

@@ -22,9 +22,18 @@ class LivePair:
     Attributes
     ----------
     name : str
+        The names of both, or the one that they have in common.
     lessons : dict
-        Those of the first page.
+        The lessons of the first page, by name.
     html : str
+        The page, complete in itself.
+
+    Examples
+    --------
+    >>> from multicube import LivePage, build
+    >>> from multicube.sim.live import LivePair
+    >>> LivePair(LivePage(build("cube", ports=4)), LivePage(build("crossbar", ports=4))).name
+    'cube and crossbar'
     """
 
     def __init__(self, first: LivePage, second: LivePage) -> None:
@@ -36,6 +45,7 @@ class LivePair:
 
     @cached_property
     def html(self) -> str:
+        """The page, complete in itself."""
         frames = "\n".join(
             f'<iframe title="{html.escape(str(page.network))}" '
             f'srcdoc="{html.escape(page.html)}"></iframe>'
@@ -44,6 +54,12 @@ class LivePair:
         return filled("pair.html", {"title": html.escape(self.name), "frames": frames})
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file, which is complete or absent."""
+        """Write the page to a file, which is complete or absent.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        """
         with whole_file(path) as file:
             file.write_text(self.html, encoding="utf-8")

@@ -23,6 +23,17 @@ class Energy:
     clock : float
         A cycle of the clock at a bit of a register. Memories are clocked only when they are
         written, which `register` contains.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not a number of at least 0.
+
+    Examples
+    --------
+    >>> from multicube.sim import Energy
+    >>> Energy(wire=1.0, register=2.0)
+    Energy(wire=1.0, register=2.0, clock=0.1)
     """
 
     wire: float = 1.0
@@ -106,7 +117,12 @@ class Activity:
         Parameters
         ----------
         energy : Energy, optional
-            That of each event, relative to a change of a wire.
+            The energy of each event, relative to a change of a wire.
+
+        Returns
+        -------
+        dict[str, float] or None
+            Energy by the type of cells; None if no flit was delivered.
         """
         if not self.flits:
             return None
@@ -115,6 +131,17 @@ class Activity:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Activity":
-        """The activity of which `dataclasses.asdict` gave these values."""
+        """The activity of which `dataclasses.asdict` gave these values.
+
+        Parameters
+        ----------
+        record : Mapping[str, Any]
+            The values by name.
+
+        Returns
+        -------
+        Activity
+            The activity.
+        """
         types = [TypeActivity(**each) for each in record["types"]]
         return cls(**{**record, "types": types})

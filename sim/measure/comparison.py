@@ -39,14 +39,20 @@ class Comparison:
     Attributes
     ----------
     sweeps : Sequence[Sweep]
+        The sweeps, one for each network.
     labels : Sequence[str]
-        What each is called in tables and figures; `distinct_labels` if empty.
+        What each is called in tables and figures; if empty, the words that tell them apart.
     per : str
-        What rates are divided by, one of `units.PER`.
+        What rates are divided by: "terminal", "wire" or "bisection".
     unit : str
         Packets or flits per terminal; per link, rates are always in flits.
     partial : bool
         Whether it was interrupted; some sweeps, or loads of the last one, are then missing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there are not as many labels as sweeps, or one is no text.
     """
 
     sweeps: Sequence[Sweep]
@@ -72,18 +78,25 @@ class Comparison:
 
     @property
     def factors(self) -> list[float]:
-        """The `rate_factor` of each sweep."""
+        """What one packet per terminal per cycle is in the unit of the comparison, by sweep."""
         return rate_factors(self.sweeps, self.per, self.unit)
 
     @property
     def drawn(self) -> "Comparison":
-        """Without the sweeps of which there is no point."""
+        """The comparison without the sweeps of which there is no point."""
         pairs = [pair for pair in zip(self.sweeps, self.labels) if pair[0].points]
         sweeps, labels = zip(*pairs) if pairs else ((), ())
         return Comparison(sweeps, labels, self.per, self.unit, self.partial)
 
     def to_json(self) -> dict[str, Any]:
-        """The unit of converted rates; and of each sweep label, factor and `Sweep.to_json`."""
+        """All as plain lists, dictionaries, numbers and strings.
+
+        Returns
+        -------
+        dict[str, Any]
+            The unit of converted rates; and of each sweep the label, the factor and what
+            `Sweep.to_json` gives.
+        """
         return {
             "partial": self.partial,
             "per": self.per,
@@ -101,32 +114,51 @@ class Comparison:
         ----------
         ax : Axes, optional
             Axes of matplotlib to draw on; their labels and limits are set.
-        of : str
-            What is drawn there: "latency" or "throughput".
-        title : str, optional
-        size : tuple[float, float], optional
-            Of the figure, in inches.
-        width : str, optional
-            "column" or "page": the figure fits there in print.
-        style : str, optional
-            A style of matplotlib.
+        **options : Any
+            What is drawn on given axes, "latency" or "throughput" (`of`); the `title`; the `size`
+            of the figure in inches, or its `width` in print, "column" or "page"; and a `style` of
+            matplotlib.
 
         Returns
         -------
         Figure
-            That of the axes, or a new one.
+            The figure of the axes, or a new one.
         """
         return plot_of("comparison", self, ax, **options)
 
     def to_frame(self, percentiles: Iterable[float] = ()) -> "pd.DataFrame":
-        """A pandas table of the points of all sweeps, as `Sweep.to_frame`."""
+        """A pandas table with a row for each point of all sweeps, and a column for each parameter.
+
+        Parameters
+        ----------
+        percentiles : Iterable[float]
+            Further percentiles of the latency, from 0 to 100.
+
+        Returns
+        -------
+        DataFrame
+            The table, with the label of each row's network.
+
+        Raises
+        ------
+        MulticubeError
+            If pandas is not installed.
+        ValueError
+            If a percentile is none.
+        """
         frames = [[*map(wide_row, sweep.points, repeat(percentiles))] for sweep in self.sweeps]
         return frame_of(
             [{"label": label, **row} for label, rows in zip(self.labels, frames) for row in rows]
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rows of all sweeps, as `Sweep.rows`."""
+        """A row of a table for each point of all sweeps; one is enough to run it again.
+
+        Returns
+        -------
+        list[dict[str, Any]]
+            Values by the name of the column.
+        """
         return [row for sweep in self.sweeps for row in sweep.rows()]
 
 

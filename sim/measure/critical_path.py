@@ -24,6 +24,7 @@ class MessageTimes:
     Attributes
     ----------
     message : WorkloadMessage
+        The message.
     ready : int
         The first cycle in which it could be sent: what it depends on has come, and its delay has
         passed. Of a computation, the first cycle after it.
@@ -40,10 +41,28 @@ class MessageTimes:
     arrived: int
 
     def known_at(self, terminal: int) -> int:
-        """The cycle in which it comes for what depends on it at a terminal."""
+        """The cycle in which it comes for what depends on it at a terminal.
+
+        Parameters
+        ----------
+        terminal : int
+            Its source or its destination.
+
+        Returns
+        -------
+        int
+            The cycle.
+        """
         return self.arrived if self.message.destination == terminal else self.left
 
     def to_json(self) -> dict[str, Any]:
+        """The message and its times as plain lists, numbers and strings.
+
+        Returns
+        -------
+        dict[str, Any]
+            The values by name.
+        """
         times = {name: getattr(self, name) for name in ("ready", "sent", "left", "arrived")}
         return {**asdict(self.message), "after": [*self.message.after], **times}
 
@@ -55,15 +74,16 @@ class PathPart:
     Attributes
     ----------
     id : int
+        The id of the message.
     compute : int
-        Its delay.
+        Cycles of its delay.
     wait : int
-        What it took longer than alone: at its source, and in the network.
+        Cycles that it took longer than alone: at its source, and in the network.
     hop : int
-        What a message of one flit takes alone. 0 if the next message of the path only waits until
-        this one has left.
+        Cycles that a message of one flit takes alone. 0 if the next message of the path only waits
+        until this one has left.
     serialisation : int
-        What its other flits add. If the next only waits until it has left: all its flits.
+        Cycles that its other flits add. If the next only waits until it has left: all its flits.
     """
 
     id: int
@@ -82,8 +102,11 @@ class WorkloadRun:
     network : str
         Family.
     parameters : dict[str, Any]
+        Parameters of the network.
     engine : str
+        The engine that was used.
     workload : str
+        Name of the workload.
     cycles : int
         From cycle 0 until the last message has arrived: the sum of all parts of the critical path.
     messages : list[MessageTimes]
@@ -110,7 +133,13 @@ class WorkloadRun:
         return {kind: sum(getattr(part, kind) for part in self.critical_path) for kind in kinds}
 
     def to_json(self) -> dict[str, Any]:
-        """All fields and `shares` as plain lists, dictionaries, numbers and strings."""
+        """All fields and `shares` as plain lists, dictionaries, numbers and strings.
+
+        Returns
+        -------
+        dict[str, Any]
+            The values by name.
+        """
         return {
             "network": self.network,
             "parameters": self.parameters,

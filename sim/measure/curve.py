@@ -25,7 +25,9 @@ class Sweep:
     Attributes
     ----------
     network : Network
+        The network.
     traffic : str
+        Name of the traffic.
     points : list[Result]
         In order of increasing load.
     zero_load : Result or None
@@ -34,6 +36,13 @@ class Sweep:
         Whether the sweep was interrupted; runs that had not ended are then missing.
     lost : tuple[float, ...]
         Loads that are missing because the processes that simulated them were killed.
+
+    Examples
+    --------
+    >>> from multicube import sweep
+    >>> sweep("cube", [0.1], ports=4, refine=False, processes=1, cycles=200, warmup=20)
+    ... # doctest: +ELLIPSIS
+    <Sweep of cube ports=4 ...: uniform traffic, 1 load from 0.1 to 0.1, not saturated>
     """
 
     network: Network
@@ -55,7 +64,7 @@ class Sweep:
 
     @property
     def packet_length(self) -> float:
-        """Mean flits of a packet, as in `Result`."""
+        """Mean flits of a packet as it is generated."""
         for result in (*self.points, self.zero_load):
             if result is not None:
                 return result.packet_length
@@ -88,7 +97,13 @@ class Sweep:
         return saturation_interval(self.points)
 
     def to_json(self) -> dict[str, Any]:
-        """All points, and the values derived from them."""
+        """All points, and the values derived from them.
+
+        Returns
+        -------
+        dict[str, Any]
+            The values by name.
+        """
         return {
             "network": self.network.family,
             "parameters": self.network.chosen,
@@ -107,7 +122,22 @@ class Sweep:
         return html_of("sweep", self)
 
     def plot(self, ax: "Axes | None" = None, **options: Any) -> "Figure":
-        """Latency and throughput against offered load, as `Comparison.plot` draws them."""
+        """Latency and throughput against offered load, in a figure of their own or on given axes.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Axes of matplotlib to draw on; their labels and limits are set.
+        **options : Any
+            What is drawn on given axes, "latency" or "throughput" (`of`); the `title`; the `size`
+            of the figure in inches, or its `width` in print, "column" or "page"; and a `style` of
+            matplotlib.
+
+        Returns
+        -------
+        Figure
+            The figure of the axes, or a new one.
+        """
         return plot_of("sweep", self, ax, **options)
 
     def to_frame(self, percentiles: Iterable[float] = ()) -> "pd.DataFrame":
@@ -117,6 +147,11 @@ class Sweep:
         ----------
         percentiles : Iterable[float]
             Further percentiles of the latency, from 0 to 100: 99.9 is in column `latency_p99.9`.
+
+        Returns
+        -------
+        DataFrame
+            The table.
 
         Raises
         ------
@@ -128,7 +163,13 @@ class Sweep:
         return frame_of([wide_row(point, percentiles) for point in self.points])
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row of a table for each point; one is enough to run it again."""
+        """A row of a table for each point; one is enough to run it again.
+
+        Returns
+        -------
+        list[dict[str, Any]]
+            Values by the name of the column.
+        """
         return list(map(row_of, self.points))
 
 

@@ -122,7 +122,9 @@ class Result:
     network : str
         Family.
     parameters : dict
+        Parameters of the network.
     engine : str
+        The engine that was used.
     traffic : str
         Name of the pattern or trace.
     seed : int or None
@@ -210,6 +212,14 @@ class Result:
         Further statistics of the window that depend on the network (its method `statistics`).
     activity : Activity or None
         What switched in the network in the window, if that was measured.
+
+    Examples
+    --------
+    >>> from multicube import simulate
+    >>> from multicube.sim import Result
+    >>> result = simulate("cube", ports=4, load=0.2, cycles=200, warmup=20)
+    >>> Result.from_json(result.to_json(), result.parameters) == result
+    True
     """
 
     network: str
@@ -288,12 +298,30 @@ class Result:
         return html_of("result", self)
 
     def to_json(self) -> dict[str, Any]:
-        """All fields as plain lists, dictionaries, numbers and strings."""
+        """All fields as plain lists, dictionaries, numbers and strings.
+
+        Returns
+        -------
+        dict[str, Any]
+            The values by name.
+        """
         return asdict(self)
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any], parameters: dict[str, Any]) -> "Result":
         """The result of which `to_json` gave these values, of a network with these parameters.
+
+        Parameters
+        ----------
+        record : Mapping[str, Any]
+            The values that `to_json` gave.
+        parameters : dict[str, Any]
+            The parameters of the network.
+
+        Returns
+        -------
+        Result
+            The result.
 
         Raises
         ------
@@ -312,18 +340,39 @@ class Result:
     def to_frame(self, percentiles: Iterable[float] = ()) -> "pd.DataFrame":
         """A pandas table of one row, with the columns of `Sweep.to_frame`.
 
+        Parameters
+        ----------
+        percentiles : Iterable[float]
+            Further percentiles of the latency, from 0 to 100.
+
+        Returns
+        -------
+        DataFrame
+            The table.
+
         Raises
         ------
         MulticubeError
             If pandas is not installed.
+        ValueError
+            If a percentile is none.
         """
         return frame_of([wide_row(self, percentiles)])
 
     def violations(self, *, ordered: bool, finite: bool) -> str:
         """The violations that the packet counts show, as text; empty if there are none.
 
-        `ordered` says whether flows must keep their order, `finite` whether all packets must be
-        sent.
+        Parameters
+        ----------
+        ordered : bool
+            Whether flows must keep their order.
+        finite : bool
+            Whether all packets must be sent.
+
+        Returns
+        -------
+        str
+            The violations, with commas between them.
         """
         wrong = [
             f"{count} {what}"
@@ -346,7 +395,13 @@ class Result:
 
 
 class SimulationError(MulticubeError):
-    """The packet counts of a run do not balance. They are in `result`, if there is one."""
+    """The packet counts of a run do not balance.
+
+    Attributes
+    ----------
+    result : Result, CollectiveRun, MessageRun, StepRun or None
+        What was measured all the same.
+    """
 
     status = 1
 

@@ -292,21 +292,34 @@ def draw(
     Parameters
     ----------
     network : Network or str
-        `draw("cube", "cube8.svg", ports=8)` and `draw("cube ports=8", "cube8.svg")` build it first.
+        The network, or its name: `draw("cube", "cube8.svg", ports=8)` and `draw("cube ports=8",
+        "cube8.svg")` build it first.
     path : path-like, optional
         Picture to write: .svg, .png or .pdf; `-` writes an SVG to standard output.
     paths : Iterable[tuple[int, int]]
         Pairs of terminals (source, destination) whose paths are highlighted.
     heat : Mapping[str, float], optional
         The use of links, by name, such as `Result.links`: they are coloured by it.
-    **parameters
-        Of the network, if its name is given.
+    **parameters : Any
+        Parameters of the network, if its name is given.
+
+    Returns
+    -------
+    Figure
+        The figure of matplotlib.
 
     Raises
     ------
     TypeError, ValueError
         If there are more than 8,192 nodes, there is no such terminal, the use is that of other
         links, or the file can't be written.
+
+    Examples
+    --------
+    >>> from multicube import draw
+    >>> figure = draw("omega", "omega8.svg", ports=8, paths=[(3, 5)])
+    >>> len(figure.axes)
+    1
     """
     check_kind("Network", network, Network, "a network")
     if path is not None:

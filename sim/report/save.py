@@ -29,13 +29,30 @@ def save_sweep(
 ) -> None:
     """Write a sweep to a file: .csv or `-` (one line per point), .json, .svg, .png or .pdf.
 
-    Rates in a picture count packets or flits, as `unit` says; those in .csv and .json files are
-    always in packets. A picture has this `look`.
+    Rates in .csv and .json files are always in packets.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        The sweep.
+    path : path-like
+        The file: .csv or `-` (a line for each point), .json, .svg, .png or .pdf.
+    unit : str
+        What the rates in a picture count: "packets" or "flits".
+    look : Look, optional
+        Size, style and title of a picture.
 
     Raises
     ------
     ValueError
         If the name has another suffix, the file can't be written, or there is no such unit.
+
+    Examples
+    --------
+    >>> from multicube import sweep
+    >>> from multicube.sim import save_sweep
+    >>> curve = sweep("cube", [0.1], ports=4, refine=False, processes=1, cycles=200, warmup=20)
+    >>> save_sweep(curve, "curve.json")
     """
     check_kind("Sweep", sweep, Sweep, "a sweep")
     _save(Comparison([sweep], unit=unit), sweep.to_json(), path, look)

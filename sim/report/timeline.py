@@ -14,10 +14,24 @@ __all__ = ["timeline", "write_timeline"]
 def write_timeline(run: WorkloadRun, path: str | os.PathLike[str]) -> None:
     """Write the timeline of a run to a file, or to standard output if it is `-`.
 
+    Parameters
+    ----------
+    run : WorkloadRun
+        The run.
+    path : path-like
+        The file to write, of JSON; `-` is standard output.
+
     Raises
     ------
-    OSError, TypeError, ValueError
-        If it can't be written, or is none.
+    TypeError, ValueError
+        If it is no such run, or the file can't be written.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim import Workload, WorkloadMessage, run_workload, write_timeline
+    >>> workload = Workload("one", (WorkloadMessage(0, source=0, destination=3),))
+    >>> write_timeline(run_workload(build("cube", ports=4), workload), "timeline.json")
     """
     check_kind("Run", run, WorkloadRun, "a WorkloadRun")
     with whole_file(path) as temporary:

@@ -53,10 +53,13 @@ class CollectiveRun:
     network : str
         Family.
     parameters : dict[str, Any]
+        Parameters of the network.
     kind, algorithm : str
         What was done, and how; never `auto`.
     group : tuple[int, ...]
+        The members, in their order.
     root : int
+        The terminal that had, or got, the whole.
     flits : int
         The vector's length, or what each member has for each other.
     operation : str
@@ -64,7 +67,7 @@ class CollectiveRun:
     cycles : int
         From the first cycle until the last flit has arrived.
     bound : int
-        No algorithm takes fewer cycles (`measure.collective_bound`).
+        No algorithm takes fewer cycles.
     flit_hops : int or None
         Flits that links between switches carried: the sum over all links. With memory, requests and
         replies; None if boxes don't count what they combine.
@@ -73,6 +76,7 @@ class CollectiveRun:
     correct : bool
         Whether each word of each member's result is right.
     engine : str
+        The engine that was used.
     tried : dict[str, int]
         With `auto`: the cycles of all algorithms that were tried.
     """
@@ -100,7 +104,13 @@ class CollectiveRun:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """All fields as plain lists, dictionaries, numbers and strings."""
+        """All fields as plain lists, dictionaries, numbers and strings.
+
+        Returns
+        -------
+        dict[str, Any]
+            The fields by name.
+        """
         return {**vars(self), "group": list(self.group)}
 
 
@@ -123,7 +133,8 @@ def run_collective(
     network : Network
         It has as many sources as sinks, and loses nothing. With memory it has barriers only.
     kind : str
-        One of `KINDS`.
+        What is done: "broadcast", "reduce", "allreduce", "gather", "scatter", "alltoall" or
+        "barrier".
     root : int, optional
         The terminal that has, or gets, the whole; by default the first of the group. Of a barrier
         and of `allreduce`, in whose results no member is singled out, it is where values meet, and
@@ -138,11 +149,18 @@ def run_collective(
         network can do are run, and the fastest counts. With `network` routers get
         `group_entries=1`, and the reduction that is asked for, if they have no groups.
     operation : str
-        One of `OPERATIONS`, for reductions.
+        How words are folded in a reduction: "add", "add-saturating", "or", "and", "max" or
+        "min".
     engine : str
-        One of `engines.selection.ENGINES`.
+        "compiled" (a C program), "amaranth", "verilator", or "auto": "compiled" if there is a C
+        compiler. All give the same numbers.
     threads : int, optional
         Processor cores that the engine `compiled` uses; one if not given.
+
+    Returns
+    -------
+    CollectiveRun
+        What it took; with `auto`, the fastest.
 
     Raises
     ------
@@ -150,6 +168,13 @@ def run_collective(
         If messages were lost or damaged, or a word of the result is wrong.
     TypeError, ValueError
         If the network, or one of the arguments, does not allow it.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim import run_collective
+    >>> run_collective(build("hypercube", n=2), "broadcast", algorithm="halving")
+    <CollectiveRun broadcast by halving of 4 members in 10 cycles>
     """
     check_kind("Network", network, Network, "a network")
     members = check_group(range(network.ports) if group is None else group, network.ports)

@@ -45,27 +45,63 @@ def compare(
     networks : Sequence[Network | str]
         At least one; a text such as "torus k=8 n=2" is built.
     loads : Sequence[float]
-        As for `sweep`; so are traffic, clip, engine, refine, processes, scheduler, resume,
-        progress, bins and the further fields of `Run`.
+        Packets (or flits) per terminal per cycle, 0 to 1; at least one.
     labels : Sequence[str], optional
         What the networks are called; by default their texts, or the words that tell them apart.
     per : str
-        What rates are divided by: terminal, wire or bisection (`measure.comparison.rate_factor`).
+        What rates are divided by: "terminal", "wire" (a link of the network) or "bisection" (a
+        link of the bisection).
     unit : str
         What `loads` count, and the rates per terminal that are shown: packets or flits.
-    **parameters
-        Further fields of `Run`.
+    traffic : str, Sequence, np.ndarray, Callable or Pattern
+        The destinations of packets, read by `pattern`.
+    clip : bool
+        Take the highest load that the traffic can offer in place of all loads above it.
+    engine : str
+        "compiled" (a C program), "amaranth", "verilator", or "auto": "compiled" if there is a C
+        compiler. All give the same numbers.
+    refine : bool
+        Divide the interval in which saturation begins by 16, or less where points stay
+        undecided.
+    processes : int, optional
+        Processes on this machine; one per core if not given.
+    scheduler : str, optional
+        Address of a Dask scheduler, to run on its cluster instead.
+    resume : path-like, optional
+        File that keeps each point as soon as it is finished, and whose points are not run
+        again.
+    progress : bool
+        Show a progress bar on standard error, if it is a terminal.
+    bins : int, optional
+        Bins of each latency histogram, one for each cycle.
+    **parameters : Any
+        Fields of `Run`: cycles, warmup, seed, source_depth, operations, history, precision,
+        limit, seeds.
+
+    Returns
+    -------
+    Comparison
+        The sweeps, in the order of the networks. If it was interrupted, it is partial.
 
     Raises
     ------
     TypeError, ValueError
         If a network, its traffic or a load is refused: the message names the network.
     SimulationError
-        As for `simulate_runs`.
+        If packets were lost, misrouted, duplicated or (where the network keeps order)
+        reordered.
     LoadsLost
-        As for `sweep`; `comparison` has what was measured until then.
+        If processes were killed, and killed again when their loads were run again; its
+        `comparison` has what was measured until then.
     KeyboardInterrupt
         If it is raised before any sweep has a point; later, the comparison is partial.
+
+    Examples
+    --------
+    >>> from multicube import compare
+    >>> networks = ["cube ports=4", "crossbar ports=4"]
+    >>> compare(networks, [0.2], refine=False, processes=1, cycles=200, warmup=20)
+    <Comparison of cube ports=4, crossbar ports=4>
     """
     given = check_several("Networks", networks, "networks or their names")
     if not given:

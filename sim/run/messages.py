@@ -51,6 +51,12 @@ class Message(NamedTuple):
         Terminals, which may be the same.
     value : int
         In the range of the network's payload shape.
+
+    Examples
+    --------
+    >>> from multicube.sim import Message
+    >>> Message(source=0, destination=3, value=10)
+    Message(source=0, destination=3, value=10)
     """
 
     source: int
@@ -64,8 +70,11 @@ class Copies(NamedTuple):
     Attributes
     ----------
     source : int
+        The terminal that has the value.
     destinations : Sequence[int]
+        The terminals that get it.
     value : int
+        An unsigned number that fits into a packet.
     """
 
     source: int
@@ -80,12 +89,14 @@ class MessageRun:
     Attributes
     ----------
     engine : str
+        The engine that was used.
     operation : str
         The operation that combined values.
     cycles : int
         From the first offer to the last delivery: h + 2 for one message over h wires of a
         `ConnectionMachine` with word-wide wires, 0 if there were no messages.
     sent, delivered : int
+        Messages sent, and messages delivered.
     combined : int
         Messages that were combined into others: those sent minus those delivered.
     referred : int
@@ -119,6 +130,7 @@ class CopyRun:
     Attributes
     ----------
     rounds : list[MessageRun]
+        The messages of each round.
     values : list[int | None]
         By terminal: its own value if it is a source, its copy if it received one, or None.
     """
@@ -141,23 +153,40 @@ class Messenger:
     Parameters
     ----------
     network : PacketNetwork
-        Must not lose packets, and must deliver each to one terminal.
+        A network that loses no packets, and delivers each to one terminal.
     operation : str, optional
-        One of `FOLDS`: what terminals do with the values that they receive. In a network that
-        combines it must be the network's own operation, which is the default; in others the default
-        is "overwrite".
+        What terminals do with the values that they receive: "overwrite", "add",
+        "add-saturating", "or", "and", "max" or "min". In a network that combines it must be the
+        network's own operation, which is the default; in others the default is "overwrite".
     depth : int
         Messages that a terminal can send per call, at least 1.
     engine : str
-        One of `engines.selection.ENGINES`.
+        "compiled" (a C program), "amaranth", "verilator", or "auto": "compiled" if there is a C
+        compiler. All give the same numbers.
     threads : int, optional
         Processor cores that the engine `compiled` uses; one if not given.
 
     Attributes
     ----------
     network : PacketNetwork
+        The network.
     fold : Fold
+        The operation.
     depth : int
+        Messages that a terminal can send per call.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the network can't carry messages, or an argument is not as above.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim import Message, Messenger
+    >>> messenger = Messenger(build("hypercube", n=2), "add")
+    >>> messenger.send([Message(0, 3, 10), Message(1, 3, 5)]).values
+    [None, None, None, 15]
     """
 
     def __init__(
@@ -191,6 +220,16 @@ class Messenger:
 
     def send(self, messages: Iterable[Message]) -> MessageRun:
         """Send messages, all sources at the same time, each source's in order.
+
+        Parameters
+        ----------
+        messages : Iterable[Message]
+            The messages; source, destination and value of each.
+
+        Returns
+        -------
+        MessageRun
+            What arrived, and when.
 
         Raises
         ------
@@ -237,12 +276,23 @@ class Messenger:
         A terminal that receives a copy sends it on from the next round. Copying to k destinations
         takes log2(k + 1) rounds, rounded up. Values of different sources are copied concurrently.
 
+        Parameters
+        ----------
+        copies : Iterable[Copies]
+            The values; at most one for each source.
+
+        Returns
+        -------
+        CopyRun
+            What each terminal has, and the rounds.
+
         Raises
         ------
         SimulationError
-            As for `send`.
+            If messages were lost or misrouted.
         TypeError, ValueError
-            As for `send`, or if a terminal would receive two values, or one besides its own.
+            If a terminal does not exist or would have two values, or a value does not fit into
+            a packet.
         """
         copies = _each(Copies, copies)
         values: list[int | None] = [None] * self.network.ports
@@ -405,9 +455,42 @@ def send_messages(
     operation: str | None = None,
     **options: Any,
 ) -> MessageRun:
-    """Send messages over a network once; see `Messenger` and its `send`.
+    """Send messages over a network once, all sources at the same time, each source's in order.
 
-    If `depth` is not given, it is the most messages that any terminal sends.
+    A `Messenger` sends repeatedly.
+
+    Parameters
+    ----------
+    network : PacketNetwork
+        A network that loses no packets, and delivers each to one terminal.
+    messages : Iterable[Message]
+        The messages; source, destination and value of each.
+    operation : str, optional
+        What terminals do with the values that they receive, by default the network's own
+        operation, or "overwrite".
+    **options : Any
+        Further arguments of `Messenger`: depth, engine, threads. By default the depth is the
+        most messages that any terminal sends.
+
+    Returns
+    -------
+    MessageRun
+        What arrived, and when.
+
+    Raises
+    ------
+    SimulationError
+        If messages were lost or misrouted.
+    TypeError, ValueError
+        If a terminal does not exist, or a value does not fit into a packet.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim import Message, send_messages
+    >>> messages = [Message(source, 3, 10) for source in range(4)]
+    >>> send_messages(build("connection-machine", n=2, combine="add"), messages)
+    <MessageRun of 4 messages: 1 combined, 3 delivered, 0 referred, in 4 cycles>
     """
     messages = _each(Message, messages)
     depth = max(Counter(message.source for message in messages).values(), default=1)
@@ -415,5 +498,38 @@ def send_messages(
 
 
 def copy_messages(network: PacketNetwork, copies: Iterable[Copies], **options: Any) -> CopyRun:
-    """Copy values over a network once; see `Messenger` and its `copy`."""
+    """Copy values over a network once, in rounds, from terminals that have one to those that have
+    none.
+
+    A `Messenger` copies repeatedly.
+
+    Parameters
+    ----------
+    network : PacketNetwork
+        A network that loses no packets, and delivers each to one terminal.
+    copies : Iterable[Copies]
+        The values; at most one for each source.
+    **options : Any
+        Further arguments of `Messenger`: operation, depth, engine, threads.
+
+    Returns
+    -------
+    CopyRun
+        What each terminal has, and the rounds.
+
+    Raises
+    ------
+    SimulationError
+        If messages were lost or misrouted.
+    TypeError, ValueError
+        If a terminal does not exist or would have two values, or a value does not fit into a
+        packet.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim import Copies, copy_messages
+    >>> copy_messages(build("connection-machine", n=2), [Copies(0, [1, 2, 3], 5)]).values
+    [5, 5, 5, 5]
+    """
     return Messenger(network, **{"depth": 1, **options}).copy(copies)

@@ -60,6 +60,12 @@ class Request(NamedTuple):
         the double word, word, half-word or byte.
     part : int
         Which half-word or byte of the word, for an operation on these; 0 is the lowest.
+
+    Examples
+    --------
+    >>> from multicube.sim import Request
+    >>> Request("fetch-and-add", word=0, operand=1).operation
+    'fetch-and-add'
     """
 
     operation: str | Operation
@@ -69,7 +75,21 @@ class Request(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """A number of cycles without requests. `Pause(0)` takes no time: it only reads the cycle."""
+    """A number of cycles without requests.
+
+    `Pause(0)` takes no time: it only reads the cycle.
+
+    Attributes
+    ----------
+    cycles : int
+        Cycles, 0 or more.
+
+    Examples
+    --------
+    >>> from multicube.sim import Pause
+    >>> Pause(5)
+    Pause(cycles=5)
+    """
 
     cycles: int
 
@@ -89,6 +109,7 @@ class ProgramRun:
     Attributes
     ----------
     engine : str
+        The engine that was used.
     cycles : int
         Cycles until the last program ended.
     results : list
@@ -133,7 +154,7 @@ class ProgramRun:
 
     @property
     def share_combined(self) -> float:
-        """Number of requests that were absorbed by another before they reached the memory."""
+        """Share of the requests that were absorbed by another before they reached the memory."""
         return sum(self.combined) / self.requests if self.requests else 0.0
 
     @cached_property
@@ -482,10 +503,12 @@ def run_programs(
     Parameters
     ----------
     network : MemoryNetwork
+        A network of processors and memory.
     programs : Sequence[Program]
         Programs of the first processors; there may be fewer programs than processors.
     engine : str
-        `auto`, `compiled` or `amaranth`.
+        "compiled" (a C program), "amaranth", "verilator", or "auto": "compiled" if there is a C
+        compiler. All give the same numbers.
     memory : Mapping[int, int], optional
         Initial values of words, from 0 to 2^width - 1; other words are zero.
     limit : int
@@ -493,14 +516,30 @@ def run_programs(
     cycles : int
         Maximum length of the run, 1 to 2^31.
 
+    Returns
+    -------
+    ProgramRun
+        What the programs returned, and what the memory holds.
+
     Raises
     ------
     ProgramsStuck
         If no reply comes, or programs have not ended after `cycles`. The message lists the
         processors that wait, and for what.
     TypeError, ValueError
-        If a program yields anything else than described above, or a
-        request that the network does not support.
+        If a program yields anything but requests, lists of them and pauses, or a request that
+        the network does not support.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim import Request, run_programs
+    >>> def take_ticket():
+    ...     ticket = yield Request("fetch-and-add", word=0, operand=1)
+    ...     return ticket
+    >>> run = run_programs(build("combining", ports=2), [take_ticket(), take_ticket()])
+    >>> sorted(run.results), run.memory[0]
+    ([0, 1], 2)
     """
     if not isinstance(network, Network) or not network.has_memory:
         raise InvalidType(f"Network must be one with memory, not {shown(network)}")

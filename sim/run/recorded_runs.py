@@ -30,14 +30,23 @@ class Record:
     Attributes
     ----------
     network : str
+        Family of the network.
     parameters : dict[str, Any]
         As values or as text.
     run : dict[str, Any]
-        As `Result.run`.
+        What was asked for: the field `run` of `Result`.
     measured : dict[str, Any]
-        The other fields of the result. From a table: the text in the columns `MEASURED`.
+        The other fields of the result; from a table, the text in its columns.
     table : bool
         Whether it is a row of a table.
+
+    Examples
+    --------
+    >>> from multicube import simulate
+    >>> from multicube.sim import Record
+    >>> result = simulate("cube", ports=4, load=0.2, cycles=200, warmup=20)
+    >>> Record.of(result).differences(result)
+    {}
     """
 
     network: str
@@ -50,13 +59,23 @@ class Record:
     def of(cls, result: Any) -> "Record":
         """The record of a `Result`, or of what its `to_json` gives.
 
+        Parameters
+        ----------
+        result : Result or Mapping[str, Any]
+            A result, or what its `to_json` gives.
+
+        Returns
+        -------
+        Record
+            The record of it.
+
         Raises
         ------
         ValueError
             If it has no network, parameters or run.
         """
         if isinstance(result, Result):
-            result = vars(result)
+            result = result.to_json()
         if not isinstance(result, Mapping) or not set(_MUST) <= result.keys():
             raise InvalidValue(f"Recorded run must have {', '.join(_MUST)}")
         parameters, run = result["parameters"], result["run"]
@@ -85,6 +104,16 @@ class Record:
 
         The engine is not compared, since all give the same numbers; nor are values that only one
         of both has, which are of different versions, or activity that was not measured again.
+
+        Parameters
+        ----------
+        result : Result
+            The result of running it again.
+
+        Returns
+        -------
+        dict[str, tuple[Any, Any]]
+            Recorded and new value, by the name of the field.
         """
         now = row_of(result) if self.table else result.to_json()
         pairs = {
@@ -98,6 +127,16 @@ class Record:
         """What is not as it was recorded, but its name: "network" or "traffic", or both.
 
         So it is if a file has changed from which they are read, or code of a user.
+
+        Parameters
+        ----------
+        result : Result
+            The result of running it again.
+
+        Returns
+        -------
+        list[str]
+            Which of these have changed.
         """
         return changes(self.run, result.run)
 
@@ -119,15 +158,28 @@ def rerun(record: Record | Result | Mapping[str, Any], *, engine: str | None = N
     Parameters
     ----------
     record : Record, Result or Mapping
-        As `read_records` gives it; or a result, or what its `to_json` gives.
+        A record that `read_records` gives; or a result, or what its `to_json` gives.
     engine : str, optional
         By default the engine that was used. All give the same numbers.
+
+    Returns
+    -------
+    Result
+        The new result.
 
     Raises
     ------
     TypeError, ValueError
         If the record lacks something, a value is not allowed, or its traffic can't be read again:
         a trace that is no file, or a pattern that came from Python and has no text.
+
+    Examples
+    --------
+    >>> from multicube import simulate
+    >>> from multicube.sim import rerun
+    >>> result = simulate("cube", ports=4, load=0.2, cycles=200, warmup=20)
+    >>> rerun(result) == result
+    True
     """
     if engine is not None:
         check_engine(engine)
@@ -154,10 +206,29 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
     The file is JSON or CSV, whatever its name. Several files may have been joined: JSON objects and
     lists may follow each other, and a table may have further header lines.
 
+    Parameters
+    ----------
+    path : path-like
+        The file, of JSON or CSV.
+
+    Returns
+    -------
+    list[Record]
+        One for each run, in the order of the file.
+
     Raises
     ------
     ValueError
         If the file can't be read, records no run, or has an unknown column.
+
+    Examples
+    --------
+    >>> from multicube import sweep
+    >>> from multicube.sim import read_records, save_sweep
+    >>> curve = sweep("cube", [0.1], ports=4, refine=False, processes=1, cycles=200, warmup=20)
+    >>> save_sweep(curve, "curve.csv")
+    >>> [record.network for record in read_records("curve.csv")]
+    ['cube']
     """
     text = read_text("File", path)
     read = _from_json if text.lstrip()[:1] in ("{", "[") else _from_table

@@ -43,11 +43,12 @@ class Run:
     Attributes
     ----------
     traffic : Pattern or Trace
+        The destinations of packets, and when they are generated.
     load : float
         Packets per terminal per cycle, 0 to 1. Not used for a trace, nor in a closed loop.
     cycles : int, optional
         Length of the window, 1 to 2^31. If it is not given, or a precision is given too, the window
-        grows from this length (`FIRST`) to the one that is needed. Not used for a trace, whose
+        grows from this length to the one that is needed. Not used for a trace, whose
         window is the whole trace.
     warmup : int or "auto"
         Cycles before the window; "auto" waits for a steady state (`warmup.is_settled`).
@@ -70,6 +71,17 @@ class Run:
     seeds : int
         Number of independent runs with seeds from `seed` on, which are simulated side by side
         (engine `compiled`) and measured together. Each has this warm-up and window.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field has a value that is not allowed, or two exclude each other.
+
+    Examples
+    --------
+    >>> from multicube.sim import Run, pattern
+    >>> Run(pattern("uniform", 4), load=0.25, cycles=1000).longest
+    1000
     """
 
     traffic: Pattern | Trace
@@ -116,6 +128,16 @@ class Run:
 
         A finite run has no given length. It is estimated as four times what one terminal needs to
         receive all its packets.
+
+        Parameters
+        ----------
+        network : Network
+            The network that runs.
+
+        Returns
+        -------
+        int
+            Bits of a timestamp.
         """
         if self.is_finite:
             packets, span = amount(self.traffic, network)
@@ -127,19 +149,59 @@ class Run:
         return TIME_BITS if longest < 2**TIME_BITS else LONG_TIME_BITS
 
     def offered_load(self, network: Network) -> float:
-        """Packets per terminal per cycle that are offered: see `Pattern.offered`."""
+        """Packets per terminal per cycle that are offered, as `Pattern.offered` counts them.
+
+        Parameters
+        ----------
+        network : Network
+            The network that runs.
+
+        Returns
+        -------
+        float
+            Packets per terminal per cycle.
+        """
         assert isinstance(self.traffic, Pattern)  # a trace has no load
         flits = isinstance(network, PacketNetwork) and network.flits
         return self.traffic.offered(self.load, self.packet_length(network) if flits else 1)
 
     def packet_length(self, network: Network) -> float:
-        """Mean flits of a packet; in a network with memory, mean cycles of a request on a link."""
+        """Mean flits of a packet; in a network with memory, mean cycles of a request on a link.
+
+        Parameters
+        ----------
+        network : Network
+            The network that runs.
+
+        Returns
+        -------
+        float
+            Flits, or cycles.
+        """
         if isinstance(self.traffic, Trace):
             return self.traffic.mean_length
         return self.traffic.mean_length(network.mean_length(self.operations or OPERATIONS))
 
     def sources(self, network: Network, number: int = 0) -> SourcePlan:
-        """The sources that generate this run's traffic, with the seed of this number."""
+        """The sources that generate this run's traffic, with the seed of this number.
+
+        Parameters
+        ----------
+        network : Network
+            The network that runs.
+        number : int
+            Which of the run's `seeds`, from 0 on.
+
+        Returns
+        -------
+        SourcePlan
+            A source for each terminal.
+
+        Raises
+        ------
+        ValueError
+            If the network and the traffic do not fit.
+        """
         seed = self.seed + number
         if network.has_memory:
             if isinstance(self.traffic, Trace):

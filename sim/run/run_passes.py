@@ -24,11 +24,12 @@ def run_passes(
     Parameters
     ----------
     network : PacketNetwork
+        The network, which has as many inputs as outputs.
     passes : sequence of Permutation
-        As `graphs.schedules.decomposition` finds them: the output that each input sends to, or
-        None.
-    options
-        Options of `simulate_runs`.
+        The passes, as `graphs.schedules.decomposition` finds them: the output that each input
+        sends to, or None.
+    **options : Any
+        Arguments of `simulate`, but for the network and its traffic.
 
     Returns
     -------
@@ -37,8 +38,18 @@ def run_passes(
 
     Raises
     ------
-    SimulationError, TypeError, ValueError
-        As for `simulate_runs`, or if a pass is not a permutation of the network's terminals.
+    SimulationError
+        If packets were lost, misrouted, duplicated or reordered.
+    TypeError, ValueError
+        If a pass is not a permutation of the network's terminals, or an option is not allowed.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim import run_passes
+    >>> straight, crossed = run_passes(build("cube", ports=4), [[0, 1, 2, 3], [1, 0, 3, 2]])
+    >>> straight.latency.max, crossed.latency.max
+    (2, 2)
     """
     check_kind("Network", network, PacketNetwork, "a network of packets")
     passes = check_several("Passes", passes, "permutations")

@@ -37,11 +37,34 @@ def simulate_runs(network: Network, runs: Sequence[Run], **options: Any) -> list
     Parameters
     ----------
     network : Network
+        The network, which all runs share.
     runs : Sequence[Run]
         Either a single run, or several with random traffic and the same source depth.
-    **options
-        The fields of `Options`: engine, bins, faults, reroute, vcd, threads, progress, checkpoint,
-        activity.
+    engine : str
+        "compiled" (a C program), "amaranth", "verilator", or "auto": "compiled" if there is a C
+        compiler. All give the same numbers.
+    bins : int, optional
+        Bins of each latency histogram, one for each cycle; by default 2,048, or fewer in a
+        network of very many terminals.
+    faults : Sequence[str]
+        Faults to inject, as the option `--fault` takes them.
+    reroute : int, optional
+        Cycles from the end of the last link that is severed for ever until the sources stop,
+        and the network gets routing tables that lead around these links.
+    vcd : path-like, optional
+        File for the waveforms of a single run (engine "amaranth").
+    threads : int, optional
+        Processor cores of the engine "compiled"; by default several runs use all, and a single
+        run as many as make it faster.
+    progress : bool or path-like
+        Whether to show a progress bar on standard error; or a file that gets a byte as each run
+        ends.
+    checkpoint : path-like, optional
+        File to which the state of a single run is written every minute, and from which it goes
+        on (engine "compiled").
+    activity : path-like or bool, optional
+        Whether to count what switches in a single run (engine "compiled"); or a SAIF file for
+        it.
 
     Returns
     -------
@@ -55,6 +78,15 @@ def simulate_runs(network: Network, runs: Sequence[Run], **options: Any) -> list
         If packets were lost, misrouted, duplicated or (where the network keeps order) reordered.
     TypeError, ValueError
         If an argument is not as above.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim import Run, pattern, simulate_runs
+    >>> uniform = pattern("uniform", 4)
+    >>> runs = [Run(uniform, load, cycles=200, warmup=20) for load in (0.1, 0.4)]
+    >>> [result.offered_load for result in simulate_runs(build("cube", ports=4), runs)]
+    [0.1, 0.4]
     """
     check_kind("Network", network, Network, "a network")
     check_kind("Runs", runs, Sequence, "a sequence of runs")
@@ -218,22 +250,81 @@ def simulate(
     Parameters
     ----------
     network : Network or str
-        `simulate("torus", k=8, load=0.3)` and `simulate("torus k=8", load=0.3)` build it first.
+        The network, or its name: `simulate("torus", k=8, load=0.3)` and `simulate("torus k=8",
+        load=0.3)` build it first.
     traffic : str, Sequence, np.ndarray, Callable, Pattern or Trace
-        Anything but a trace is read by `workload.traffic.pattern`.
+        The destinations of packets; anything but a trace is read by `pattern`.
     unit : str
         What `load` counts, per terminal per cycle; results count packets.
     operations : Sequence[str]
-        As in `Run`.
-    **parameters
-        Further fields of `Run`: load, cycles, warmup, seed, source_depth, history, precision,
-        limit, seeds; and the fields of `Options`: engine, bins, faults, reroute, vcd, threads,
-        progress, checkpoint, activity.
+        Names of the operations that processors draw from, in a network with memory; "all" means
+        all that it supports.
+    engine : str
+        "compiled" (a C program), "amaranth", "verilator", or "auto": "compiled" if there is a C
+        compiler. All give the same numbers.
+    bins : int, optional
+        Bins of each latency histogram, one for each cycle; by default 2,048, or fewer in a
+        network of very many terminals.
+    faults : Sequence[str]
+        Faults to inject, as the option `--fault` takes them.
+    reroute : int, optional
+        Cycles from the end of the last link that is severed for ever until the sources stop,
+        and the network gets routing tables that lead around these links.
+    vcd : path-like, optional
+        File for the waveforms (engine "amaranth").
+    threads : int, optional
+        Processor cores of the engine "compiled"; by default as many as make it faster.
+    progress : bool or path-like
+        Whether to show a progress bar on standard error; or a file that gets a byte as the run
+        ends.
+    checkpoint : path-like, optional
+        File to which the state is written every minute, and from which it goes on (engine
+        "compiled").
+    activity : path-like or bool, optional
+        Whether to count what switches (engine "compiled"); or a SAIF file for it.
+    load : float
+        Offered load per terminal per cycle, in `unit`.
+    cycles : int, optional
+        Length of the measured window; by default it grows until the results are precise.
+    warmup : int or "auto"
+        Cycles before the window; "auto" waits for a steady state.
+    seed : int
+        Seed of the sources' random numbers.
+    source_depth : int
+        Packets that can wait in front of the network at each terminal.
+    history : int, optional
+        Answered requests that each processor records, in a network with memory.
+    precision : float, optional
+        The fraction of their values within which the 99 % confidence intervals must be; 0.05 if
+        neither this nor `cycles` is given.
+    limit : int
+        Most cycles to which the window grows.
+    seeds : int
+        Number of independent runs that are measured together, with seeds from `seed` on.
+    **parameters : Any
+        Parameters of the network, if its name is given.
+
+    Returns
+    -------
+    Result
+        What was measured. After a KeyboardInterrupt it is partial.
 
     Raises
     ------
-    SimulationError, TypeError, ValueError
-        As for `simulate_runs`.
+    SimulationError
+        If packets were lost, misrouted, duplicated or (where the network keeps order)
+        reordered.
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> from multicube import simulate
+    >>> result = simulate("cube", ports=4, load=0.2, cycles=500, warmup=50)
+    >>> result.delivered == result.injected
+    True
+    >>> result.latency.mean < 4
+    True
     """
     check_kind("Network", network, Network, "a network")
     if not isinstance(traffic, Trace):

@@ -156,14 +156,17 @@ def sweep(
     Parameters
     ----------
     network : Network or str
-        `sweep("torus", [0.1, 0.2], k=8)` and `sweep("torus k=8", [0.1, 0.2])` build it first.
+        The network, or its name: `sweep("torus", [0.1, 0.2], k=8)` and `sweep("torus k=8",
+        [0.1, 0.2])` build it first.
     loads : Sequence[float]
         Packets (or flits) per terminal per cycle, 0 to 1; at least one.
     traffic : str, Sequence, np.ndarray, Callable or Pattern
-        As `workload.traffic.pattern` reads it; its packets must not end by themselves.
+        The destinations of packets, read by `pattern`; its packets must not end by themselves.
     unit : str
         What `loads` count; those of the results are always in packets.
     engine : str
+        "compiled" (a C program), "amaranth", "verilator", or "auto": "compiled" if there is a C
+        compiler. All give the same numbers.
     clip : bool
         Take the highest load that the traffic can offer in place of all loads above it, which are
         refused otherwise.
@@ -180,17 +183,33 @@ def sweep(
         Show a progress bar on standard error, if it is a terminal.
     bins : int, optional
         Bins of each histogram.
-    **parameters
-        Further fields of `Run`: cycles, warmup, seed, source_depth, precision, limit, seeds.
+    **parameters : Any
+        Fields of `Run` (cycles, warmup, seed, source_depth, operations, history, precision,
+        limit, seeds), and parameters of the network, if its name is given.
+
+    Returns
+    -------
+    Sweep
+        The results at all loads. If it was interrupted, it is partial.
 
     Raises
     ------
-    SimulationError, TypeError, ValueError
-        As for `simulate_runs`.
     LoadsLost
         If processes were killed, and killed again when their loads were run again.
     KeyboardInterrupt
         If it is raised before any run has ended; later, the sweep is partial.
+    SimulationError
+        If packets were lost, misrouted, duplicated or (where the network keeps order)
+        reordered.
+    TypeError, ValueError
+        If an argument is not as above, or the network refuses the traffic.
+
+    Examples
+    --------
+    >>> from multicube import sweep
+    >>> curve = sweep("cube", [0.1, 0.3], ports=4, refine=False, processes=1, cycles=200, warmup=20)
+    >>> [point.offered_load for point in curve.points]
+    [0.1, 0.3]
     """
     plan = planned(network, loads, traffic=traffic, unit=unit, clip=clip, bins=bins, **parameters)
     return measured(

@@ -43,10 +43,17 @@ def run_workload(
     network : PacketNetwork
         It has as many sources as sinks, and loses nothing.
     workload : Workload
+        The messages, and what each depends on.
     engine : str
-        One of `engines.selection.ENGINES`. All give the same times.
+        "compiled" (a C program), "amaranth", "verilator", or "auto": "compiled" if there is a C
+        compiler. All give the same numbers.
     threads : int, optional
         Processor cores that the engine `compiled` uses; one if not given.
+
+    Returns
+    -------
+    WorkloadRun
+        The times of all messages, and the critical path.
 
     Raises
     ------
@@ -54,6 +61,15 @@ def run_workload(
         If messages were lost, misrouted, duplicated or damaged, or got stuck.
     TypeError, ValueError
         If a message does not fit this network, or the network can't carry messages.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim import Workload, WorkloadMessage, run_workload
+    >>> there = WorkloadMessage(0, source=0, destination=3)
+    >>> back = WorkloadMessage(1, source=3, destination=0, after=(0,), delay=10)
+    >>> run_workload(build("cube", ports=4), Workload("ping", (there, back)))
+    <WorkloadRun of 2 messages in 16 cycles>
     """
     check_kind("Workload", workload, Workload, "a Workload")
     check_for_messages(network)

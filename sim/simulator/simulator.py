@@ -34,6 +34,23 @@ class Simulator(amaranth.sim.Simulator):
         If a signal depends on itself.
     NoCompiler, CompilerFailed
         If there is no C compiler, or it fails.
+    TypeError
+        If the design is no Elaboratable.
+
+    Examples
+    --------
+    >>> from amaranth.hdl import Module, Signal
+    >>> from multicube.sim import Simulator
+    >>> m, count = Module(), Signal(8)
+    >>> m.d.sync += count.eq(count + 1)
+    >>> async def bench(ctx):
+    ...     await ctx.tick().repeat(5)
+    ...     print(ctx.get(count))
+    >>> simulator = Simulator(m)
+    >>> simulator.add_clock(1e-6)
+    >>> simulator.add_testbench(bench)
+    >>> simulator.run()
+    5
     """
 
     _engine: SimulationEngine
@@ -44,10 +61,20 @@ class Simulator(amaranth.sim.Simulator):
         super().__init__(toplevel, engine=SimulationEngine)
 
     def run(self) -> None:
+        """Run the simulation until all testbenches and critical processes have ended."""
         while self.advance():
             self._engine.skip()
 
     def run_until(self, deadline: Any, **options: Any) -> None:
+        """Run the simulation until a time.
+
+        Parameters
+        ----------
+        deadline : Period
+            The time, from the start of the simulation.
+        **options : Any
+            Further arguments of Amaranth's `run_until`.
+        """
         limit = femtoseconds(deadline)
         if options or self._engine.now > limit:
             super().run_until(deadline, **options)

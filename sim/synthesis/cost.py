@@ -41,6 +41,23 @@ def cost_command(
         The parts that can be measured, by name.
     storage : Callable[[Part], Storage or None]
         The bits that a part has to store, if they are known.
+
+    Returns
+    -------
+    Callable[[], None]
+        The function, which reads the command line.
+
+    Raises
+    ------
+    ValueError
+        If a part that is named does not exist, when the function runs.
+
+    Examples
+    --------
+    >>> from multicube.sim.synthesis import cost_command
+    >>> main = cost_command("cost.py", "Measures two boxes.", parts={}, storage=lambda part: None)
+    >>> callable(main)
+    True
     """
 
     @click.command(help=text, context_settings={"show_default": True})

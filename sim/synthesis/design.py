@@ -32,6 +32,12 @@ class Design:
     other_clocks : Sequence[str]
         Names of further clocks. Only the speed of `clock` is measured: paths from register to
         register of other clocks, and between two clocks, are not timed.
+
+    Examples
+    --------
+    >>> from multicube.sim.synthesis import Design
+    >>> Design({"box.v": "module box(); endmodule"}, top="box").commands()
+    ['read_verilog -sv -I. box.v', 'hierarchy -check -top box']
     """
 
     files: Mapping[str, str]
@@ -42,7 +48,13 @@ class Design:
     other_clocks: Sequence[str] = ()
 
     def commands(self) -> list[str]:
-        """Yosys commands that read the design."""
+        """Yosys commands that read the design.
+
+        Returns
+        -------
+        list[str]
+            The commands, in order.
+        """
         folders = dict.fromkeys(os.path.dirname(path) for path in self.files)
         include = "".join(f" -I{folder or '.'}" for folder in folders)
         read = [
@@ -63,7 +75,25 @@ class Design:
 
 
 def network_design(fabric: Fabric) -> Design:
-    """A network, or one of its cells alone, as exported Verilog."""
+    """A network, or one of its cells alone, as exported Verilog.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        The network's `fabric`, or that of a cell.
+
+    Returns
+    -------
+    Design
+        The module `network` in one file.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim.synthesis import network_design
+    >>> network_design(build("cube", ports=4).fabric).top
+    'network'
+    """
     text = verilog_text(fabric, "network")
     return Design({"network.v": text}, "network", clock="clk", reset="rst")
 
@@ -79,7 +109,7 @@ def verilog_design(
 ) -> Design:
     """A module of some Verilog or SystemVerilog files.
 
-    Include files (*.vh and *.svh) are looked for in the same folders.
+    Include files (`.vh` and `.svh`) are looked for in the same folders.
 
     Parameters
     ----------
@@ -89,8 +119,15 @@ def verilog_design(
         Name of the module.
     parameters : Mapping[str, str], optional
         Its parameters: Verilog numbers, or strings.
-    clock, reset, other_clocks
-        As in `Design`.
+    clock, reset : str, optional
+        Names of these inputs; empty if there is none, None to look for a usual name.
+    other_clocks : Sequence[str]
+        Names of further clocks, whose paths are not timed.
+
+    Returns
+    -------
+    Design
+        The files and the module.
 
     Raises
     ------
@@ -98,6 +135,15 @@ def verilog_design(
         If a name or a value is not valid Verilog.
     OSError
         If a file can't be read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from multicube.sim.synthesis import verilog_design
+    >>> Path("box.v").write_text("module box(); endmodule")
+    23
+    >>> verilog_design(["box.v"], "box").top
+    'box'
     """
     _check("Top", top, r"[A-Za-z_][\w$]*")
     for name, value in (parameters or {}).items():

@@ -26,10 +26,17 @@ class Area(NamedTuple):
     lut_rams : int
         Memories of 16 x 4 bits made of tables (TRELLIS_DPR16X4).
     flip_flops : int
+        Flip-flops (TRELLIS_FF, SB_DFF and its kinds).
     block_rams : int
         DP16KD of 18 Kbit, SB_RAM40_4K of 4 Kbit.
     others : dict[str, int]
         Cells of other kinds, such as multipliers.
+
+    Examples
+    --------
+    >>> from multicube.sim.synthesis import Area
+    >>> Area(10, 10, 0, 0, 0, 4, 0, {}).tables
+    10
     """
 
     tables: int
@@ -60,6 +67,12 @@ class Device:
         For each field of `Area`, name prefixes of the primitives that it counts.
     per_carry, per_ram : int
         Tables used by a carry cell, and by a memory of 16 x 4 bits.
+
+    Examples
+    --------
+    >>> from multicube.sim.synthesis import DEVICES
+    >>> DEVICES["ecp5-85k"].count({"LUT4": 10, "TRELLIS_FF": 4}).flip_flops
+    4
     """
 
     name: str
@@ -71,7 +84,18 @@ class Device:
     per_ram: int = 0
 
     def count(self, cells: Mapping[str, int]) -> Area:
-        """The area, from the number of cells of each type."""
+        """The area, from the number of cells of each type.
+
+        Parameters
+        ----------
+        cells : Mapping[str, int]
+            The numbers, by the name of the primitive.
+
+        Returns
+        -------
+        Area
+            What they take of the device.
+        """
         counts = dict.fromkeys(
             ("luts", "multiplexers", "carries", "lut_rams", "flip_flops", "block_rams"), 0
         )
@@ -132,6 +156,7 @@ DEVICES: dict[str, Device] = {
         ),
     )
 }
+"""The FPGAs for which designs can be measured, by name."""
 
 
 def find_device(name: str) -> Device:

@@ -37,7 +37,21 @@ __all__ = [
 
 
 class Storage(NamedTuple):
-    """Bits that a design has to hold."""
+    """Bits that a design has to hold.
+
+    Attributes
+    ----------
+    registers : int
+        Bits of registers.
+    memories : int
+        Bits of memories.
+
+    Examples
+    --------
+    >>> from multicube.sim.synthesis import Storage
+    >>> sum(Storage(registers=32, memories=1024))
+    1056
+    """
 
     registers: int
     memories: int
@@ -89,6 +103,12 @@ class Setup:
     ------
     ValueError
         If a required tool is not installed.
+
+    Examples
+    --------
+    >>> from multicube.sim.synthesis import Setup
+    >>> Setup(seeds=3).target.family
+    'ecp5'
     """
 
     device: str = "ecp5-85k"
@@ -120,6 +140,7 @@ class Measurement:
     Attributes
     ----------
     setup : Setup
+        Device, seeds and flags.
     area : Area
         Area of the design alone.
     storage : Storage
@@ -131,6 +152,7 @@ class Measurement:
     tools : dict[str, str]
         Version of each tool's package.
     seconds : float
+        Time that the measurement took.
     """
 
     setup: Setup
@@ -147,7 +169,13 @@ class Measurement:
         return statistics.median(route.fmax for route in self.routes) if self.routes else None
 
     def as_dict(self) -> dict[str, Any]:
-        """All fields, for JSON."""
+        """All fields, for JSON.
+
+        Returns
+        -------
+        dict[str, Any]
+            The values by name.
+        """
         speeds = [route.fmax for route in self.routes]
         return {
             "device": {"name": self.setup.device, "part": self.setup.target.part},
@@ -191,10 +219,16 @@ def measure(
     Parameters
     ----------
     design : Design
+        The Verilog.
     setup : Setup, optional
-        Default: `Setup()`.
+        Device, seeds and flags; by default those of `Setup()`.
     progress : Callable[[str], None]
         Called at the start of each step with its description: two steps, and one per seed.
+
+    Returns
+    -------
+    Measurement
+        Area, storage and speed.
 
     Raises
     ------
@@ -202,6 +236,14 @@ def measure(
         If Yosys does not accept the design, or its ports can't be used.
     SynthesisError
         If a tool takes too long, or the design does not fit the device.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim.synthesis import Setup, measure, network_design
+    >>> design = network_design(build("cube", ports=2, payload=1).fabric)
+    >>> measure(design, Setup(seeds=0)).area.tables > 0  # doctest: +SKIP
+    True
     """
     setup = setup or Setup()
     versions = need_tools(setup.target if setup.seeds else None)

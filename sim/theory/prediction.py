@@ -48,10 +48,28 @@ def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
     Parameters
     ----------
     network : Network
+        The network.
     load : float
         Packets per terminal per cycle.
     uniform : bool
         Whether the traffic is uniform.
+
+    Returns
+    -------
+    Prediction
+        `latency_mean` in cycles, `throughput` in packets per terminal per cycle, and `attempts`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the load is no number, or below 0.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim import predict
+    >>> round(predict(build("cube", ports=16), 0.2, uniform=True)["latency_mean"], 1)
+    4.3
     """
     check_kind("Network", network, Network, "a network")
     load = check_number("Load", load)

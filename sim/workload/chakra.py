@@ -75,12 +75,34 @@ def read_chakra(prefix: str | os.PathLike[str], scale: Scale | None = None) -> W
     - COMM_COLL becomes messages (`COLLECTIVES`). Those of the ranks of a group belong together in
       their order; `pg_name` is a group that a METADATA node lists, without it all ranks are.
 
+    Parameters
+    ----------
+    prefix : path-like
+        What the names of the files begin with.
+    scale : Scale, optional
+        What bytes and nanoseconds are in the network; by default 16 bytes are a flit, and a
+        nanosecond is a cycle.
+
+    Returns
+    -------
+    Workload
+        The messages and computations of all ranks.
+
     Raises
     ------
     MulticubeError
         If protobuf is not installed.
     ValueError
         If a file can't be read, is no such trace, or a rank waits for what no other sends.
+
+    Examples
+    --------
+    >>> from multicube.sim import MulticubeError, read_chakra
+    >>> try:
+    ...     read_chakra("absent")
+    ... except MulticubeError as error:
+    ...     print(error)
+    Chakra absent.0.et can't be read: there is no such file
     """
     check_path("Prefix", prefix)
     return _Conversion(os.fsdecode(prefix), Scale.given(scale)).workload()

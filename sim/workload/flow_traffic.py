@@ -44,6 +44,17 @@ class Flow:
     on, off, period : int, optional
         It is on from cycle `on` (0) to the one before cycle `off` of each period; by default for
         ever, and without a period only once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field has a value that is not allowed.
+
+    Examples
+    --------
+    >>> from multicube.sim import Flow, pattern
+    >>> pattern([Flow(0, 3, rate=0.2), Flow(1, 2, rate=0.1, length=4)], 4).terminals
+    4
     """
 
     source: int

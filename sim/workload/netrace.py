@@ -71,10 +71,24 @@ def read_netrace(
     until : int, optional
         Only packets before this cycle of the trace are sent.
 
+    Returns
+    -------
+    Workload
+        The packets of the trace as messages.
+
     Raises
     ------
     ValueError
         If the file can't be read, or is no such trace.
+
+    Examples
+    --------
+    >>> from multicube.sim import MulticubeError, read_netrace
+    >>> try:
+    ...     read_netrace("absent.tra")
+    ... except MulticubeError as error:
+    ...     print(error)
+    Netrace absent.tra can't be read: No such file or directory
     """
     content = read_content("Netrace", path)
     return parse_netrace(os.fspath(path), content, scale, until=until)

@@ -23,6 +23,18 @@ class Scale:
         Most flits of a packet.
     cycle_ns : float
         Nanoseconds of a cycle, from 0.001 to 1,000,000.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field has a value that is not allowed.
+
+    Examples
+    --------
+    >>> from multicube.sim import Scale
+    >>> scale = Scale(flit_bytes=8, longest=4)
+    >>> scale.packets(40), scale.cycles(2.5)
+    ([4, 1], 3)
     """
 
     flit_bytes: int = 16
@@ -39,19 +51,52 @@ class Scale:
 
     @classmethod
     def given(cls, scale: "Scale | None") -> "Scale":
-        """The scale, or that of 16 bytes and a nanosecond if there is none."""
+        """The scale, or that of 16 bytes and a nanosecond if there is none.
+
+        Parameters
+        ----------
+        scale : Scale or None
+            The scale.
+
+        Returns
+        -------
+        Scale
+            It, or the default.
+        """
         if scale is None:
             return cls()
         check_kind("Scale", scale, cls, "a Scale")
         return scale
 
     def packets(self, size: int) -> list[int]:
-        """The lengths of the packets that carry so many bytes, in flits; at least one packet."""
+        """The lengths of the packets that carry so many bytes, in flits; at least one packet.
+
+        Parameters
+        ----------
+        size : int
+            Bytes.
+
+        Returns
+        -------
+        list[int]
+            Flits of each packet.
+        """
         flits = max(1, -(-size // self.flit_bytes))
         check_limit("Packets of a message", -(-flits // self.longest), MOST_PACKETS)
         whole, rest = divmod(flits, self.longest)
         return [self.longest] * whole + ([rest] if rest else [])
 
     def cycles(self, nanoseconds: int) -> int:
-        """The cycles of a time, of which a part counts as a whole one."""
+        """The cycles of a time, of which a part counts as a whole one.
+
+        Parameters
+        ----------
+        nanoseconds : float
+            The time in nanoseconds.
+
+        Returns
+        -------
+        int
+            Cycles.
+        """
         return -int(-nanoseconds // self.cycle_ns)

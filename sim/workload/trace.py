@@ -21,10 +21,23 @@ TRACE_START = 2
 
 @dataclass(frozen=True)
 class TracePacket:
-    """A line of a trace: a packet, with its cycle, source and destination.
+    """A packet of a trace, with its cycle, source and destination.
 
-    `length` is the number of flits, `mask` the broadcast mask: a 1 means both values of that bit of
-    the destination's address code.
+    Attributes
+    ----------
+    cycle : int
+        The cycle in which it is offered, from 0 on.
+    source, destination : int
+        Terminals.
+    length : int
+        Flits.
+    mask : int
+        Broadcast mask: a 1 means both values of that bit of the destination's address code.
+
+    Raises
+    ------
+    TypeError
+        If a field is no integer.
     """
 
     cycle: int
@@ -48,8 +61,15 @@ class Trace:
     Attributes
     ----------
     name : str
+        What results call it.
     packets : tuple[TracePacket, ...]
         In any order; each source sends its packets in the order of their cycles.
+
+    Examples
+    --------
+    >>> from multicube.sim import Trace, TracePacket
+    >>> Trace("two", (TracePacket(0, 0, 3), TracePacket(5, 1, 2))).cycles
+    6
     """
 
     name: str
@@ -69,7 +89,18 @@ class Trace:
         return fmean(packet.length for packet in self.packets)
 
     def check(self, network: PacketNetwork) -> None:
-        """Raise ValueError if the trace is empty, or does not fit this network."""
+        """Check that the trace fits a network.
+
+        Parameters
+        ----------
+        network : PacketNetwork
+            The network that is to replay it.
+
+        Raises
+        ------
+        ValueError
+            If the trace is empty, or a packet does not fit this network.
+        """
         if not self.packets:
             raise InvalidValue(f"Trace {self.name} holds no packets")
         longest = network.lengths[1]
@@ -86,7 +117,18 @@ class Trace:
                 raise InvalidValue(f"mask must be from 0 to {most}, not {packet.mask}")
 
     def sources(self, network: PacketNetwork) -> SourcePlan:
-        """Sources that replay the trace."""
+        """Sources that replay the trace.
+
+        Parameters
+        ----------
+        network : PacketNetwork
+            The network that replays it.
+
+        Returns
+        -------
+        SourcePlan
+            A source for each terminal.
+        """
         self.check(network)
         code = network.tags.code
         rows: list[list[int]] = [[] for _ in range(network.sources)]
@@ -128,16 +170,33 @@ def read_trace(path: str | os.PathLike[str], ports: int, sinks: int | None = Non
     Parameters
     ----------
     path : path-like
+        The file.
     ports : int
         Number of terminals that the trace may name.
     sinks : int, optional
         Number of those that it may name as destinations, if it is another.
+
+    Returns
+    -------
+    Trace
+        The packets, in the order of the lines.
 
     Raises
     ------
     ValueError
         If the file can't be read, has no such header, or has an invalid line; the message names the
         line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from multicube.sim import read_trace
+    >>> _ = Path("trace.csv").write_text('''cycle,source,destination
+    ... 0,0,3
+    ... 5,1,2
+    ... ''')
+    >>> read_trace("trace.csv", ports=4)
+    <Trace trace.csv of 2 packets>
     """
     ports = check_integer("Ports", ports, 1)
     sinks = ports if sinks is None else check_integer("Sinks", sinks, 1)

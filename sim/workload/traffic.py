@@ -77,6 +77,14 @@ def pattern(traffic: Any, ports: int) -> Pattern:
     ------
     TypeError, ValueError
         If this describes no pattern, or one that does not fit the number of terminals.
+
+    Examples
+    --------
+    >>> from multicube.sim import pattern
+    >>> pattern("bit-reversal", 8)
+    <Pattern bit-reversal of 8 terminals>
+    >>> pattern([1, 2, 3, 0], 4).name
+    '1,2,3,0'
     """
     ports = check_integer("Ports", ports, 1)
     check_limit("Ports", ports, MOST_PORTS)

@@ -67,6 +67,11 @@ class WorkloadMessage:
     delay : int
         Cycles of computing between the last of these and the message, up to 2^31 - 1. At least 1
         for a computation.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field has a value that is not allowed, or a computation has no delay.
     """
 
     id: int
@@ -120,6 +125,7 @@ class Workload:
     Attributes
     ----------
     name : str
+        What results call it.
     messages : tuple[WorkloadMessage, ...]
         Where several messages of a terminal can be sent, the one that is first here goes first.
     places : tuple[str, ...]
@@ -130,6 +136,14 @@ class Workload:
     TypeError, ValueError
         If there are no messages, two have the same id, one depends on an unknown message, or on
         itself through others, or on one that its terminal neither receives nor sends.
+
+    Examples
+    --------
+    >>> from multicube.sim import Workload, WorkloadMessage
+    >>> there = WorkloadMessage(0, source=0, destination=3)
+    >>> back = WorkloadMessage(1, source=3, destination=0, after=(0,), delay=10)
+    >>> Workload("ping", (there, back)).longest_delay
+    10
     """
 
     name: str
@@ -186,6 +200,7 @@ class Workload:
 
     @cached_property
     def by_id(self) -> dict[int, WorkloadMessage]:
+        """The messages by their ids."""
         return {message.id: message for message in self.messages}
 
     @property
@@ -201,10 +216,22 @@ class Workload:
 
     @property
     def longest_delay(self) -> int:
+        """The longest delay of a message, in cycles."""
         return max(message.delay for message in self.messages)
 
     def check(self, network: PacketNetwork) -> None:
-        """Raise ValueError if a message does not fit this network."""
+        """Check that the messages fit a network.
+
+        Parameters
+        ----------
+        network : PacketNetwork
+            The network that is to carry them.
+
+        Raises
+        ------
+        ValueError
+            If a message does not fit this network.
+        """
         ports, longest = network.ports, network.lengths[1]
         for number, message in enumerate(self.messages):
             for what in ("source", "destination"):
@@ -226,17 +253,52 @@ class Workload:
                 )
 
     def sent_by(self, ports: int) -> list[list[WorkloadMessage]]:
-        """The messages of each terminal: the rows of its source."""
+        """The messages of each terminal: the rows of its source.
+
+        Parameters
+        ----------
+        ports : int
+            Number of terminals.
+
+        Returns
+        -------
+        list[list[WorkloadMessage]]
+            A list for each terminal.
+        """
         return _grouped(self.messages, "source", ports)
 
     def received_by(self, ports: int) -> list[list[WorkloadMessage]]:
-        """The messages for each terminal: the rows of what arrives there."""
+        """The messages for each terminal: the rows of what arrives there.
+
+        Parameters
+        ----------
+        ports : int
+            Number of terminals.
+
+        Returns
+        -------
+        list[list[WorkloadMessage]]
+            A list for each terminal.
+        """
         return _grouped(
             [each for each in self.messages if not each.is_computation], "destination", ports
         )
 
     def sources(self, network: PacketNetwork, room: WorkloadPlan | None = None) -> WorkloadPlan:
-        """Sources that send the messages, with at least the room of others."""
+        """Sources that send the messages, with at least the room of others.
+
+        Parameters
+        ----------
+        network : PacketNetwork
+            The network that carries them.
+        room : WorkloadPlan, optional
+            Sources of other messages, whose room these have at least.
+
+        Returns
+        -------
+        WorkloadPlan
+            A source for each terminal.
+        """
         self.check(network)
         sent, received = self.sent_by(network.ports), self.received_by(network.ports)
         place = {each.id: row for group in received for row, each in enumerate(group)}
@@ -322,11 +384,32 @@ def read_workload(path: str | os.PathLike[str]) -> Workload:
 
     A length of 0 is a computation.
 
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    Workload
+        The messages, in the order of the lines.
+
     Raises
     ------
     ValueError
         If the file can't be read, has no such header, or has an invalid line; the message names the
         line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from multicube.sim import read_workload
+    >>> _ = Path("ping.csv").write_text('''id,source,destination,length,after
+    ... 0,0,3,1,
+    ... 1,3,0,1,0
+    ... ''')
+    >>> len(read_workload("ping.csv").messages)
+    2
     """
     text = read_text("Workload", path)
     return parse_workload(os.fspath(path), text)

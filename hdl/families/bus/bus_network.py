@@ -27,8 +27,6 @@ class BusNetwork(RoutedNetwork):
 
     Multiplexer, decoder and the fixed and round-robin arbiters grow as N log N. "least-recent" has
     a flip-flop for each pair of terminals. "random" takes at most 64 terminals.
-
-    Its arguments are those of `Bus` and of `RouterParameters`; see `RoutedNetwork`.
     """
 
     description = Bus

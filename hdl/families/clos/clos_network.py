@@ -27,20 +27,29 @@ class RearrangeableNetwork(RoutedNetwork):
     rearrangeable = True
 
     def rearranged(self, destinations: Permutation) -> BoxSettings:
-        """As in `Network`."""
         return self.relation.settings(destinations)
 
     def tables_set(
         self, destinations: Permutation, settings: BoxSettings
     ) -> Mapping[str, Mapping[str, Sequence[int]]]:
-        """Routing tables by which the packets of a permutation go as the boxes are set: memories by
-        cell and name.
+        """Routing tables by which the packets of a permutation go as the boxes are set.
 
         Parameters
         ----------
         destinations : Permutation
+            For each source the terminal that it sends to, or None.
         settings : BoxSettings
-            As in `RearrangeableGraph.passages`; so are the errors.
+            For each box, the output of each of its inputs.
+
+        Returns
+        -------
+        Mapping[str, Mapping[str, Sequence[int]]]
+            By the name of a cell and of a memory in it: its words.
+
+        Raises
+        ------
+        ValueError
+            If the settings do not pass the permutation.
         """
         graph, shapes = self.relation, tuple(self.shapes)
         memories = table_memories(graph, shapes, self._weights).contents

@@ -68,12 +68,12 @@ class ConnectionMachine(PacketNetwork):
     Stanfill's machine has n=12 and processors=16. With links=word it takes the same steps as with
     links=serial, of one cycle each.
 
-    Its arguments are those of `ConnectionMachineParameters`.
-
     Attributes
     ----------
     plan : Hypercube
+        The wiring of the nodes.
     node : CellType
+        The type of all nodes.
     step : int
         Cycles per step.
     parts : int
@@ -90,6 +90,12 @@ class ConnectionMachine(PacketNetwork):
     ------
     TypeError, ValueError
         If a field does not allow an argument, or arguments are not compatible.
+
+    Examples
+    --------
+    >>> from multicube.hdl import ConnectionMachine
+    >>> ConnectionMachine(3, processors=2).ports
+    16
     """
 
     parameters_type = ConnectionMachineParameters
@@ -130,16 +136,39 @@ class ConnectionMachine(PacketNetwork):
         )
 
     def step_of(self, packet: Packet) -> int:
-        """Cycles of a step in which packets of this layout cross a wire."""
+        """Cycles of a step in which packets of this layout cross a wire.
+
+        Parameters
+        ----------
+        packet : Packet
+            The layout.
+
+        Returns
+        -------
+        int
+            Cycles.
+        """
         return self._node(packet).build().cycles
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
-        """As in `Network`.
+        """The steps of the routers, and the use of their wires and buffers, in the window.
 
         `router_steps` is the number of steps of the routers, each of which served one dimension
         (schedule "dimension") or all. `wire_use` is the share of the wires served in them that
         carried a message, `buffer_occupancy` is the number of messages stored in a node, and
         `referred` is the number of deflections in the whole run (Stanfill calls this refer).
+
+        Parameters
+        ----------
+        readings : Readings
+            What the meters count that this network's cells declare.
+        window : Window
+            The cycles and packets that they were counted in.
+
+        Returns
+        -------
+        dict[str, Any]
+            The four numbers by name.
         """
         # The stamps of the test bench lengthen messages, and so the steps of serial wires.
         cycles, step = window.cycles, self.step_of(window.packet or self.packet)
@@ -200,7 +229,6 @@ class ConnectionMachine(PacketNetwork):
         )
 
     def path(self, source: int, destination: int) -> list[Pin]:
-        """As in `Network`; the path of an unblocked packet, if all wires are served."""
         hops = [
             Pin(f"node_{node}", ("o_wire", dimension))
             for node, dimension in self.plan.path(source, destination)
@@ -209,18 +237,15 @@ class ConnectionMachine(PacketNetwork):
         return [*hops, Pin(f"node_{node}", ("o", processor))]
 
     def lane(self, output: Pin) -> Lane:
-        """As in `Network`."""
         port, number = output.path
         return Lane(f"dimension {number}") if port == "o_wire" else Lane()
 
     def channels(self, source: int, destination: int) -> NoReturn:
-        """Raise ValueError: blocked messages are deflected, over any wire that is free."""
         raise InvalidValue(
             "A network that deflects messages, over any free wire, can't be partitioned"
         )
 
     def moves(self, destination: int) -> NoReturn:
-        """Raise ValueError: blocked messages are deflected, and don't wait for a wire."""
         raise InvalidValue("A network that deflects messages has no channels that they wait for")
 
 

@@ -59,7 +59,8 @@ class DCSHParameters(Parameters):
 
 
 class DCSHNetwork(PacketNetwork):
-    """k^n nodes with one terminal each; every node owns a channel in each of its clusters.
+    """A distributed crossbar switch hypermesh: k^n nodes, which own a channel in each of their
+    clusters.
 
     All other nodes of the cluster receive the channel. Node v is the cell `router_{v}`
     (`DCSHRouter`) and, for each dimension i, the channel that it owns, `channel_{v}_{i}`
@@ -77,11 +78,10 @@ class DCSHNetwork(PacketNetwork):
     It can't deadlock (`dcsh_graph`; for broadcasts see `DCSHRouter`), provided that the
     terminals accept what arrives.
 
-    Its arguments are those of `DCSHParameters`.
-
     Attributes
     ----------
     plan : DCSH
+        The nodes, clusters and channels.
 
     Members
     -------

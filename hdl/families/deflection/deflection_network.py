@@ -40,8 +40,6 @@ class DeflectionTorus(PacketNetwork):
     arrive. Packets are single words. A packet over h links takes h + 2 cycles if it is not
     deflected. Packets of one flow may overtake each other.
 
-    Its arguments are those of `DeflectionParameters`.
-
     Attributes
     ----------
     relation : Torus

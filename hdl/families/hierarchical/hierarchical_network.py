@@ -72,11 +72,10 @@ class _JoinedNetwork(AnyRoutingNetwork):
 class HierarchicalNetwork(_JoinedNetwork):
     """A hierarchical network (`Hierarchical`) of networks of the catalogue.
 
-    Its arguments are those of `HierarchicalParameters`; see `AnyRoutingNetwork`. A level is the
-    name of a network that is described as nodes and links, with parameters of its description, its
-    `routing` and its `channels`: "hypercube:n=3" or "torus:k=8,n=1". It may also be a bus, a
-    crossbar or a multistage network, whose boxes are then routers like the others: "bus:ports=4",
-    "crossbar:ports=4", "omega:ports=8".
+    A level is the name of a network that is described as nodes and links, with parameters of its
+    description, its `routing` and its `channels`: "hypercube:n=3" or "torus:k=8,n=1". It may also
+    be a bus, a crossbar or a multistage network, whose boxes are then routers like the others:
+    "bus:ports=4", "crossbar:ports=4", "omega:ports=8".
     """
 
     parameters_type = HierarchicalParameters
@@ -127,10 +126,7 @@ class TwoLevelParameters(AnyRoutingParameters):
 
 
 class TwoLevelNetwork(_JoinedNetwork):
-    """A two-level network of Dandamudi and Eager, by the dimensions D and d of the paper.
-
-    Its arguments are those of `TwoLevelParameters`; see `AnyRoutingNetwork`.
-    """
+    """A two-level network of Dandamudi and Eager, by the dimensions D and d of the paper."""
 
     parameters_type = TwoLevelParameters
     family = ""
@@ -169,10 +165,7 @@ class CyclesParameters(AnyRoutingParameters):
 
 
 class CyclesNetwork(_JoinedNetwork):
-    """BH/CCC of Dandamudi and Eager: hypercubes, joined by cube-connected cycles.
-
-    Its arguments are those of `CyclesParameters`; see `AnyRoutingNetwork`.
-    """
+    """BH/CCC of Dandamudi and Eager: hypercubes, joined by cube-connected cycles."""
 
     parameters_type = CyclesParameters
     family = "bh-ccc"

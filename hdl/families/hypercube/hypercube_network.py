@@ -20,8 +20,13 @@ class HypercubeNetwork(RoutedNetwork):
     No routing algorithm here can deadlock, provided that the terminals accept what arrives
     (`hypercube_routing`).
 
-    Its arguments are those of `RoutedHypercube` and of `RouterParameters`; see `RoutedNetwork`.
     Only "ecube" keeps the order of packets. A queue of depth 1 has half the throughput.
+
+    Examples
+    --------
+    >>> from multicube.hdl import HypercubeNetwork
+    >>> HypercubeNetwork(4).link_counts
+    LinkCounts(total=64, bisection=16)
     """
 
     description = RoutedHypercube

@@ -51,6 +51,7 @@ class BoxControlledNetwork(FabricComponent):
 
     Examples
     --------
+    >>> from multicube.hdl import BoxControlledNetwork
     >>> from multicube.hdl.families.clos.benes_graph import Benes
     >>> network = BoxControlledNetwork(Benes(4), shape=8)
     >>> list(network.controls([3, 1, 2, 0]).values())
@@ -127,6 +128,16 @@ class BoxControlledNetwork(FabricComponent):
 
         Each input X is then shown at output `destinations[X]`. Inputs that send nothing (None) are
         shown at the unused outputs, in order.
+
+        Parameters
+        ----------
+        destinations : Permutation
+            For each input the output that shows it, or None.
+
+        Returns
+        -------
+        dict[Path, int]
+            A value for each control input.
 
         Raises
         ------

@@ -42,23 +42,36 @@ class CircuitNetwork(FabricComponent):
         A word of data from the destination to the source. None: there is no reply.
     routing : "destination", "xor" or "difference"
         The tag scheme. XOR tags need a radix that is a power of two.
-    policy, hold_limit
-        As in `CircuitBox`.
     broadcast : bool
         Headers have a broadcast mask, and circuits are trees.
+    policy : "hold", "drop" or "modified-hold"
+        What becomes of a request that does not get its output: it waits, it is rejected, or it is
+        rejected after `hold_limit` cycles.
+    hold_limit : int
+        Cycles that a refused request waits with the policy "modified-hold", at least 1.
+
+    Attributes
+    ----------
+    plan : MultistagePlan
+        The wiring of the boxes.
+    tags : TagScheme
+        How tags are computed.
+    packet : Packet
+        The layout of a word.
+    box : CellType
+        Type of all cells `box_{stage}_{number}`.
 
     Members
     -------
     i : In(CircuitLink(packet, reply)).array(ports)
     o : Out(CircuitLink(packet, reply)).array(ports)
 
-    Attributes
-    ----------
-    plan : MultistagePlan
-    tags : TagScheme
-    packet : Packet
-    box : CellType
-        Type of all cells `box_{stage}_{number}`.
+    Examples
+    --------
+    >>> from multicube.hdl import CircuitNetwork
+    >>> network = CircuitNetwork(8, payload=8)
+    >>> len(network.path(0, 5))
+    3
     """
 
     def __init__(
@@ -108,7 +121,20 @@ class CircuitNetwork(FabricComponent):
         super().__init__(fabric)
 
     def path(self, source: int, destination: int) -> list[Pin]:
-        """The outputs of boxes that a circuit between two terminals holds."""
+        """The outputs of boxes that a circuit between two terminals holds.
+
+        Parameters
+        ----------
+        source : int
+            The terminal that asks for it.
+        destination : int
+            The terminal that it leads to.
+
+        Returns
+        -------
+        list[Pin]
+            One output for each stage.
+        """
         return [
             Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output))
             for hop in self.plan.path(source, destination)

@@ -35,10 +35,7 @@ class CrossbarParameters(MultistageParameters):
 
 
 class CrossbarNetwork(MultistageNetwork):
-    """A multistage network of a single stage with a single box, of any of the kinds of boxes.
-
-    Its arguments are those of `CrossbarParameters`.
-    """
+    """A multistage network of a single stage with a single box, of any of the kinds of boxes."""
 
     parameters_type = CrossbarParameters
     parameters: CrossbarParameters

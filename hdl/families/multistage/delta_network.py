@@ -171,8 +171,6 @@ class DeltaNetwork(_RectangularNetwork):
     numbers a and b may differ from stage to stage. With a = b, Siegel et al. count it among the
     names of the multistage cube.
 
-    Its arguments are those of `DeltaParameters`; the attributes are those of `MultistageNetwork`.
-
     Members
     -------
     i : In(stream.Signature(packet)).array(sources)
@@ -199,8 +197,6 @@ class SwBanyanNetwork(_RectangularNetwork):
     arcs of a level form complete bipartite graphs of F by S nodes; each is a box of F inputs and S
     outputs. So it is a delta network of such boxes, wired as a butterfly. With F = S, Siegel et al.
     count it among the names of the multistage cube.
-
-    Its arguments are those of `SwBanyanParameters`; all else is as in `DeltaNetwork`.
     """
 
     parameters_type = SwBanyanParameters

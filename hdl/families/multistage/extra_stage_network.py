@@ -191,6 +191,14 @@ class ReconfigurableExtraStageCube(FabricComponent):
         network is empty.
     corrupted : Out(1).array(ports)
         Only if the network has parity: a damaged packet for this terminal is discarded.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.hdl import ReconfigurableExtraStageCube
+    >>> network = ReconfigurableExtraStageCube(build("cube", ports=8, extra_stage=1))
+    >>> len(network.i)
+    8
     """
 
     def __init__(self, network: "MultistageNetwork") -> None:

@@ -173,6 +173,17 @@ class MultidimensionalMemory(FabricComponent):
     write : In(1)
     data_in : In(data.ArrayLayout(shape, size))
     data_out : Out(data.ArrayLayout(shape, size))
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above, or the memory would have too many elements.
+
+    Examples
+    --------
+    >>> from multicube.hdl import MultidimensionalMemory
+    >>> MultidimensionalMemory(32, planes=128).size
+    32
     """
 
     def __init__(self, size: int = 32, *, shape: ShapeLike = 1, planes: int = 1) -> None:

@@ -42,13 +42,13 @@ class MultistageNetwork(PacketNetwork):
     of a replicated network). All boxes of a stage have the same type, and so do all boxes of one
     radix unless the network is dilated, since a packet's tag contains all that they need.
 
-    Its arguments are those of `MultistageParameters`. With an extra stage
-    (`graphs.plans.extra_stage`) there are n + 1 stages, one of which is bypassed unless there are
-    faults to avoid.
+    With an extra stage (`graphs.plans.extra_stage`) there are n + 1 stages, one of which is
+    bypassed unless there are faults to avoid.
 
     Attributes
     ----------
     plan : MultistagePlan
+        The wiring of the boxes.
     configuration : Configuration or None
         The configuration of the extra stage, if there is one.
     radices : tuple[int, ...]
@@ -65,6 +65,13 @@ class MultistageNetwork(PacketNetwork):
     ------
     TypeError, ValueError
         If a field does not allow a parameter, or the parameter is not compatible with the switch.
+
+    Examples
+    --------
+    >>> from multicube.hdl import MultistageNetwork
+    >>> network = MultistageNetwork(8, wiring="omega")
+    >>> network.stages, len(network.boxes)
+    (3, 3)
     """
 
     parameters_type: ClassVar[type[StageParameters]] = MultistageParameters
@@ -109,12 +116,24 @@ class MultistageNetwork(PacketNetwork):
 
     @property
     def radix(self) -> int:
-        """The radix of all boxes; ValueError if stages differ."""
+        """The radix of all boxes.
+
+        Raises
+        ------
+        ValueError
+            If stages differ.
+        """
         return self.plan.radix
 
     @property
     def extra_plan(self) -> ExtraStagePlan:
-        """The plan of a network with an extra stage; ValueError for one without."""
+        """The plan of a network with an extra stage.
+
+        Raises
+        ------
+        ValueError
+            If it has none.
+        """
         if not isinstance(self.plan, ExtraStagePlan):
             raise InvalidValue("Network must have an extra stage")
         return self.plan
@@ -141,7 +160,8 @@ class MultistageNetwork(PacketNetwork):
 
     @property
     def link_counts(self) -> LinkCounts:
-        """Those between stages. Boxes belong to no terminal, so there is no bisection."""
+        """The number of links between stages, without a bisection, since boxes belong to no
+        terminal."""
         lines = sum(code.count for code in self.plan.leaving[:-1])
         return LinkCounts(lines * self.parameters.dilation * self.parameters.replication)
 
@@ -188,7 +208,24 @@ class MultistageNetwork(PacketNetwork):
     def place_controlled(
         self, fabric: Fabric | Scope, controls: Controls | None, packet: Packet | None = None
     ) -> Terminals:
-        """As `place`, for a network whose extra stage, if any, is configured by `controls`."""
+        """Add the cells and links to a fabric, with an extra stage that is configured from outside.
+
+        Parameters
+        ----------
+        fabric : Fabric or Scope
+            The fabric.
+        controls : Controls or None
+            The configuration of the extra stage: constants, or pins that drive it; None without
+            one.
+        packet : Packet, optional
+            What its links carry: a result of `packet_of`; by default its own layout.
+
+        Returns
+        -------
+        Terminals
+            For each source the pin that it sends to, and for each sink the pin that it gets packets
+            from.
+        """
         given = self.parameters
         packet = packet or self.packet
         boxes = self._boxes(packet)
@@ -303,7 +340,6 @@ class MultistageNetwork(PacketNetwork):
         return stage_layout(parts, self.fabric)
 
     def path(self, source: int, destination: int) -> list[Pin]:
-        """As in `Network`; of several copies, or of the links of a bundle, always the first."""
         if self.configuration is not None:
             hops = self.extra_plan.path(source, destination, self.configuration, self.tags.routing)
             return [Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output)) for hop in hops]

@@ -102,13 +102,14 @@ class StageControlledNetwork(FabricComponent):
     ports : int
         Inputs and outputs, a power of two from 2 to 65,536.
     wiring : str
-        One of `graphs.plans.multistage.PLANS`.
+        "cube", "omega", "baseline", "indirect-cube", "butterfly" or "flip".
     shape : ShapeLike
         Shape of the data.
 
     Attributes
     ----------
     plan : MultistagePlan
+        The wiring of the boxes.
     straight : list[int]
         The output at which each input is shown under control 0: P.
 
@@ -118,6 +119,12 @@ class StageControlledNetwork(FabricComponent):
         Bit by bit, 0 sets a stage to straight and 1 to exchange.
     i : In(shape).array(ports)
     o : Out(shape).array(ports)
+
+    Examples
+    --------
+    >>> from multicube.hdl import StageControlledNetwork
+    >>> StageControlledNetwork(8, wiring="baseline", shape=16).straight
+    [0, 4, 2, 6, 1, 5, 3, 7]
     """
 
     def __init__(self, ports: int, *, wiring: str = "flip", shape: ShapeLike) -> None:

@@ -211,8 +211,6 @@ class StageSequencedNetwork(PacketNetwork):
 
     `o` comes from registers. `i[*].ready` depends combinationally on `o[*].ready`, through n boxes.
 
-    Its arguments are those of `StageSequencedParameters`.
-
     Members
     -------
     i : In(stream.Signature(packet)).array(ports)

@@ -34,7 +34,6 @@ class _SingleStageNetwork(AnyRoutingNetwork):
         return super().undivided if plan is None else LoopPartition.undivided(plan)
 
     def confinement(self) -> Confinement:
-        """As in `PacketNetwork`: packets don't change loops in some stages."""
         plan = self._plan
         if plan is None:
             return super().confinement()

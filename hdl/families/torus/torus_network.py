@@ -27,8 +27,14 @@ class TorusNetwork(RoutedNetwork):
     arrives (`graphs.routing.deadlock`); a mesh needs only one. At the edge of a mesh a node's link
     leads back to the node itself, and is not used.
 
-    Its arguments are those of `Torus` and of `RouterParameters`; see `RoutedNetwork`. A queue of
-    depth 1 has half the throughput.
+    A queue of depth 1 has half the throughput.
+
+    Examples
+    --------
+    >>> from multicube.hdl import TorusNetwork
+    >>> network = TorusNetwork(8, 2)
+    >>> network.ports, network.relation.diameter
+    (64, 8)
     """
 
     description = Torus
@@ -62,10 +68,7 @@ class RingParameters(_TorusParameters):
 
 
 class RingNetwork(TorusNetwork):
-    """A torus whose links lead in one direction, unless `directions` is 2; with n = 1, a ring.
-
-    Its arguments are otherwise those of `TorusNetwork`.
-    """
+    """A torus whose links lead in one direction, unless `directions` is 2; with n = 1, a ring."""
 
     parameters_type = RingParameters
 

@@ -391,7 +391,7 @@ def multistage_plan(name: str, ports: int, radix: int | str = 2) -> MultistagePl
     Parameters
     ----------
     name : str
-        One of `PLANS`.
+        "cube", "omega", "baseline", "indirect-cube", "butterfly" or "flip".
     ports : int
         Number of inputs and of outputs: a power of the radix (at least the radix itself), or the
         product of the radices.
@@ -400,8 +400,19 @@ def multistage_plan(name: str, ports: int, radix: int | str = 2) -> MultistagePl
         in which a packet meets them, such as "4x4x8"; or "4+" for 4 x 4 boxes, and smaller ones in
         the last stage if ports is no power of 4.
 
+    Returns
+    -------
+    MultistagePlan
+        Stages, boxes, and the lines between them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no such plan, or the numbers do not fit.
+
     Examples
     --------
+    >>> from multicube.hdl import multistage_plan
     >>> plan = multistage_plan("omega", 24, "2x3x4")
     >>> plan.columns
     (12, 8, 6)

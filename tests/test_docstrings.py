@@ -1,0 +1,169 @@
+"""All that is public is described, and its examples run."""
+
+import builtins
+import doctest
+import inspect
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docstrings import Documented, faults, has_example, private_names, public, types
+from generate.python import rooms
+from multicube.hdl import FAMILIES, Network
+
+SKIPPED = {"multicube.sim.synthesis.measure"}
+"""Those whose example would take long."""
+
+
+def test_all_that_is_public_is_described() -> None:
+    """With a summary, and all arguments, answers and errors, as numpydoc has them."""
+    assert len(public()) > 300
+    assert {each.name: found for each in public() if (found := faults(each))} == {}
+
+
+def test_functions_and_main_classes_have_an_example() -> None:
+    """The networks of families have pages with theirs. What functions return, and what is part of
+    it, and errors, need none of their own."""
+    families = {family.component for family in FAMILIES.values()}
+    lacking = [
+        each.name
+        for each in public()
+        if each.owner is None
+        and each.item not in families
+        and not has_example(each)
+        and not (inspect.isclass(each.item) and _is_shown(each.item))
+    ]
+    assert lacking == []
+
+
+def _is_shown(kind: type) -> bool:
+    return issubclass(kind, Exception | Network) or bool(
+        re.search(rf"\b{kind.__name__}\b", _seen())
+    )
+
+
+@cache
+def _seen() -> str:
+    """The examples, and the types of attributes and answers, which stand before them."""
+    return "\n".join(
+        each.text.partition(f"{section}\n---")[2]
+        for each in public()
+        for section in ("Attributes", "Returns", "Examples")
+    )
+
+
+FOREIGN = {
+    *("Any", "Callable", "Collection", "Iterable", "Mapping", "PathLike", "Self", "Sequence"),
+    *("Elaboratable", "Module", "Period", "ShapeLike", "Signature", "ValueLike"),
+    *("Axes", "DataFrame", "Figure"),
+    *("BoxSettings", "Path", "Permutation", "Program", "Readings"),
+}
+"""Types of Python, of Amaranth, and of matplotlib and pandas; and other names of types of these."""
+
+
+def test_types_have_pages_that_they_link() -> None:
+    """All classes that a docstring names as the type of something, but those of others."""
+    named = set().union(*map(types, public()))
+    assert len(named) > 100
+    shown = {each.name for _, names in rooms().values() for each in names}
+    assert named - FOREIGN - vars(builtins).keys() - shown == set()
+
+
+def test_no_page_names_what_is_private() -> None:
+    """Nor does a page of what is no name of a stub, as of parts of one's own networks."""
+    names = [each for _, names in rooms().values() for each in names if each.kind != "data"]
+    assert len(names) > 150
+    assert [each.page for each in names if private_names(each.item.__doc__ or "")] == []
+
+
+@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+@pytest.mark.parametrize(
+    "each", [pytest.param(each, id=each.name) for each in public() if ">>>" in each.text]
+)
+def test_examples_run(each: Documented, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said: list[str] = []
+    test = doctest.DocTestParser().get_doctest(each.text, {}, each.name, None, None)
+    done = doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+    assert not done.failed, "".join(said)
+    skips = any(doctest.SKIP in example.options for example in test.examples)
+    assert skips == (each.name in SKIPPED)
+
+
+def _complete(number: int, *others: int, **more: Any) -> int:
+    """The sum of numbers.
+
+    Parameters
+    ----------
+    number : int
+        The first.
+    *others : int
+        The others.
+    **more : Any
+        Is not allowed.
+
+    Returns
+    -------
+    int
+        The sum.
+
+    Raises
+    ------
+    ValueError
+        If there is more.
+    """
+    if more:
+        raise ValueError("more")
+    return sum(others, number)
+
+
+def _changed(old: str, new: str) -> Callable[..., int]:
+    def function(number: int, *others: int, **more: Any) -> int:
+        if more:
+            raise ValueError("more")
+        return sum(others, number)
+
+    assert old in _complete.__doc__
+    function.__doc__ = _complete.__doc__.replace(old, new)
+    return function
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("The sum of", "the sum of", "summary is no sentence: 'the sum of numbers.'"),
+        ("of numbers.", "of numbers", "summary is no sentence: 'The sum of numbers'"),
+        ("of numbers.", "of all. It is exact.", "summary is more than a sentence: ..."),
+        ("The sum of numbers", "As in `_total`", "private name `_total`"),
+        ("number : int", "number", "number has no type"),
+        ("        The first.\n", "", "number has no description"),
+        ("The first.", "As in `sum`.", "number is described elsewhere: 'As in `sum`.'"),
+        ("The first.", "the first", "number has no sentence: 'the first'"),
+        ("number : int", "numeral : int", "not described: number"),
+        ("number : int", "numeral : int", "no arguments: numeral"),
+        ("    Returns\n    -------\n    int\n        The sum.\n\n", "", "no Returns"),
+        ("int\n        The sum.", "int", "answer has no description"),
+        ("    ValueError\n", "    OSError\n", "not in Raises: ValueError"),
+        ("        If there is more.\n", "", "ValueError has no description"),
+        ("numbers.\n", "numbers.\n\n", "two blank lines follow each other"),
+    ],
+)
+def test_what_a_docstring_lacks_is_found(old: str, new: str, found: str) -> None:
+    assert faults(Documented("complete", _complete)) == []
+    wrong = faults(Documented("changed", _changed(old, new)))
+    start = found.removesuffix("...")
+    assert any(each.startswith(start) for each in wrong), wrong
+
+
+def test_no_docstring_is_a_fault() -> None:
+    assert faults(Documented("none", lambda: 0)) == ["no docstring"]
+
+
+def test_an_override_has_the_docstring_of_what_it_overrides() -> None:
+    names = {each.name: each for each in public()}
+    assert names["multicube.hdl.CombiningGraphNetwork.path"].text.startswith(
+        "The outputs of cells on the path"
+    )
