@@ -13,6 +13,7 @@ from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
 from ..fabric.wires import Lane
 from ..graphs.graph import Channel, End, Graph, Link, Turn
+from ..graphs.routing.classed import Classed
 from ..graphs.routing.group_tree import Kind, group_tree
 from ..graphs.routing.relation import Relation
 from ..links.packet import Packet
@@ -24,7 +25,7 @@ from ..routers.packet_router import PacketRouter
 from ..routers.pipelined_router import PipelinedRouter
 from ..routers.route_table import RouteTable
 from ..routers.worm_router import WormRouter
-from ..switch.route import RouteLogic
+from ..switch.route import ClassedRoute, RouteLogic
 from ..switch.shape import InputChannel, RouterShape, space_needed
 from ..terminals.retransmission import LONGEST_WAIT, acknowledged, clearing_cycles
 from .detours import place_detours
@@ -72,8 +73,10 @@ class RoutedNetwork(PacketNetwork):
 
     Attributes
     ----------
+    routing : Relation
+        The routing of one class of messages.
     relation : Relation
-        The routing, and its `graph`.
+        That of all classes (`Classed`), and its `graph`. Terminals are endpoints of one class.
 
     Members
     -------
@@ -89,6 +92,7 @@ class RoutedNetwork(PacketNetwork):
 
     parameters_type = RouterParameters
     parameters: Any
+    routing: Relation
     relation: Relation
     description: ClassVar[type[Graph]]
     flits = True
@@ -126,12 +130,23 @@ class RoutedNetwork(PacketNetwork):
         return described
 
     def _logic(self) -> RouteLogic | None:
-        """The gates of the relation, or None if routers look up tables."""
+        """The gates of `routing`, or None if routers look up tables."""
         return None
+
+    def _gates(self) -> RouteLogic | None:
+        """Those of `relation`."""
+        logic = self._logic()
+        if logic is None or self.classes == 1:
+            return logic
+        return ClassedRoute(logic, self.classes, self.tags.tag_code.widths[0])
 
     def _set_up(self) -> None:
         given = self.parameters
-        self.relation = relation = self._relation()
+        self.routing = routing = self._relation()
+        self.classes = given.classes
+        if self.classes > 1:
+            given.check_classes(routing)
+        self.relation = relation = routing if self.classes == 1 else Classed(routing, self.classes)
         self.lengths = given.lengths
         self.ports = relation.ports
         self.tags = relation.tags
@@ -242,7 +257,11 @@ class RoutedNetwork(PacketNetwork):
                 made |= group_turns(*key[:2], every=self._logic() is None)
         shapes = {
             key: RouterShape.of(
-                *key, turns=made, choice=relation.choice, equal_choices=relation.equal_choices
+                *key,
+                turns=made,
+                choice=relation.choice,
+                equal_choices=relation.equal_choices,
+                classes=self.classes,
             )
             for key, made in kinds.items()
         }
@@ -338,7 +357,7 @@ class RoutedNetwork(PacketNetwork):
         router : Callable[[RouterShape, RouteLogic | None], CellType]
             Makes the routers of a shape. Without logic they have the ports `tag` and `exits`.
         """
-        given, logic = self.parameters, self._logic()
+        given, logic = self.parameters, self._gates()
         types: dict[RouterShape, CellType] = {}
         for node, shape in enumerate(self.shapes):
             if shape not in types:

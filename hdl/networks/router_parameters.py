@@ -18,7 +18,9 @@ from .flits import flit_queue, queue_refill
 from .recovery import RECOVERIES
 from .switch_parameters import SwitchParameters
 
-__all__ = ["RouterParameters"]
+__all__ = ["MOST_CLASSES", "RouterParameters"]
+
+MOST_CLASSES = 8
 
 _SWITCHES = SWITCHINGS | {
     "packet": "packets are single words, which wait at outputs and hold a link for their length"
@@ -38,6 +40,13 @@ class RouterParameters(SwitchParameters):
     refill: str = queue_refill()
     selection: Selection = word(
         "first-free", "what a packet takes of several channels", SELECTIONS, plain="first-free"
+    )
+    classes: int = integer(
+        1,
+        "classes of messages, each with endpoints and channels of its own",
+        least=1,
+        most=MOST_CLASSES,
+        plain=1,
     )
     allow_deadlock: int = integer(
         0, "1: build it even if its routing can deadlock", least=0, most=1
@@ -132,6 +141,23 @@ class RouterParameters(SwitchParameters):
             )
         elif self.pipeline:
             self.check_pipeline(relation)
+
+    def check_classes(self, relation: Relation) -> None:
+        """What is not there for several classes."""
+        reason = f"with classes={self.classes}"
+        self._require(
+            reason,
+            group_entries=0,
+            recovery="none",
+            switch=("wormhole", "cut-through", "store-and-forward"),
+        )
+        if relation.rewritable:
+            raise InvalidValue(f"Tables must be fixed {reason}, not rewritable")
+        if relation.phases is not None:
+            raise InvalidValue(
+                f"Classes must be 1 if packets go by way of intermediate terminals, "
+                f"not {self.classes}"
+            )
 
     def check_recovery(self, relation: Relation) -> None:
         """Packets that are sent again need a network that keeps the order of the others."""

@@ -11,7 +11,7 @@ from ..graphs.graph import End
 from ..graphs.tags import Routing
 from ..primitives.routing_tags import output_port, requested_outputs
 
-__all__ = ["DigitRoute", "RouteLogic"]
+__all__ = ["ClassedRoute", "DigitRoute", "RouteLogic"]
 
 
 class RouteLogic(Protocol):
@@ -128,3 +128,47 @@ class DigitRoute(RouteLogic):
         assert came is not None
         requested = requested_outputs(header, self.outputs, self.routing, came[0])
         return {(j, 0): requested[j] for j in range(self.outputs)}
+
+
+@dataclass(frozen=True)
+class ClassedRoute(RouteLogic):
+    """The gates of `Classed`: those of one class, for each. The input tells the class.
+
+    Attributes
+    ----------
+    base : RouteLogic
+    classes : int
+    bits : int
+        Width of the class, which is the lowest digit of the tag.
+    """
+
+    base: RouteLogic
+    classes: int
+    bits: int
+
+    @property
+    def address(self) -> int:
+        return self.base.address
+
+    @property
+    def quick(self) -> bool:
+        return self.base.quick
+
+    def position(self, node: int) -> int:
+        return self.base.position(node)
+
+    def exits(
+        self, m: Module, name: str, came: End | None, here: Value, tag: Value
+    ) -> Mapping[End, Value]:
+        """As in `RouteLogic`; of all classes, since an input leads to outputs of its own only."""
+        before = None if came is None else (came[0], came[1] // self.classes)
+        found = self.base.exits(m, name, before, here, tag[self.bits :])
+        return {
+            self._outer(end, own): bit for end, bit in found.items() for own in range(self.classes)
+        }
+
+    def _outer(self, end: End, own: int) -> End:
+        port, number = end
+        if port >= 0:
+            return port, number * self.classes + own
+        return -1 - ((-1 - port) * self.classes + own), number

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Literal, NamedTuple
 
 from ..graphs.graph import End, Turn
+from ..graphs.routing.classed import class_of
 
 __all__ = [
     "SWITCHINGS",
@@ -99,9 +100,12 @@ class RouterShape:
         turns: Collection[Turn],
         choice: bool,
         equal_choices: bool = False,
+        classes: int = 1,
     ) -> "RouterShape":
         """The shape with these channels of links (outputs with whether they are escape channels,
         and their interval), numbers of inputs and outputs of terminals, and the turns between them.
+
+        There are no turns from one of several classes of messages to another (`class_of`).
         """
         own = [(-1 - number, 0) for number in range(max(entries, exits))]
         sides = [*sorted(inputs), *map(InputChannel, own[:entries])]
@@ -109,15 +113,19 @@ class RouterShape:
         def leads(entry: InputChannel, output: End | None) -> bool:
             return Turn(None if entry.is_terminal else entry.end, output) in turns
 
-        def sources(output: End | None) -> tuple[int, ...]:
-            return tuple(i for i, entry in enumerate(sides) if leads(entry, output))
+        def sources(end: End, output: End | None) -> tuple[int, ...]:
+            own = class_of(end, classes)
+            return tuple(
+                i
+                for i, entry in enumerate(sides)
+                if class_of(entry.end, classes) == own and leads(entry, output)
+            )
 
         links = [
-            OutputChannel(end, sources(end), escape, interval)
+            OutputChannel(end, sources(end, end), escape, interval)
             for end, escape, interval in sorted(outputs)
         ]
-        leaving = sources(None)
-        outside = [OutputChannel(end, leaving) for end in own[:exits]]
+        outside = [OutputChannel(end, sources(end, None)) for end in own[:exits]]
         return cls(tuple(sides), (*links, *outside), choice, choice and equal_choices)
 
     @classmethod
