@@ -635,6 +635,10 @@ class PacketNetwork(Network):
         """
         return self.path(source, destination)
 
+    def starts(self, source: int, destination: int) -> Collection[Pin]:
+        """The channels that a header may take first: that of `path`, unless it has a choice."""
+        return self.path(source, destination)[:1]
+
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         """As in `Network`: the channels of `path`, unless headers have a choice."""
         moves: dict[Pin, set[Pin]] = {}

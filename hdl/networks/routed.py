@@ -502,6 +502,15 @@ class RoutedNetwork(PacketNetwork):
         """As in `PacketNetwork`: all channels that a packet may use."""
         return [self._pin(channel) for channel in self.relation.reached(source, destination)]
 
+    def starts(self, source: int, destination: int) -> Collection[Pin]:
+        """As in `PacketNetwork`."""
+        relation = self.relation
+        home, exit_ = relation.graph.homes[source], relation.graph.exits[destination]
+        found = (
+            relation.choices(home, None, one) or [exit_] for one in relation.headers(destination)
+        )
+        return [*dict.fromkeys(self._pin(channel) for own in found for channel in own)]
+
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         """As in `PacketNetwork`."""
         return {

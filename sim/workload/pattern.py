@@ -111,7 +111,8 @@ class Pattern:
             )
         if network.classes > 1 and not self._keeps_classes(network.classes):
             raise InvalidValue(
-                f"Traffic {short_name(self.name)} must be for endpoints of the class of their source"
+                f"Traffic {short_name(self.name)} must be for endpoints of the class of their "
+                "source"
             )
         if network.sources != network.sinks and not where.reach(network.sinks):
             raise InvalidValue(

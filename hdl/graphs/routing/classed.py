@@ -54,8 +54,8 @@ class Classed(Relation):
 
     Each terminal has an endpoint of each class, which sends to endpoints of its class only: the
     class is the lowest digit of an endpoint's number. A packet is in the class of its destination,
-    and only takes channels of this class. So what one class waits for never is another class, unless
-    terminals make it so (`graphs.routing.protocol`).
+    and only takes channels of this class. So no class ever waits for another one, unless terminals
+    make it so (`graphs.routing.protocol`).
 
     Parameters
     ----------
@@ -103,9 +103,8 @@ class Classed(Relation):
     def tags(self) -> TagScheme:
         """The tag of the base, and below it the class."""
         base = self.base.tags
-        code = MixedCode.of(
-            [self.classes, *base.code.radices], aligned=getattr(base.code, "aligned", False)
-        )
+        aligned = getattr(base.code, "aligned", False)
+        code = MixedCode.of([self.classes, *base.code.radices], aligned=aligned)
         digits = (
             (*(digit + 1 for digit in own), 0)
             for own in (base.source_digits, base.destination_digits)
