@@ -26,7 +26,8 @@ class ReplyingTerminal(wiring.Component):
     A request that arrives is taken only while fewer than `depth` replies wait. Replies that arrive
     are always taken. If requests and replies are of one class, they share an endpoint, and replies
     leave first; if not, requests are of class `reply[0]`, and replies of class `reply[1]`. Packets
-    are one word. `i[*].ready` depends on `i[*]` and registers, `o` on registers.
+    are one word. `o` depends on registers, and so does `i[*].ready`, which on a shared endpoint also
+    depends on `i[0]`.
 
     Parameters
     ----------
@@ -90,11 +91,11 @@ class ReplyingTerminal(wiring.Component):
         m.d.comb += random.seed.eq(self.seed)
 
         arrived, back = self.i[0], self.i[-1]
-        asks = Signal()
+        asks, shared = Signal(), len(self.i) == 1
         m.d.comb += asks.eq(arrived.valid & ~arrived.payload.payload.reply)
         m.d.comb += [
             back.ready.eq(1),
-            arrived.ready.eq(~asks | queue.i[0].ready),
+            arrived.ready.eq(queue.i[0].ready | (~asks if shared else 0)),
             queue.i[0].valid.eq(asks),
             queue.i[0].payload.eq(arrived.payload.payload.source),
         ]

@@ -383,7 +383,7 @@ class RoutedNetwork(PacketNetwork):
         common |= {
             "switching": given.switch,
             "longest": self.lengths[1],
-            "arbiter": given.arbiter,
+            "arbiter": given.inner_arbiter,
         }
         if given.pipeline:
             return CellType(PipelinedRouter, **common, pipeline=given.pipeline)
@@ -395,6 +395,7 @@ class RoutedNetwork(PacketNetwork):
             levels=self.relation.senses,
             timeout=given.timeout if self.recovers else 0,
             **({"groups": given.grouped} if self.groups else {}),
+            **({"between": given.between} if given.between else {}),
             **({"single": True} if self.lengths[1] == 1 else {}),
             **selecting,
         )

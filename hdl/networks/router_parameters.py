@@ -18,9 +18,7 @@ from .flits import flit_queue, queue_refill
 from .recovery import RECOVERIES
 from .switch_parameters import SwitchParameters
 
-__all__ = ["MOST_CLASSES", "RouterParameters"]
-
-MOST_CLASSES = 8
+__all__ = ["RouterParameters"]
 
 _SWITCHES = SWITCHINGS | {
     "packet": "packets are single words, which wait at outputs and hold a link for their length"
@@ -40,13 +38,6 @@ class RouterParameters(SwitchParameters):
     refill: str = queue_refill()
     selection: Selection = word(
         "first-free", "what a packet takes of several channels", SELECTIONS, plain="first-free"
-    )
-    classes: int = integer(
-        1,
-        "classes of messages, each with endpoints and channels of its own",
-        least=1,
-        most=MOST_CLASSES,
-        plain=1,
     )
     allow_deadlock: int = integer(
         0, "1: build it even if its routing can deadlock", least=0, most=1
@@ -125,7 +116,7 @@ class RouterParameters(SwitchParameters):
             self.check_recovery(relation)
         if self.refill == "yes":
             self.check_refill(relation, shapes)
-        check_arbiter(self.arbiter, max(shape.most_inputs for shape in shapes))
+        check_arbiter(self.inner_arbiter, max(shape.most_inputs for shape in shapes))
         if self.selects and not relation.choice:
             raise InvalidValue(
                 "Selection must be first-free if packets have no choice of channels, "

@@ -94,12 +94,15 @@ class DigitRoute(RouteLogic):
         Whether the digit is the number of the output; that number exclusive-ored with the number of
         the input; or that number minus the number of the input, modulo the number of outputs.
     channels : int
-        Virtual channels of an output, any of which a header may take.
+        Virtual channels of an output, any of which a header may take if its input leads there.
+    spare : int
+        Bits of the tag behind the digits of all boxes, which the last one rotates back, too.
     """
 
     outputs: int
     routing: Routing = "destination"
     channels: int = 1
+    spare: int = 0
 
     address = 0
     quick = True
@@ -107,7 +110,7 @@ class DigitRoute(RouteLogic):
 
     @property
     def rotates(self) -> int:
-        return (self.outputs - 1).bit_length()
+        return (self.outputs - 1).bit_length() + self.spare
 
     def position(self, node: int) -> int:
         """Not needed: boxes know no position."""
@@ -120,8 +123,9 @@ class DigitRoute(RouteLogic):
         assert came is not None
         digit = output_port(tag, self.outputs, self.routing, came[0])
         named = [digit == j for j in range(self.outputs)]
-        ends = {(j, c): bit for j, bit in enumerate(named) for c in range(self.channels)}
-        return ends | {(-1 - j, 0): bit for j, bit in enumerate(named)}
+        channels = range(self.channels)
+        ends = {(j, c): bit for j, bit in enumerate(named) for c in channels}
+        return ends | {(-1 - j, c): bit for j, bit in enumerate(named) for c in channels}
 
     def copies(self, came: End | None, header: data.View) -> Mapping[End, Value]:
         """As in `RouteLogic`."""

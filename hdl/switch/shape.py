@@ -142,29 +142,34 @@ class RouterShape:
         channels: tuple[int, int] = (1, 1),
         credits: bool = False,
         last: bool = False,
+        classes: int = 1,
     ) -> "RouterShape":
-        """The shape of the boxes of a stage, with turns from all inputs to all outputs.
+        """The shape of the boxes of a stage, with turns from all inputs to all outputs of a class.
 
         Parameters
         ----------
         inputs, outputs : int
             Links into a box, and out of it.
         channels : tuple[int, int]
-            Virtual channels of each of these; a header may take any channel of its link.
+            Virtual channels of each of these; a header may take any channel of its link and class.
         credits : bool
             Whether the senders before it count credits.
         last : bool
             Whether terminals are behind it.
+        classes : int
+            Classes of messages: channel c * classes + k is of class k.
         """
         before, behind = channels
         sides = [(i, c) for i in range(inputs) for c in range(before)]
         ends = [(-1 - j if last else j, c) for j in range(outputs) for c in range(behind)]
-        everything = tuple(range(len(sides)))
+        own = [
+            tuple(n for n, (_, c) in enumerate(sides) if c % classes == k) for k in range(classes)
+        ]
         return cls(
             tuple(InputChannel(end, credits=credits) for end in sides),
-            tuple(OutputChannel(end, everything) for end in ends),
-            choice=behind > 1,
-            equal_choices=behind > 1,
+            tuple(OutputChannel(end, own[end[1] % classes]) for end in ends),
+            choice=behind > classes,
+            equal_choices=behind > classes,
         )
 
     @cached_property

@@ -96,13 +96,17 @@ class MultistageNetwork(PacketNetwork):
             # A broadcast may take a different path than the packets for one of its outputs.
             self.ordered = not (self._has_two_paths and self.broadcasts)
         else:
-            self.plan = self.wiring_plan = given.plan
+            self.plan = given.plan
+            self.wiring_plan = self.plan if given.classes == 1 else None
             self.radices = self.plan.radices
-        self.sources, self.sinks = self.plan.sources, self.plan.sinks
+        self.classes = given.classes
+        self.sources = self.plan.sources * self.classes
+        self.sinks = self.plan.sinks * self.classes
         self.stages = len(self.radices)
         self.zero_load_cycles = self.stages * given.switching.box_cycles(given.pipeline)
         self.zero_load_cycles += (self.stages - 1) * (given.decision + given.latency - 2)
-        self.tags = self.plan.tags(given.routing)
+        tags = self.plan.tags(given.routing)
+        self.tags = tags if self.classes == 1 else tags.with_classes(self.classes)
         self.boxes = self._boxes(self.packet)
         for box in dict.fromkeys(self.boxes):
             box.build()  # An invalid box must be rejected now, not during elaboration.
@@ -147,10 +151,11 @@ class MultistageNetwork(PacketNetwork):
 
     @property
     def fault_plan(self) -> MultistagePlan | None:
-        return self.plan if self.parameters.replication == 1 else None
+        return self.plan if self.parameters.replication == self.classes == 1 else None
 
     def single_paths(self) -> MultistagePlan:
-        for name, single in (("dilation", 1), ("replication", 1), ("extra_stage", 0)):
+        single_paths = {"dilation": 1, "replication": 1, "extra_stage": 0, "classes": 1}
+        for name, single in single_paths.items():
             if (value := getattr(self.parameters, name)) != single:
                 raise InvalidValue(
                     f"Permutations need one path between two terminals: {name} must be "
@@ -249,6 +254,7 @@ class MultistageNetwork(PacketNetwork):
             name=name,
             within=within,
             lanes=self.parameters.lanes,
+            ends=self.classes,
             link=self._link(boxes),
             straps=straps,
         )
@@ -264,10 +270,10 @@ class MultistageNetwork(PacketNetwork):
         return CellType(
             CreditLink,
             packet=boxes[0].parameters["packet"],
-            channels=given.channels,
+            channels=given.lanes,
             latency=given.latency,
             depth=given.depth,
-            guarded=tuple(range(given.channels)) if guarded else (),
+            guarded=tuple(range(given.lanes)) if guarded else (),
             needed=exit_.longest,
         )
 
@@ -297,7 +303,7 @@ class MultistageNetwork(PacketNetwork):
         if given.replication > 1:
             names = [f"box_{copy}" for copy in range(given.replication)]
         parts = [
-            Part(self.plan, name, given.lanes, copy, bypassed=bypassed)
+            Part(self.plan, name, given.lanes, copy, bypassed=bypassed, ends=self.classes)
             for copy, name in enumerate(names)
         ]
         return stage_layout(parts, self.fabric)
@@ -308,10 +314,11 @@ class MultistageNetwork(PacketNetwork):
             hops = self.extra_plan.path(source, destination, self.configuration, self.tags.routing)
             return [Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output)) for hop in hops]
         name = "box" if self.parameters.replication == 1 else "box_0"
-        links = [self.parameters.lanes] * (self.stages - 1) + [1]
+        links = [self.parameters.lanes] * (self.stages - 1) + [self.classes]
+        terminal, own = divmod(destination, self.classes)
         return [
-            Pin(f"{name}_{hop.stage}_{hop.box}", ("o", hop.output * links[hop.stage]))
-            for hop in self.plan.path(source, destination)
+            Pin(f"{name}_{hop.stage}_{hop.box}", ("o", hop.output * links[hop.stage] + own))
+            for hop in self.plan.path(source // self.classes, terminal)
         ]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from ..graph import Channel, ChanneledGraph, End, Graph, Turn
-from ..tags import MixedCode, TagScheme
+from ..tags import TagScheme
 from .relation import Relation
 
 __all__ = ["Classed", "ClassedGraph", "class_of"]
@@ -102,14 +102,7 @@ class Classed(Relation):
     @cached_property
     def tags(self) -> TagScheme:
         """The tag of the base, and below it the class."""
-        base = self.base.tags
-        aligned = getattr(base.code, "aligned", False)
-        code = MixedCode.of([self.classes, *base.code.radices], aligned=aligned)
-        digits = (
-            (*(digit + 1 for digit in own), 0)
-            for own in (base.source_digits, base.destination_digits)
-        )
-        return TagScheme(base.routing, code, *digits)
+        return self.base.tags.with_classes(self.classes)
 
     def turns(self) -> Mapping[int, Sequence[Turn]]:
         """As in `Relation`; a terminal stands for all its endpoints."""
