@@ -26,7 +26,7 @@ class ReplyingTerminal(wiring.Component):
     A request that arrives is taken only while fewer than `depth` replies wait. Replies that arrive
     are always taken. If requests and replies are of one class, they share an endpoint, and replies
     leave first; if not, requests are of class `reply[0]`, and replies of class `reply[1]`. Packets
-    are one word. `o` depends on registers, and so does `i[*].ready`, which on a shared endpoint also
+    are one word. `o` depends on registers, and so does `i[*].ready`; that of a shared endpoint also
     depends on `i[0]`.
 
     Parameters

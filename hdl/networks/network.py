@@ -35,6 +35,7 @@ from ..graphs.tags import AddressCode, MixedCode, TagScheme
 from ..links.packet import Packet
 from ..support.shown import html_of
 from ..terminals.partition import PartitionInterface
+from .channel_model import ChannelModel
 from .flits import geometric_mean
 from .graph_layout import fabric_layout
 from .group_tables import Missing
@@ -634,6 +635,20 @@ class PacketNetwork(Network):
         They are those of `path`, unless headers have a choice.
         """
         return self.path(source, destination)
+
+    @property
+    def channel_model(self) -> ChannelModel:
+        """What the time of its packets depends on, for bounds on their latency.
+
+        Raises
+        ------
+        ValueError
+            If it is not made of queues whose arbiters are fair.
+        """
+        raise InvalidValue(
+            "Latency has a bound only in networks of queues with fair arbiters, "
+            f"not in {self.family}"
+        )
 
     def starts(self, source: int, destination: int) -> Collection[Pin]:
         """The channels that a header may take first: that of `path`, unless it has a choice."""

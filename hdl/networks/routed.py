@@ -28,6 +28,7 @@ from ..routers.worm_router import WormRouter
 from ..switch.route import ClassedRoute, RouteLogic
 from ..switch.shape import InputChannel, RouterShape, space_needed
 from ..terminals.retransmission import LONGEST_WAIT, acknowledged, clearing_cycles
+from .channel_model import ChannelModel, cycles_of_flit
 from .detours import place_detours
 from .graph_layout import graph_layout
 from .group_tables import (
@@ -502,6 +503,29 @@ class RoutedNetwork(PacketNetwork):
     def channels(self, source: int, destination: int) -> list[Pin]:
         """As in `PacketNetwork`: all channels that a packet may use."""
         return [self._pin(channel) for channel in self.relation.reached(source, destination)]
+
+    @property
+    def channel_model(self) -> ChannelModel:
+        """As in `PacketNetwork`."""
+        given, graph = self.parameters, self.relation.graph
+        plain = {"recovery": "none", "group_entries": 0, "pipeline": 0}
+        given.check_bounded(plain, ("wormhole", "cut-through", "store-and-forward"))
+        if graph.latency > 1 or self.relation.phases is not None:
+            return super().channel_model
+        slow = given.depth == 1 and given.refill == "no"
+
+        def cycles(pin: Pin) -> int | None:
+            output = self.shapes[int(str(pin.cell).rpartition("_")[2])].outputs[int(pin.path[1])]
+            if output.is_terminal:
+                return 1
+            link = self.link_end(pin)
+            assert link is not None
+            count, own = graph.by_output[link].channels, output.end[1] % self.classes
+            waits = slow or (given.refill == "yes" and count > 1)
+            return cycles_of_flit(count, own, given.between, slow=waits)
+
+        store = given.switch == "store-and-forward"
+        return ChannelModel(given.depth, self.lengths, cycles, given.decision, store)
 
     def starts(self, source: int, destination: int) -> Collection[Pin]:
         """As in `PacketNetwork`."""

@@ -1,5 +1,6 @@
 """The parameters of a network's switches, whether they are boxes or routers."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from ..fabric.parameters import Parameters, integer, text, word
 from ..fabric.payload_shape import payload_shape
 from ..primitives.arbiters import ARBITERS
 from ..primitives.class_arbiter import CLASS_ARBITERS, ClassArbiter, parse_weights
+from .channel_model import FAIR
 from .flits import decision_time, packet_length, parse_lengths
 
 __all__ = ["MOST_CLASSES", "SwitchParameters"]
@@ -96,6 +98,11 @@ class SwitchParameters(Parameters):
     def longest(self) -> int:
         """Flits of the longest packet."""
         return self.lengths[1]
+
+    def check_bounded(self, plain: Mapping[str, Any], switches: Sequence[str]) -> None:
+        """Raise ValueError if it takes other values for a latency to have a bound."""
+        reason = "for a bound on latency"
+        self._require(reason, switch=tuple(switches), arbiter=(*FAIR, *CLASS_ARBITERS), **plain)
 
     def _require(self, reason: str, **values: Any) -> None:
         """Raise ValueError unless fields have these values, or one of several.

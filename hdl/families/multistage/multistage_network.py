@@ -17,6 +17,7 @@ from ...graphs.plans.extra_stage import (
 from ...graphs.plans.multistage import ALIASES, PLANS, MultistagePlan
 from ...links.circuit_link import CircuitLink
 from ...links.packet import Packet
+from ...networks.channel_model import ChannelModel, cycles_of_flit
 from ...networks.family import Family, Group
 from ...networks.network import LinkCounts, PacketNetwork, Terminals, Theory
 from ...networks.stage_columns import place_columns
@@ -307,6 +308,25 @@ class MultistageNetwork(PacketNetwork):
             for copy, name in enumerate(names)
         ]
         return stage_layout(parts, self.fabric)
+
+    @property
+    def channel_model(self) -> ChannelModel:
+        """As in `PacketNetwork`."""
+        given = self.parameters
+        plain = {"pipeline": 0, "latency": 1, "dilation": 1, "replication": 1, "broadcast": 0}
+        plain |= {"extra_stage": 0, "channels": 1, "policy": "hold", "parity": "none"}
+        given.check_bounded(plain, ("input-queued", "single-buffered", "wormhole", "cut-through"))
+        if given.queues != "input":
+            return super().channel_model
+        depth, between = int(given.depth), given.between
+        refills = given.refill == "yes" or (given.refill == "auto" and depth == 1)
+        slow = depth == 1 and not (refills and self.classes == 1)
+
+        def cycles(pin: Pin) -> int | None:
+            own, stage = int(pin.path[1]) % self.classes, int(str(pin.cell).split("_")[1])
+            return cycles_of_flit(self.classes, own, between, slow=slow and stage < self.stages - 1)
+
+        return ChannelModel(depth, self.lengths, cycles, given.decision)
 
     def path(self, source: int, destination: int) -> list[Pin]:
         """As in `Network`; of several copies, or of the links of a bundle, always the first."""
