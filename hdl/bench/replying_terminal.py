@@ -5,13 +5,14 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import check_integer
-from ..fabric.errors import InvalidValue
+from ..fabric.checks import check_integer, shown
+from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin
 from ..graphs.tags import AddressCode, TagScheme
 from ..links.packet import Packet
 from ..networks.network import PacketNetwork
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.link_end import LinkEnd
 from ..primitives.routing_tags import TagEncoder
 from ..primitives.xoroshiro import Xoroshiro128
 from .instruments import COUNT_BITS
@@ -180,9 +181,10 @@ class ReplyBench(Fabric):
     ) -> None:
         super().__init__({"send": In(1)})
         count = network.classes
+        if not (isinstance(reply, tuple) and len(reply) == 2):
+            raise InvalidType(f"Reply must be a pair of classes, not {shown(reply)}")
         for one in reply:
-            if one not in range(count):
-                raise InvalidValue(f"Class must be from 0 to {count - 1} here, not {one}")
+            check_integer("Class", one, 0, count - 1)
         plain = not (network.holds_links or network.consumes_tags or network.drops)
         if network.lengths[0] > 1 or not plain or network.broadcasts or network.groups:
             raise InvalidValue(
@@ -205,3 +207,8 @@ class ReplyBench(Fabric):
                 endpoint = t * count + own
                 self.link(Pin(name, ("o", end)), terminals.inputs[endpoint])
                 self.link(terminals.outputs[endpoint], Pin(name, ("i", end)))
+        for endpoint in range(network.ports):
+            if endpoint % count not in reply:
+                idle = self.place(Cell(f"end_{endpoint}", CellType(LinkEnd, shape=packet))).name
+                self.link(terminals.outputs[endpoint], Pin(idle, ("i",)))
+                self.link(Pin(idle, ("o",)), terminals.inputs[endpoint])

@@ -67,7 +67,7 @@ def deadlock(
     from tqdm import tqdm
 
     from ...hdl.graphs.routing.deadlock import dependencies, dependency_cycle
-    from ...hdl.graphs.routing.protocol import Replying, parse_reply
+    from ...hdl.graphs.routing.replying import Replying, parse_reply
     from ..run.progress import phase
     from ..run.reply_run import run_replies
 

@@ -212,7 +212,7 @@ def delay_bounds(network: PacketNetwork) -> DelayBounds:
     --------
     >>> from multicube.hdl import build
     >>> delay_bounds(build("mesh", k=2, n=1)).of(0, 1)
-    FlowBound(source=0, destination=1, cycles=22)
+    FlowBound(source=0, destination=1, cycles=26)
     """
     check_kind("Network", network, PacketNetwork, "a network of packets")
     return DelayBounds(network)

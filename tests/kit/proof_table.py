@@ -203,6 +203,7 @@ NOT_PROVED: dict[str, str] = {
     "Bursts": "its rates; measured",
     "Processor": "its requests; the books of every run, and a serial order of the operations",
     "StepProcessor": "its steps; compared with a model in simulation",
+    "ReplyingTerminal": "its random requests; all are answered in simulation, unless it deadlocks",
     "MessageSource": "its messages; compared with a model in simulation",
     "Collector": "its sums; compared with a model in simulation",
     "ProgramPort": "its programs' requests; programs are run",

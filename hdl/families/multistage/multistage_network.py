@@ -1,7 +1,7 @@
 """The multistage cube network and its equivalents, in any of the switching modes of `SWITCHES`."""
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...boxes.unbuffered import later_bits, verdict_delay
 from ...fabric.errors import InvalidValue
@@ -313,7 +313,13 @@ class MultistageNetwork(PacketNetwork):
     def channel_model(self) -> ChannelModel:
         """As in `PacketNetwork`."""
         given = self.parameters
-        plain = {"pipeline": 0, "latency": 1, "dilation": 1, "replication": 1, "broadcast": 0}
+        plain: dict[str, Any] = {
+            "pipeline": 0,
+            "latency": 1,
+            "dilation": 1,
+            "replication": 1,
+            "broadcast": 0,
+        }
         plain |= {"extra_stage": 0, "channels": 1, "policy": "hold", "parity": "none"}
         given.check_bounded(plain, ("input-queued", "single-buffered", "wormhole", "cut-through"))
         if given.queues != "input":

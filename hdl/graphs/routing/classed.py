@@ -55,7 +55,7 @@ class Classed(Relation):
     Each terminal has an endpoint of each class, which sends to endpoints of its class only: the
     class is the lowest digit of an endpoint's number. A packet is in the class of its destination,
     and only takes channels of this class. So no class ever waits for another one, unless terminals
-    make it so (`graphs.routing.protocol`).
+    make it so (`graphs.routing.replying`).
 
     Parameters
     ----------
