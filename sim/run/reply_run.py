@@ -73,6 +73,7 @@ def run_replies(
         If an argument is not as above, or packets can't be of one flit.
     """
     check_kind("Network", network, PacketNetwork, "a network of packets")
+    depth = check_integer("Depth", depth, 1, 2**16)
     cycles = check_integer("Cycles", cycles, 1, 2**24)
     seed = check_integer("Seed", seed, 0, 2**32 - 1)
     bench = ReplyBench(network, reply=reply, depth=depth, seed=seed)
