@@ -187,6 +187,24 @@ def test_bursts_follow_the_standard(simulate: Callable[..., None]) -> None:
     assert len(kinds) >= 5
 
 
+def test_one_network_of_two_classes(simulate: Callable[..., None]) -> None:
+    """Requests and replies share links, and do not wait for each other."""
+    mesh = build("mesh", k=2, n=1, classes=2, payload=32)
+    network = AxiNetwork(mesh, rows=16)
+    once, twice = (AxiNetwork(each, rows=16).fabric for each in (mesh, mesh.altered(classes=1)))
+    routers = [sum("router_" in name for name in each.cells) for each in (once, twice)]
+    assert routers == [2, 4]
+
+    async def testbench(ctx: Any) -> None:
+        one, other = (Manager(ctx, network.port(p)) for p in range(2))
+        assert await one.write(0x10, [1, 2, 3, 4]) == OKAY
+        assert await other.write(0x20, [5, 6, 7]) == OKAY
+        assert await other.read(0x10, 7) == ([1, 2, 3, 4, 5, 6, 7], {OKAY})
+        assert await one.read(0x1C, 4) == ([4, 5, 6, 7], {OKAY})
+
+    simulate(network, testbench)
+
+
 def test_bursts_stay_in_four_kilobytes(simulate: Callable[..., None]) -> None:
     network = AxiNetwork(build("cube", ports=2, payload=32), rows=1024)
 
