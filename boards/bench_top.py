@@ -16,7 +16,7 @@ from ..hdl.fabric.errors import InvalidValue
 from ..hdl.fabric.fabric import Cell, CellType, Fabric, Leaf, Pin
 from ..hdl.networks.network import Network
 from ..sim.run.run import Run
-from ..sim.workload.traffic import pattern
+from ..sim.workload.class_traffic import network_traffic
 from .command_port import ADDRESS_BITS, CommandPort, strap_words
 from .paused import Paused, PausedNode
 from .protocol import IDENTITY_BYTES, VERSION
@@ -255,7 +255,7 @@ class BoardBench(Fabric):
 
 def _sources(network: Network, depth: int, driven: Collection[str]) -> SourcePlan:
     """The sources, with endless traffic, and without the straps that the board drives."""
-    plan = Run(pattern("uniform", network.ports), source_depth=depth, history=0).sources(network)
+    plan = Run(network_traffic("uniform", network), source_depth=depth, history=0).sources(network)
     straps = [
         {name: value for name, value in own.items() if name not in driven} for own in plan.straps
     ]

@@ -207,12 +207,12 @@ def run(
     """Run the network on a board at a serial PORT, and report the results."""
     from ..sim.command.printed_tables import print_result
     from ..sim.run.run import Run
-    from ..sim.workload.traffic import pattern
+    from ..sim.workload.class_traffic import network_traffic
 
     built = network_from(network, parameters)
     instruments = _instruments(like, given)
     depth = instruments.source_depth
-    job = Run(pattern(traffic, built.ports), load, cycles, warmup, seed, depth, history=0)
+    job = Run(network_traffic(traffic, built), load, cycles, warmup, seed, depth, history=0)
     result = _measure(port, built, instruments, job, baud=baud)
     if as_json:
         click.echo(json.dumps(result.to_json()))

@@ -11,6 +11,9 @@ from .measure.critical_path import MessageTimes as MessageTimes
 from .measure.critical_path import PathPart as PathPart
 from .measure.critical_path import WorkloadRun as WorkloadRun
 from .measure.curve import Sweep as Sweep
+from .measure.delay_bound import FlowBound as FlowBound
+from .measure.delay_bound import delay_bounds as delay_bounds
+from .measure.result import ClassResult as ClassResult
 from .measure.result import Result as Result
 from .measure.result import SimulationError as SimulationError
 from .report.save import save_sweep as save_sweep
@@ -33,6 +36,8 @@ from .run.programs import run_programs as run_programs
 from .run.recorded_runs import Record as Record
 from .run.recorded_runs import read_records as read_records
 from .run.recorded_runs import rerun as rerun
+from .run.reply_run import ReplyRun as ReplyRun
+from .run.reply_run import run_replies as run_replies
 from .run.run import Run as Run
 from .run.run_passes import run_passes as run_passes
 from .run.simulation import simulate as simulate

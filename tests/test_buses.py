@@ -60,7 +60,7 @@ class Manager:
         address: int,
         words: list[int],
         *,
-        strobes: int = 15,
+        strobes: int | list[int] = 15,
         burst: int = INCR,
         size: int = 2,
         **more: int,
@@ -68,8 +68,9 @@ class Manager:
         """The response."""
         about = {"addr": address, "len": len(words) - 1, "size": size, "burst": burst, "id": 5}
         await self._send("aw", **about, **more)
-        for number, word in enumerate(words):
-            await self._send("w", data=word, strb=strobes, last=number == len(words) - 1)
+        each = strobes if isinstance(strobes, list) else [strobes] * len(words)
+        for number, (word, own) in enumerate(zip(words, each)):
+            await self._send("w", data=word, strb=own, last=number == len(words) - 1)
         identity, response = await self._take("b", "id", "resp")
         assert identity == 5
         return response
@@ -112,6 +113,110 @@ def test_bursts(simulate: Callable[..., None]) -> None:
         assert await other.read(0x21, 4, size=0) == ([0x11000A] * 3 + [0], {OKAY})
         # Beats of half a word, from an address that is not aligned.
         assert await other.read(0x23, 2, size=1) == ([0x11000A, 0], {OKAY})
+
+    simulate(network, testbench)
+
+
+class Slow(Manager):
+    """Takes answers late, and sees to it that they stay as they are."""
+
+    draw = random.Random(3)
+
+    async def _take(self, channel: str, *names: str) -> list[int]:
+        await until(self.ctx, getattr(self.port, f"{channel}valid"))
+        shown = [self.ctx.get(getattr(self.port, channel + name)) for name in names]
+        for _ in range(self.draw.randrange(3)):
+            await self.ctx.tick()
+            assert self.ctx.get(getattr(self.port, f"{channel}valid"))
+            assert shown == [self.ctx.get(getattr(self.port, channel + name)) for name in names]
+        return await super()._take(channel, *names)
+
+
+def beats_of(kind: int, start: int, size: int, count: int) -> list[range] | None:
+    """The bytes of each beat, as in A3.4 of the standard; None if it forbids the burst."""
+    width = 1 << size
+    first = start // width * width
+    whole = range(start, first + width)
+    if kind == FIXED:
+        return [whole] * count if count <= 16 else None
+    if kind == INCR:
+        crosses = start // 4096 != (first + count * width - 1) // 4096
+        rest = [range(first + n * width, first + (n + 1) * width) for n in range(1, count)]
+        return None if crosses else [whole, *rest]
+    if start != first or count not in (2, 4, 8, 16):
+        return None
+    low = start // (width * count) * width * count
+    ats = [low + (start - low + n * width) % (width * count) for n in range(count)]
+    return [range(at, at + width) for at in ats]
+
+
+def test_bursts_follow_the_standard(simulate: Callable[..., None]) -> None:
+    """Of all kinds, narrow and unaligned, that wrap or must not; byte by byte."""
+    network = AxiNetwork(build("cube", ports=2, payload=32), rows=16)
+    draw, memory = random.Random(7), bytearray(128)
+    kinds: set[tuple[int, bool]] = set()
+
+    async def testbench(ctx: Any) -> None:
+        manager = Slow(ctx, network.port(0))
+        for turn in range(60):
+            kind, size = draw.choice((FIXED, INCR, WRAP)), draw.randrange(3)
+            count = draw.choice((1, 2, 2, 3, 4, 4, 8, 8, 16, 17))
+            start = draw.randrange(128)
+            if kind == INCR:
+                start = draw.randrange(128 - (count << size) + 1)
+            if kind == WRAP and draw.random() < 0.8:
+                start = start >> size << size
+            beats = beats_of(kind, start, size, count)
+            kinds.add((kind, beats is not None))
+            if turn % 2:
+                words, responses = await manager.read(start, count, burst=kind, size=size)
+                assert responses == {SLVERR if beats is None else OKAY}
+                for word, own in zip(words, beats or ()):
+                    shown = word.to_bytes(4, "little")
+                    assert all(shown[at % 4] == memory[at] for at in own)
+                continue
+            words = [draw.randrange(1 << 32) for _ in range(count)]
+            strobes = [sum(1 << at % 4 for at in own) for own in beats or [range(4)] * count]
+            response = await manager.write(start, words, strobes=strobes, burst=kind, size=size)
+            assert response == (SLVERR if beats is None else OKAY)
+            for word, own in zip(words, beats or ()):
+                for at in own:
+                    memory[at] = word.to_bytes(4, "little")[at % 4]
+
+    simulate(network, testbench)
+    assert len(kinds) >= 5
+
+
+def test_one_network_of_two_classes(simulate: Callable[..., None]) -> None:
+    """Requests and replies share links, and do not wait for each other."""
+    mesh = build("mesh", k=2, n=1, classes=2, payload=32)
+    network = AxiNetwork(mesh, rows=16)
+    once, twice = (AxiNetwork(each, rows=16).fabric for each in (mesh, mesh.altered(classes=1)))
+    routers = [sum("router_" in name for name in each.cells) for each in (once, twice)]
+    assert routers == [2, 4]
+
+    async def testbench(ctx: Any) -> None:
+        one, other = (Manager(ctx, network.port(p)) for p in range(2))
+        assert await one.write(0x10, [1, 2, 3, 4]) == OKAY
+        assert await other.write(0x20, [5, 6, 7]) == OKAY
+        assert await other.read(0x10, 7) == ([1, 2, 3, 4, 5, 6, 7], {OKAY})
+        assert await one.read(0x1C, 4) == ([4, 5, 6, 7], {OKAY})
+
+    simulate(network, testbench)
+
+
+def test_bursts_stay_in_four_kilobytes(simulate: Callable[..., None]) -> None:
+    network = AxiNetwork(build("cube", ports=2, payload=32), rows=1024)
+
+    async def testbench(ctx: Any) -> None:
+        one = Manager(ctx, network.port(1))
+        assert await one.write(0xFF8, [1, 2]) == OKAY
+        assert await one.write(0xFF8, [3, 4, 5]) == SLVERR
+        assert await one.write(0xFFD, [7, 7, 6], size=1, strobes=0) == SLVERR
+        assert await one.read(0xFF8, 2) == ([1, 2], {OKAY})
+        assert (await one.read(0xFFC, 2))[1] == {SLVERR}
+        assert await one.read(0x1000, 1) == ([0], {OKAY})
+        assert (await one.read(0x7FFC, 2))[1] == {SLVERR}  # the last address
 
     simulate(network, testbench)
 

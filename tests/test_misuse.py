@@ -55,6 +55,7 @@ from multicube.sim import (
     WorkloadMessage,
     compare,
     copy_messages,
+    delay_bounds,
     pattern,
     predict,
     read_chakra,
@@ -67,6 +68,7 @@ from multicube.sim import (
     run_computer,
     run_passes,
     run_programs,
+    run_replies,
     run_workload,
     save_sweep,
     send_messages,
@@ -183,6 +185,8 @@ ASKED: dict[Callable[..., Any], dict[str, Any]] = {
     read_chakra: {"prefix": "trace"},
     Scale: {},
     Flow: {"source": 0, "destination": 1, "rate": 0.5},
+    run_replies: {"network": NETWORK, "reply": (0, 0), "cycles": 5},
+    delay_bounds: {"network": build("mesh", k=2, n=1)},
     run_collective: {"network": NETWORK, "kind": "broadcast"},
     run_workload: {"network": NETWORK, "workload": Workload("one", (WorkloadMessage(0, 0, 1),))},
     write_timeline: {"run": None, "path": "a.json"},
@@ -212,7 +216,7 @@ PLAIN = {
     *("Activity", "Copies", "CopyRun", "Energy", "Message", "MessageRun", "Pause", "ProgramRun"),
     *("ProgramsStuck", "Record", "Request", "Result", "SimulationError", "Sweep", "__version__"),
     *("Comparison", "MessageTimes", "PathPart", "WorkloadRun", "CollectiveRun", "ComputerRun"),
-    *("ProgramFault",),
+    *("ClassResult", "FlowBound", "ProgramFault", "ReplyRun"),
 }
 """Public names of values, and of records that check nothing: what takes them does."""
 

@@ -19,6 +19,7 @@ from page_code import PAGES, ROOT, commands, files, python_blocks
 CAN_DEADLOCK = (
     "deadlock torus k=5 n=1 channels=1 allow_deadlock=1",
     "deadlock lssn stages=2 channels=1 allow_deadlock=1",
+    "deadlock cube ports=8 switch=wormhole --reply 0:0 --run 1000",
     "deadlock mesh k=3 --group 0:all --group 8:all --kind multicast",
 )
 """The only commands of the pages that have something bad to say."""

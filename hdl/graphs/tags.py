@@ -287,6 +287,18 @@ class TagScheme:
                 f"not {self.routing}"
             )
 
+    def with_classes(self, classes: int) -> "TagScheme":
+        """The tags of several classes of messages: the class is one more digit of an address, its
+        lowest, and the last digit of the tag."""
+        aligned = getattr(self.code, "aligned", False)
+        code = MixedCode.of([classes, *self.code.radices], aligned=aligned)
+        sources, destinations = (
+            (*(digit + 1 for digit in own), 0)
+            for own in (self.source_digits, self.destination_digits)
+        )
+        inputs = (*self.inputs, classes) if self.inputs else ()
+        return TagScheme(self.routing, code, sources, destinations, inputs)
+
     @cached_property
     def tag_code(self) -> AddressCode:
         """The code of tags: the digit of the last stage is the least significant."""

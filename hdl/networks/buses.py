@@ -33,7 +33,8 @@ def bus_memory(
     ----------
     network : Network
         A network with memory, whose operations and width are replaced; or one that carries packets,
-        of which two copies carry requests and replies (`RemoteMemory`).
+        of which two copies, or two classes of messages, carry requests and replies
+        (`RemoteMemory`).
     data : int
         Width of the bus's data: 8, 16, 32 or 64 bits, but at most 32 for networks with memory,
         whose words have at most 64 bits. By default the network's `width` or `payload`.
@@ -52,7 +53,7 @@ def bus_memory(
     """
     if not isinstance(network, Network):
         raise InvalidType(f"Network must be a network, not {network!r}")
-    count = network.ports
+    count = network.ports // network.classes
     if count < 2 or count & (count - 1):
         raise InvalidValue(f"Buses need a power of two of terminals, at least 2, not {count}")
     name = "width" if isinstance(network, MemoryNetwork) else "payload"

@@ -31,10 +31,11 @@ from ..graphs.plans.multistage import MultistagePlan, equal_ports
 from ..graphs.routing.group_tree import Kind
 from ..graphs.routing.relation import Relation
 from ..graphs.schedules.looping import BoxSettings
-from ..graphs.tags import AddressCode, TagScheme
+from ..graphs.tags import AddressCode, MixedCode, TagScheme
 from ..links.packet import Packet
 from ..support.shown import html_of
 from ..terminals.partition import PartitionInterface
+from .channel_model import ChannelModel
 from .flits import geometric_mean
 from .graph_layout import fabric_layout
 from .group_tables import Missing
@@ -151,6 +152,9 @@ class Network(FabricComponent, ABC):
         each took one cycle). Equal to `stages`, unless a network says otherwise.
     lengths : tuple[int, int]
         Fewest and most cycles that a packet occupies a link: its flits, if each takes one cycle.
+    classes : int
+        Classes of messages. If there are several, terminals are endpoints of one class each, which
+        send to each other only: endpoint t * classes + k is that of class k at terminal t.
     longest_delay : int
         Longest delay in cycles before a dropped packet is sent again; 0 if none is.
     drops : bool
@@ -191,6 +195,7 @@ class Network(FabricComponent, ABC):
     stages: int
     zero_load_cycles: int = 0
     lengths: tuple[int, int] = (1, 1)
+    classes: int = 1
     longest_delay: int = 0
     drops: bool = False
     resubmits: bool = False
@@ -310,6 +315,14 @@ class Network(FabricComponent, ABC):
     def theory(self) -> Theory | None:
         """The formula for this network under uniform traffic, or None."""
         return None
+
+    def check_class(self, source: int, destination: int) -> None:
+        """Raise ValueError if packets between two endpoints would change their class."""
+        if (source - destination) % self.classes:
+            raise InvalidValue(
+                f"Packets must stay in their class: endpoint {source} is of class "
+                f"{source % self.classes}, and {destination} of {destination % self.classes}"
+            )
 
     def mean_length(self, operations: Sequence[str] = ()) -> float:
         """Mean cycles that a packet occupies a link: its flits, if each takes one cycle.
@@ -641,6 +654,11 @@ class PacketNetwork(Network):
         return self.tags.code
 
     @property
+    def terminal_code(self) -> AddressCode:
+        """The code of terminals, whose endpoints of several classes differ in one more digit."""
+        return self.code if self.classes == 1 else MixedCode.of(self.code.radices[1:])
+
+    @property
     def packet(self) -> Packet:
         """Layout of a packet on every link."""
         return self.packet_of(self.parameters["payload"])
@@ -683,6 +701,10 @@ class PacketNetwork(Network):
 
     def confinement(self) -> Confinement:
         check_partitionable(self.tags)
+        if self.classes > 1:
+            raise InvalidValue(
+                f"Classes must be 1 if the network is partitioned, not {self.classes}"
+            )
         if self.groups:
             raise InvalidValue(
                 f"Group entries must be 0 if the network is partitioned, not {self.groups}"
@@ -808,6 +830,24 @@ class PacketNetwork(Network):
             If any wire that is free may be on a path, since blocked packets are deflected.
         """
         return self.path(source, destination)
+
+    @property
+    def channel_model(self) -> ChannelModel:
+        """What the time of its packets depends on, for bounds on their latency.
+
+        Raises
+        ------
+        ValueError
+            If it is not made of queues whose arbiters are fair.
+        """
+        raise InvalidValue(
+            "Latency has a bound only in networks of queues with fair arbiters, "
+            f"not in {self.family}"
+        )
+
+    def starts(self, source: int, destination: int) -> Collection[Pin]:
+        """The channels that a header may take first: that of `path`, unless it has a choice."""
+        return self.path(source, destination)[:1]
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         moves: dict[Pin, set[Pin]] = {}

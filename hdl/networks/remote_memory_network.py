@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Memory modules at the terminals of a network of packets, and a second one for the replies."""
 
+from amaranth.lib import data
 from amaranth.lib.wiring import In
 
 from ..fabric.checks import check_integer, shown
@@ -16,11 +17,11 @@ from ..terminals.remote_memory import (
     reply_payload,
     request_payload,
 )
-from .network import Network, PacketNetwork
+from .network import Network, PacketNetwork, Terminals
 
 __all__ = ["RemoteMemory", "check_packets"]
 
-_COPIES = "there", "back"
+_COPIES, _BOTH = ("there", "back"), "network"
 """The names of the copies of the network: for requests, and for replies."""
 
 
@@ -45,11 +46,20 @@ def check_packets(network: object, ports: str) -> None:
         )
 
 
+def _widened(payload: data.StructLayout, width: int) -> data.StructLayout:
+    """A payload with as many spare bits as make it so wide."""
+    spare = width - payload.size
+    fields = {name: field.shape for name, field in payload}
+    return data.StructLayout(fields | ({"spare": spare} if spare else {}))
+
+
 class RemoteMemory(FabricComponent):
     """A processor and a memory module at each terminal of a network, between two copies of it.
 
     Requests cross one copy, the cells `there_...`, and replies the other, `back_...`; so neither
-    waits for the other, and every request is answered. Each is a packet of one word. Terminal t has
+    waits for the other, and every request is answered. A network of two classes of messages is
+    there only once, with the cells `network_...`: requests are of class 0, and replies of class 1.
+    Each is a packet of one word. Terminal t has
     the cells `processor_end_{t}`, `memory_end_{t}` and `memory_{t}`. Requests of one processor for
     one memory module are performed in the order in which they were sent.
 
@@ -113,7 +123,12 @@ class RemoteMemory(FabricComponent):
         self.network = network
         self.width = check_integer("Width", width, 1)
         self.operations = operations
-        self.ports = network.ports
+        if network.classes > 2:
+            raise InvalidValue(
+                f"Classes must be 1 or 2 with memory ports, for requests and replies, "
+                f"not {network.classes}"
+            )
+        self.ports = network.ports // network.classes
         self.memory_rows = check_integer("Rows", rows, 1)
         self.link = MemoryLink(
             tag=network.tags.code.width,
@@ -130,7 +145,7 @@ class RemoteMemory(FabricComponent):
 
     def tag(self, module: int) -> int:
         """The tag that leads to a memory module."""
-        return self.network.tags.code.encode(module)
+        return self.network.tags.code.encode(module * self.network.classes)
 
     def stored(self, word: int) -> tuple[int, int]:
         """The memory module that holds a word, and its row there."""
@@ -139,7 +154,7 @@ class RemoteMemory(FabricComponent):
 
     def lane(self, output: Pin) -> Lane:
         """As in `Network`, for an output of either copy."""
-        for scope in _COPIES:
+        for scope in (*_COPIES, _BOTH):
             if (name := str(output.cell)).startswith(f"{scope}_"):
                 return self.network.lane(Pin(name.removeprefix(f"{scope}_"), output.path))
         return Lane()
@@ -153,21 +168,34 @@ class RemoteMemory(FabricComponent):
     def place(self, fabric: Fabric) -> list[Pin]:
         """Add all cells to a fabric; return the pins for the processors."""
         network, link = self.network, self.link
-        request = network.packet_of(request_payload(link))
-        reply = network.packet_of(reply_payload(link))
+        payloads = [request_payload(link), reply_payload(link)]
+        if (classes := network.classes) == 2:
+            widest = max(each.size for each in payloads)
+            payloads = [_widened(each, widest) for each in payloads]
+        request, reply = map(network.packet_of, payloads)
         common = {"link": link, "tags": network.tags, "queued": network.transparent}
         processor = CellType(RemoteProcessorEnd, **common, sent=request, received=reply)
         memory_end = CellType(RemoteMemoryEnd, **common, sent=reply, received=request)
         memory = CellType(MemoryModule, link=link, rows=self.memory_rows)
-        there, back = (Scope(fabric, name) for name in _COPIES)
-        to_memory, to_processors = network.place(there, request), network.place(back, reply)
+        if classes == 2:
+            there = back = Scope(fabric, _BOTH)
+            ends = network.place(there, request)
+            to_memory, to_processors = (
+                Terminals(ends.inputs[own::2], ends.outputs[own::2]) for own in range(2)
+            )
+        else:
+            there, back = (Scope(fabric, name) for name in _COPIES)
+            to_memory, to_processors = network.place(there, request), network.place(back, reply)
+        code, source_code = network.tags.code, network.tags.source_code
         pins = []
         for t in range(self.ports):
-            straps = {
-                "address": network.tags.code.encode(t),
-                "source": network.tags.source_code.encode(t),
-            }
+            asks, answers = (
+                t * classes,
+                (t + 1) * classes - 1,
+            )  # endpoints, if there are two classes
+            straps = {"address": code.encode(answers), "source": source_code.encode(asks)}
             first = fabric.place(Cell(f"processor_end_{t}", processor, straps)).name
+            straps = {"address": code.encode(asks), "source": source_code.encode(answers)}
             last = fabric.place(Cell(f"memory_end_{t}", memory_end, straps)).name
             module = fabric.place(Cell(f"memory_{t}", memory)).name
             fabric.link(Pin(first, ("o",)), there.pin(to_memory.inputs[t]))

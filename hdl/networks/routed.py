@@ -13,6 +13,7 @@ from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
 from ..fabric.wires import Lane
 from ..graphs.graph import Channel, End, Graph, Link, Turn
+from ..graphs.routing.classed import Classed
 from ..graphs.routing.group_tree import Kind, group_tree
 from ..graphs.routing.relation import Relation
 from ..links.packet import Packet
@@ -24,9 +25,10 @@ from ..routers.packet_router import PacketRouter
 from ..routers.pipelined_router import PipelinedRouter
 from ..routers.route_table import RouteTable
 from ..routers.worm_router import WormRouter
-from ..switch.route import RouteLogic
+from ..switch.route import ClassedRoute, RouteLogic
 from ..switch.shape import InputChannel, RouterShape, space_needed
 from ..terminals.retransmission import LONGEST_WAIT, acknowledged, clearing_cycles
+from .channel_model import ChannelModel, cycles_of_flit
 from .detours import place_detours
 from .graph_layout import graph_layout
 from .group_tables import (
@@ -72,8 +74,10 @@ class RoutedNetwork(PacketNetwork):
 
     Attributes
     ----------
+    routing : Relation
+        The routing of one class of messages.
     relation : Relation
-        The routing, and its `graph`.
+        That of all classes (`Classed`), and its `graph`. Terminals are endpoints of one class.
 
     Members
     -------
@@ -89,6 +93,7 @@ class RoutedNetwork(PacketNetwork):
 
     parameters_type = RouterParameters
     parameters: Any
+    routing: Relation
     relation: Relation
     description: ClassVar[type[Graph]]
     flits = True
@@ -126,12 +131,23 @@ class RoutedNetwork(PacketNetwork):
         return described
 
     def _logic(self) -> RouteLogic | None:
-        """The gates of the relation, or None if routers look up tables."""
+        """The gates of `routing`, or None if routers look up tables."""
         return None
+
+    def _gates(self) -> RouteLogic | None:
+        """Those of `relation`."""
+        logic = self._logic()
+        if logic is None or self.classes == 1:
+            return logic
+        return ClassedRoute(logic, self.classes, self.tags.tag_code.widths[0])
 
     def _set_up(self) -> None:
         given = self.parameters
-        self.relation = relation = self._relation()
+        self.routing = routing = self._relation()
+        self.classes = given.classes
+        if self.classes > 1:
+            given.check_classes(routing)
+        self.relation = relation = routing if self.classes == 1 else Classed(routing, self.classes)
         self.lengths = given.lengths
         self.ports = relation.ports
         self.tags = relation.tags
@@ -264,7 +280,11 @@ class RoutedNetwork(PacketNetwork):
                 made |= group_turns(*key[:2], every=self._logic() is None)
         shapes = {
             key: RouterShape.of(
-                *key, turns=made, choice=relation.choice, equal_choices=relation.equal_choices
+                *key,
+                turns=made,
+                choice=relation.choice,
+                equal_choices=relation.equal_choices,
+                classes=self.classes,
             )
             for key, made in kinds.items()
         }
@@ -372,7 +392,7 @@ class RoutedNetwork(PacketNetwork):
         router : Callable[[RouterShape, RouteLogic | None], CellType]
             Makes the routers of a shape. Without logic they have the ports `tag` and `exits`.
         """
-        given, logic = self.parameters, self._logic()
+        given, logic = self.parameters, self._gates()
         types: dict[RouterShape, CellType] = {}
         for node, shape in enumerate(self.shapes):
             if shape not in types:
@@ -398,7 +418,7 @@ class RoutedNetwork(PacketNetwork):
         common |= {
             "switching": given.switch,
             "longest": self.lengths[1],
-            "arbiter": given.arbiter,
+            "arbiter": given.inner_arbiter,
         }
         if given.pipeline:
             return CellType(PipelinedRouter, **common, pipeline=given.pipeline)
@@ -410,6 +430,7 @@ class RoutedNetwork(PacketNetwork):
             levels=self.relation.senses,
             timeout=given.timeout if self.recovers else 0,
             **({"groups": given.grouped} if self.groups else {}),
+            **({"between": given.between} if given.between else {}),
             **({"single": True} if self.lengths[1] == 1 else {}),
             **selecting,
         )
@@ -514,6 +535,38 @@ class RoutedNetwork(PacketNetwork):
 
     def channels(self, source: int, destination: int) -> list[Pin]:
         return [self._pin(channel) for channel in self.relation.reached(source, destination)]
+
+    @property
+    def channel_model(self) -> ChannelModel:
+        """As in `PacketNetwork`."""
+        given, graph = self.parameters, self.relation.graph
+        plain = {"recovery": "none", "group_entries": 0, "pipeline": 0}
+        given.check_bounded(plain, ("wormhole", "cut-through", "store-and-forward"))
+        if graph.latency > 1 or self.relation.phases is not None:
+            return super().channel_model
+        slow = given.depth == 1 and given.refill == "no"
+
+        def cycles(pin: Pin) -> int | None:
+            output = self.shapes[int(str(pin.cell).rpartition("_")[2])].outputs[int(pin.path[1])]
+            if output.is_terminal:
+                return 1
+            link = self.link_end(pin)
+            assert link is not None
+            count, own = graph.by_output[link].channels, output.end[1] % self.classes
+            waits = slow or (given.refill == "yes" and count > 1)
+            return cycles_of_flit(count, own, given.between, slow=waits)
+
+        store = given.switch == "store-and-forward"
+        return ChannelModel(given.depth, self.lengths, cycles, given.decision, store)
+
+    def starts(self, source: int, destination: int) -> Collection[Pin]:
+        """As in `PacketNetwork`."""
+        relation = self.relation
+        home, exit_ = relation.graph.homes[source], relation.graph.exits[destination]
+        found = (
+            relation.choices(home, None, one) or [exit_] for one in relation.headers(destination)
+        )
+        return [*dict.fromkeys(self._pin(channel) for own in found for channel in own)]
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         return {

@@ -116,7 +116,7 @@ class RouterParameters(SwitchParameters):
             self.check_recovery(relation)
         if self.refill == "yes":
             self.check_refill(relation, shapes)
-        check_arbiter(self.arbiter, max(shape.most_inputs for shape in shapes))
+        check_arbiter(self.inner_arbiter, max(shape.most_inputs for shape in shapes))
         if self.selects and not relation.choice:
             raise InvalidValue(
                 "Selection must be first-free if packets have no choice of channels, "
@@ -132,6 +132,23 @@ class RouterParameters(SwitchParameters):
             )
         elif self.pipeline:
             self.check_pipeline(relation)
+
+    def check_classes(self, relation: Relation) -> None:
+        """What is not there for several classes."""
+        reason = f"with classes={self.classes}"
+        self._require(
+            reason,
+            group_entries=0,
+            recovery="none",
+            switch=("wormhole", "cut-through", "store-and-forward"),
+        )
+        if relation.rewritable:
+            raise InvalidValue(f"Tables must be fixed {reason}, not rewritable")
+        if relation.phases is not None:
+            raise InvalidValue(
+                f"Classes must be 1 if packets go by way of intermediate terminals, "
+                f"not {self.classes}"
+            )
 
     def check_recovery(self, relation: Relation) -> None:
         """Packets that are sent again need a network that keeps the order of the others."""

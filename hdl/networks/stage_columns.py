@@ -27,6 +27,7 @@ def place_columns(
     name: str = "box",
     within: str = "",
     lanes: int = 1,
+    ends: int = 1,
     link: CellType | None = None,
     straps: Callable[[int, int], Mapping[str, int]] = lambda stage, box: {},
 ) -> Columns:
@@ -39,13 +40,15 @@ def place_columns(
     boxes : Sequence[CellType]
         Type of the boxes of each stage. They have interfaces `i` and `o`, arrays with one element
         per lane: box port p is elements p * d to p * d + d - 1, where d is `lanes` inside the
-        network, and 1 at the terminals.
+        network, and `ends` at the terminals.
     name : str
         Prefix of the cells' names.
     within : str
         Beginning of the cells' titles, which go on with stage and box.
     lanes : int
         Streams between two stages for each line: links of a bundle, or channels of a link.
+    ends : int
+        Streams of a terminal each way: endpoints of its classes of messages.
     link : CellType, optional
         The type of the links between two stages (`CreditLink`), if they are cells: the one
         before input p of box x is `link_{name}_{s}_{x}_{p}`.
@@ -65,7 +68,11 @@ def place_columns(
         before, lines = len(drivers), plan.relabel(s, np.arange(len(drivers)))
         reached = zip(*(_listed(each, before) for each in plan.port(s, lines)))
         if s == 0:
-            inputs = [Pin(cells[box], ("i", port)) for box, port in reached]
+            inputs = [
+                Pin(cells[box], ("i", port * ends + own))
+                for box, port in reached
+                for own in range(ends)
+            ]
         else:
             wires = [
                 (driver, cells[box], ("i", lane))
@@ -78,17 +85,17 @@ def place_columns(
                 Pins.of([driver for driver, _, _ in wires]),
                 Pins([cell for _, cell, _ in wires], [path for _, _, path in wires]),
             )
-        links = 1 if s == last else lanes
+        links = ends if s == last else lanes
         drivers = [[]] * (len(cells) * plan.outputs[s])
         for port in range(plan.outputs[s]):
             paths = [("o", end) for end in range(port * links, (port + 1) * links)]
             leaving = plan.line(s, np.arange(len(cells)), np.array(port))
             for cell, label in zip(cells, _listed(leaving, len(cells))):
                 drivers[label] = [Pin(cell, path) for path in paths]
-    outputs: list[Pin] = [Pin(None, ())] * plan.sinks
+    outputs: list[Pin] = [Pin(None, ())] * (plan.sinks * ends)
     sinks = plan.relabel(last + 1, np.arange(len(drivers)))
-    for sink, (driver,) in zip(_listed(sinks, len(drivers)), drivers):
-        outputs[sink] = driver
+    for sink, driving in zip(_listed(sinks, len(drivers)), drivers):
+        outputs[sink * ends : (sink + 1) * ends] = driving
     return Columns(inputs, outputs)
 
 

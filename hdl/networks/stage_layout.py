@@ -59,6 +59,8 @@ class Part:
         Whether packets pass it from the right to the left.
     bypassed : Collection[int]
         Stages whose lines each have a cell `bypass_{s}_{line}`.
+    ends : int
+        Links of a terminal each way: endpoints of its classes of messages.
     """
 
     plan: MultistagePlan | RedundantPathPlan
@@ -67,6 +69,7 @@ class Part:
     copy: int = 0
     mirrored: bool = False
     bypassed: Collection[int] = ()
+    ends: int = 1
 
 
 def stage_layout(
@@ -159,7 +162,7 @@ class _Frame:
         cells, ports = [cell], []
         for side, count in (("i", inputs), ("o", plan.outputs[stage])):
             at = x + width / 2 * (-1 if (side == "i") != part.mirrored else 1)
-            links = 1 if stage == (0 if side == "i" else last) else part.lanes
+            links = part.ends if stage == (0 if side == "i" else last) else part.lanes
             for port in range(count):
                 middle = y - (port - (count - 1) / 2) * _PORTS
                 for link in range(links):
@@ -273,7 +276,7 @@ def _labels(part: Part) -> Iterable[tuple[Pin, str]]:
         return
     last = len(plan.stages) - 1
     for stage, boxes in enumerate(plan.columns):
-        links = 1 if stage == last else part.lanes
+        links = part.ends if stage == last else part.lanes
         for box in range(boxes):
             for port in range(plan.outputs[stage]):
                 line = plan.line(stage, box, port)

@@ -1,17 +1,22 @@
 """The parameters of a network's switches, whether they are boxes or routers."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import ShapeLike
 
 from ..fabric.errors import InvalidValue
-from ..fabric.parameters import Parameters, integer, word
+from ..fabric.parameters import Parameters, integer, text, word
 from ..fabric.payload_shape import payload_shape
 from ..primitives.arbiters import ARBITERS
+from ..primitives.class_arbiter import CLASS_ARBITERS, ClassArbiter, parse_weights
+from .channel_model import FAIR
 from .flits import decision_time, packet_length, parse_lengths
 
-__all__ = ["SwitchParameters"]
+__all__ = ["MOST_CLASSES", "SwitchParameters"]
+
+MOST_CLASSES = 8
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -25,7 +30,25 @@ class SwitchParameters(Parameters):
 
     switch: str
     decision: int = decision_time("cycles that a switch takes to forward a header over a link")
-    arbiter: str = word("round-robin", "how packets share an output", ARBITERS, plain="round-robin")
+    arbiter: str = word(
+        "round-robin",
+        "how packets share an output",
+        ARBITERS | CLASS_ARBITERS,
+        plain="round-robin",
+    )
+    classes: int = integer(
+        1,
+        "classes of messages, each with endpoints and channels of its own",
+        least=1,
+        most=MOST_CLASSES,
+        plain=1,
+    )
+    weights: str = text(
+        "",
+        "with arbiter=weighted: flits of each class, of those that share a link",
+        "WEIGHT:WEIGHT",
+        plain="",
+    )
     pipeline: int = integer(
         0,
         "1: arbitration and switch in cycles of their own, for a faster clock; 2: routes too",
@@ -36,6 +59,36 @@ class SwitchParameters(Parameters):
     payload: ShapeLike = payload_shape()
     length: int | str = packet_length()
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.arbiter in CLASS_ARBITERS:
+            if self.classes == 1:
+                raise InvalidValue(
+                    f"Classes must be at least 2 with arbiter={self.arbiter}, not {self.classes}"
+                )
+            self._require(f"with arbiter={self.arbiter}", pipeline=0, refill=("no", "auto"))
+        if self.arbiter == "weighted":
+            given = self.weights or ":".join(map(str, range(self.classes, 0, -1)))
+            self._resolve(weights=":".join(map(str, parse_weights(given, self.classes))))
+        elif self.weights:
+            raise InvalidValue(
+                f"Weights must be left out unless arbiter=weighted, not {self.weights!r} with "
+                f"arbiter={self.arbiter}"
+            )
+
+    @property
+    def between(self) -> ClassArbiter | None:
+        """What chooses between classes on a link, if they do not go in turn."""
+        if self.arbiter not in CLASS_ARBITERS:
+            return None
+        weights = parse_weights(self.weights, self.classes) if self.weights else ()
+        return ClassArbiter(self.classes, weights)
+
+    @property
+    def inner_arbiter(self) -> str:
+        """What chooses between packets of one class."""
+        return "round-robin" if self.between else self.arbiter
+
     @property
     def lengths(self) -> tuple[int, int]:
         """Fewest and most flits of a packet."""
@@ -45,6 +98,11 @@ class SwitchParameters(Parameters):
     def longest(self) -> int:
         """Flits of the longest packet."""
         return self.lengths[1]
+
+    def check_bounded(self, plain: Mapping[str, Any], switches: Sequence[str]) -> None:
+        """Raise ValueError if it takes other values for a latency to have a bound."""
+        reason = "for a bound on latency"
+        self._require(reason, switch=tuple(switches), arbiter=(*FAIR, *CLASS_ARBITERS), **plain)
 
     def _require(self, reason: str, **values: Any) -> None:
         """Raise ValueError unless fields have these values, or one of several.

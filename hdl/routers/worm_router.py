@@ -2,6 +2,7 @@
 
 from ..fabric.errors import InvalidValue
 from ..links.packet import Packet
+from ..primitives.class_arbiter import ClassArbiter
 from ..switch.entry import InputQueue
 from ..switch.exit import Exit
 from ..switch.grant import Grant
@@ -111,6 +112,8 @@ class WormRouter(Switch):
     single : bool
         Whether all packets have one flit. Then nothing remembers worms, and `last` is not looked
         at: it is 1 at all outputs.
+    between : ClassArbiter, optional
+        Which of several classes of messages uses the wires of a link.
     groups : Groups, optional
         As in `Switch`. Multicasts are copied at once with wormhole switching, and otherwise in
         passes.
@@ -140,6 +143,7 @@ class WormRouter(Switch):
         timeout: int = 0,
         single: bool = False,
         groups: Groups | None = None,
+        between: ClassArbiter | None = None,
     ) -> None:
         if switching != "wormhole":
             check_room(depth, longest, f"with {switching} switching")
@@ -158,7 +162,7 @@ class WormRouter(Switch):
                 replay=groups is not None and switching != "wormhole",
             ),
             grant=Grant(arbiter, decision, selection, weights, timeout),
-            exit=Exit(switching=switching, longest=longest),
+            exit=Exit(switching=switching, longest=longest, arbiter=between),
             single=single,
             levels=levels,
             groups=groups,

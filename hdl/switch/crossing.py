@@ -6,6 +6,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream
 
+from ..primitives.class_arbiter import ClassArbiter
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.multiplexer import one_of
 from .shared_wires import shared_wires
@@ -26,6 +27,7 @@ def cross(
     refill: bool = False,
     quick: bool = False,
     passed: list[Signal] | None = None,
+    arbiter: ClassArbiter | None = None,
 ) -> list[Signal]:
     """Show words at outputs; return, for each output, whether what it shows leaves if it is valid.
 
@@ -54,6 +56,8 @@ def cross(
         Whether a short path is worth more tables.
     passed : list[Signal], optional
         The signals that are set and returned.
+    arbiter : ClassArbiter, optional
+        As in `shared_wires`.
     """
     passed = passed or [Signal(name=f"passed_{j}") for j in range(len(outputs))]
     box = None
@@ -64,7 +68,7 @@ def cross(
         box.set(m, numbers, ~0)
     for number, link in enumerate(links):
         channels = [(offered[j], outputs[j].ready) for j in link]
-        turns = shared_wires(m, number, channels, refill=refill).taken
+        turns = shared_wires(m, number, channels, refill=refill, arbiter=arbiter).taken
         if box is None:
             sources = sorted({i for j in link for i in uses[j]})
             selected = [

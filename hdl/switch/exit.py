@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
+from ..primitives.class_arbiter import ClassArbiter
 from .shape import SWITCHINGS, Switching
 
 __all__ = ["Exit"]
@@ -21,11 +22,15 @@ class Exit:
         Whether a header goes over a link only while its whole packet fits into the queue behind it.
     longest : int
         Flits of the longest packet; not for wormhole switching.
+    arbiter : ClassArbiter, optional
+        Which channel of a link uses its wires, if they are of several classes of messages: by
+        default, all go in turn.
     """
 
     buffer: int = 0
     switching: Switching = "wormhole"
     longest: int = 1
+    arbiter: ClassArbiter | None = None
 
     def __post_init__(self) -> None:
         check_integer("Output depth", self.buffer, 0)

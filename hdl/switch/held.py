@@ -7,6 +7,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
 
+from ..primitives.class_arbiter import ClassArbiter
 from ..primitives.round_robin import RoundRobin
 from .crossing import cross
 
@@ -58,6 +59,7 @@ def hold(
     lanes: int = 1,
     refill: bool = False,
     quick: bool = False,
+    between: ClassArbiter | None = None,
 ) -> None:
     """Send the words of heads to the outputs that they want: to each in turn (`RoundRobin`).
 
@@ -82,6 +84,8 @@ def hold(
         Outputs of a bundle: lane l of bundle b is number b * lanes + l. Without worms.
     refill, quick : bool
         As in `cross`.
+    between : ClassArbiter, optional
+        The `arbiter` of `cross`.
     """
     count, everything = len(outputs), list(range(len(heads)))
     entries = [[i for i in everything if j // lanes in heads[i].aims] for j in range(count)]
@@ -124,6 +128,7 @@ def hold(
         numbers=[arbiters[j].grant for j in range(count)] if numbered else (),
         refill=refill,
         quick=quick,
+        arbiter=between,
     )
     for j, arbiter in arbiters.items():
         leaves = offered[j] & passed[j] & outputs[j].payload.last if worms else passed[j]

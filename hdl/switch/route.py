@@ -11,7 +11,7 @@ from ..graphs.graph import End
 from ..graphs.tags import Routing
 from ..primitives.routing_tags import output_port, requested_outputs
 
-__all__ = ["DigitRoute", "RouteLogic"]
+__all__ = ["ClassedRoute", "DigitRoute", "RouteLogic"]
 
 
 class RouteLogic(Protocol):
@@ -94,12 +94,15 @@ class DigitRoute(RouteLogic):
         Whether the digit is the number of the output; that number exclusive-ored with the number of
         the input; or that number minus the number of the input, modulo the number of outputs.
     channels : int
-        Virtual channels of an output, any of which a header may take.
+        Virtual channels of an output, any of which a header may take if its input leads there.
+    spare : int
+        Bits of the tag behind the digits of all boxes, which the last one rotates back, too.
     """
 
     outputs: int
     routing: Routing = "destination"
     channels: int = 1
+    spare: int = 0
 
     address = 0
     quick = True
@@ -107,7 +110,7 @@ class DigitRoute(RouteLogic):
 
     @property
     def rotates(self) -> int:
-        return (self.outputs - 1).bit_length()
+        return (self.outputs - 1).bit_length() + self.spare
 
     def position(self, node: int) -> int:
         """Not needed: boxes know no position."""
@@ -120,11 +123,56 @@ class DigitRoute(RouteLogic):
         assert came is not None
         digit = output_port(tag, self.outputs, self.routing, came[0])
         named = [digit == j for j in range(self.outputs)]
-        ends = {(j, c): bit for j, bit in enumerate(named) for c in range(self.channels)}
-        return ends | {(-1 - j, 0): bit for j, bit in enumerate(named)}
+        channels = range(self.channels)
+        ends = {(j, c): bit for j, bit in enumerate(named) for c in channels}
+        return ends | {(-1 - j, c): bit for j, bit in enumerate(named) for c in channels}
 
     def copies(self, came: End | None, header: data.View) -> Mapping[End, Value]:
         """As in `RouteLogic`."""
         assert came is not None
         requested = requested_outputs(header, self.outputs, self.routing, came[0])
         return {(j, 0): requested[j] for j in range(self.outputs)}
+
+
+@dataclass(frozen=True)
+class ClassedRoute(RouteLogic):
+    """The gates of `Classed`: those of one class, for each. The input tells the class.
+
+    Attributes
+    ----------
+    base : RouteLogic
+    classes : int
+    bits : int
+        Width of the class, which is the lowest digit of the tag.
+    """
+
+    base: RouteLogic
+    classes: int
+    bits: int
+
+    @property
+    def address(self) -> int:
+        return self.base.address
+
+    @property
+    def quick(self) -> bool:
+        return self.base.quick
+
+    def position(self, node: int) -> int:
+        return self.base.position(node)
+
+    def exits(
+        self, m: Module, name: str, came: End | None, here: Value, tag: Value
+    ) -> Mapping[End, Value]:
+        """As in `RouteLogic`; of all classes, since an input leads to outputs of its own only."""
+        before = None if came is None else (came[0], came[1] // self.classes)
+        found = self.base.exits(m, name, before, here, tag[self.bits :])
+        return {
+            self._outer(end, own): bit for end, bit in found.items() for own in range(self.classes)
+        }
+
+    def _outer(self, end: End, own: int) -> End:
+        port, number = end
+        if port >= 0:
+            return port, number * self.classes + own
+        return -1 - ((-1 - port) * self.classes + own), number

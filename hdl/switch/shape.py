@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Literal, NamedTuple
 
 from ..graphs.graph import End, Turn
+from ..graphs.routing.classed import class_of
 
 __all__ = [
     "SWITCHINGS",
@@ -99,9 +100,12 @@ class RouterShape:
         turns: Collection[Turn],
         choice: bool,
         equal_choices: bool = False,
+        classes: int = 1,
     ) -> "RouterShape":
         """The shape with these channels of links (outputs with whether they are escape channels,
         and their interval), numbers of inputs and outputs of terminals, and the turns between them.
+
+        There are no turns from one of several classes of messages to another (`class_of`).
         """
         own = [(-1 - number, 0) for number in range(max(entries, exits))]
         sides = [*sorted(inputs), *map(InputChannel, own[:entries])]
@@ -109,15 +113,19 @@ class RouterShape:
         def leads(entry: InputChannel, output: End | None) -> bool:
             return Turn(None if entry.is_terminal else entry.end, output) in turns
 
-        def sources(output: End | None) -> tuple[int, ...]:
-            return tuple(i for i, entry in enumerate(sides) if leads(entry, output))
+        def sources(end: End, output: End | None) -> tuple[int, ...]:
+            own = class_of(end, classes)
+            return tuple(
+                i
+                for i, entry in enumerate(sides)
+                if class_of(entry.end, classes) == own and leads(entry, output)
+            )
 
         links = [
-            OutputChannel(end, sources(end), escape, interval)
+            OutputChannel(end, sources(end, end), escape, interval)
             for end, escape, interval in sorted(outputs)
         ]
-        leaving = sources(None)
-        outside = [OutputChannel(end, leaving) for end in own[:exits]]
+        outside = [OutputChannel(end, sources(end, None)) for end in own[:exits]]
         return cls(tuple(sides), (*links, *outside), choice, choice and equal_choices)
 
     @classmethod
@@ -134,29 +142,34 @@ class RouterShape:
         channels: tuple[int, int] = (1, 1),
         credits: bool = False,
         last: bool = False,
+        classes: int = 1,
     ) -> "RouterShape":
-        """The shape of the boxes of a stage, with turns from all inputs to all outputs.
+        """The shape of the boxes of a stage, with turns from all inputs to all outputs of a class.
 
         Parameters
         ----------
         inputs, outputs : int
             Links into a box, and out of it.
         channels : tuple[int, int]
-            Virtual channels of each of these; a header may take any channel of its link.
+            Virtual channels of each of these; a header may take any channel of its link and class.
         credits : bool
             Whether the senders before it count credits.
         last : bool
             Whether terminals are behind it.
+        classes : int
+            Classes of messages: channel c * classes + k is of class k.
         """
         before, behind = channels
         sides = [(i, c) for i in range(inputs) for c in range(before)]
         ends = [(-1 - j if last else j, c) for j in range(outputs) for c in range(behind)]
-        everything = tuple(range(len(sides)))
+        own = [
+            tuple(n for n, (_, c) in enumerate(sides) if c % classes == k) for k in range(classes)
+        ]
         return cls(
             tuple(InputChannel(end, credits=credits) for end in sides),
-            tuple(OutputChannel(end, everything) for end in ends),
-            choice=behind > 1,
-            equal_choices=behind > 1,
+            tuple(OutputChannel(end, own[end[1] % classes]) for end in ends),
+            choice=behind > classes,
+            equal_choices=behind > classes,
         )
 
     @cached_property

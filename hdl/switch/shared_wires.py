@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
+from ..primitives.class_arbiter import ClassArbiter
 from ..primitives.round_robin import RoundRobin
 
 __all__ = ["Wires", "shared_wires"]
@@ -26,7 +27,12 @@ class Wires(NamedTuple):
 
 
 def shared_wires(
-    m: Module, link: int, channels: Sequence[tuple[Value, Value]], *, refill: bool = False
+    m: Module,
+    link: int,
+    channels: Sequence[tuple[Value, Value]],
+    *,
+    refill: bool = False,
+    arbiter: ClassArbiter | None = None,
 ) -> Wires:
     """Which channel of a link uses the wires in this cycle: in turn, if several could.
 
@@ -40,14 +46,19 @@ def shared_wires(
         For each channel, whether it has a flit, and whether its receiver is ready.
     refill : bool
         Whether the first of two channels must not wait for the second one's `ready`.
+    arbiter : ClassArbiter, optional
+        What chooses instead, if the channels are of several classes of messages.
     """
     if len(channels) == 1:
         return Wires([Const(1)], [Const(1)])
     goes = [offered & ready for offered, ready in channels]
+    if arbiter is not None:
+        granted = arbiter.grant(m, f"turn_{link}", goes)
+        return Wires(granted, granted)
     if len(channels) > 2:
-        m.submodules[f"turn_{link}"] = arbiter = RoundRobin(len(goes))
-        m.d.comb += [arbiter.request.eq(Cat(goes)), arbiter.taken.eq(1)]
-        return Wires(list(arbiter.granted), list(arbiter.granted))
+        m.submodules[f"turn_{link}"] = turns = RoundRobin(len(goes))
+        m.d.comb += [turns.request.eq(Cat(goes)), turns.taken.eq(1)]
+        return Wires(list(turns.granted), list(turns.granted))
     turn = Signal(name=f"turn_{link}")
     first, second = (Signal(name=f"{name}_{link}") for name in ("first", "second"))
     yields = turn & goes[1]

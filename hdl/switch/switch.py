@@ -379,6 +379,7 @@ class Switch(RoutedSwitch):
             lanes=self.shape.lanes,
             refill=self.entry.refill,
             quick=self.ahead,
+            between=self.exit.arbiter,
         )
         for one, head in zip(waiting.values(), heads):
             if head.copies is None:
@@ -511,6 +512,7 @@ class Switch(RoutedSwitch):
             list(offered),
             refill=self.entry.refill,
             passed=passed,
+            arbiter=self.exit.arbiter,
         )
 
     def _asked(self, m: Module, i: int, one: Waiting) -> Signal:

@@ -18,7 +18,10 @@ from .shared_port import ProcessorMultiplexer, shared_link
 __all__ = ["AxiTarget"]
 
 _OKAY, _SLVERR, _DECERR = 0b00, 0b10, 0b11
-_INCR, _WRAP = 0b01, 0b10
+_FIXED, _INCR, _WRAP = 0b00, 0b01, 0b10
+_WRAPPED = (2, 4, 8, 16)
+_PAGE_BITS = 12
+"""A burst stays in 4 kB."""
 _ATOMICS = ("fetch-and-add", "fetch-and-and", "fetch-and-xor", "fetch-and-or")
 """What ADD, CLR, EOR and SET of AXI5 become; CLR inverts its operand."""
 _ATOMIC_SWAP = 0b11
@@ -42,9 +45,12 @@ class AxiTarget(wiring.Component):
     With `atomics`, `awatop` is that of AXI5: AtomicStore and AtomicLoad with ADD, CLR, EOR and SET,
     little-endian, and AtomicSwap, of one beat of all bytes, whatever the quarter of the address.
 
-    The response is DECERR at words that do not exist, and SLVERR for bursts of the reserved kind or
-    with beats wider than the data, for read-modify-writes without all bytes, and for other atomics.
-    Such a beat changes nothing; the others of its burst are performed.
+    The response is DECERR at words that do not exist, and SLVERR for read-modify-writes without all
+    bytes, and for other atomics. Such a beat changes nothing, but the others of its burst are
+    performed. A burst that the standard forbids changes nothing at all, and is answered SLVERR:
+    INCR over a boundary of 4 kB (or the end of all addresses), FIXED of more than 16 beats, WRAP of
+    other than 2, 4, 8 or 16 beats or not aligned, one of the reserved kind, or with beats wider
+    than the data. There is no exclusive access: a response is never EXOKAY, which says so.
 
     Throughput is one beat per cycle in sum, less one cycle between bursts of a channel. No output
     of `bus` depends combinationally on an input of it. If network and memory show a reply L cycles
@@ -129,19 +135,23 @@ class AxiTarget(wiring.Component):
     def _code(self, name: str) -> int:
         return [operation.name for operation in bus_operations(self.data)].index(name)
 
-    def _burst(self, m: Module, name: str, beat: Value) -> tuple[Signal, data.View, Value, Value]:
+    def _burst(
+        self, m: Module, name: str, beat: Value
+    ) -> tuple[Signal, data.View, Value, Value, Value]:
         """Accept a burst and count its beats: whether there is one, what it is, the address of the
-        beat, and whether it is the last."""
+        beat, whether it is the last, and whether the burst is forbidden."""
         bus = self.bus
         atop = {"atop": 6} if self.axi.atomics and name == "aw" else {}
         fields = {"id": self.axi.ids, "len": 8, "size": 3, "burst": 2, **atop}
         burst = Signal(data.StructLayout(fields), name=f"{name}_burst")
         active = Signal(name=f"{name}_active")
         left = Signal(8, name=f"{name}_left")
+        forbidden = Signal(name=f"{name}_forbidden")
         address = Signal(self.axi.address, name=f"{name}_address")
         m.d.comb += getattr(bus, f"{name}ready").eq(~active)
         with m.If(~active):
             m.d.sync += [
+                forbidden.eq(self._forbidden(m, name)),
                 *(burst[field].eq(getattr(bus, f"{name}{field}")) for field in fields),
                 left.eq(getattr(bus, f"{name}len")),
                 address.eq(getattr(bus, f"{name}addr")),
@@ -166,14 +176,39 @@ class AxiTarget(wiring.Component):
                     m.d.sync += address.eq(following)
                 with m.Case(_WRAP):
                     m.d.sync += address.eq(address & ~within | following & within)
-        return active, burst, address, left == 0
+        return active, burst, address, left == 0, forbidden
 
-    def _refused(self, m: Module, name: str, burst: data.View, address: Value) -> Value:
+    def _forbidden(self, m: Module, name: str) -> Value:
+        """Whether the burst that is offered is none of the standard's."""
+        kind, size, length, start = (
+            getattr(self.bus, f"{name}{field}") for field in ("burst", "size", "len", "addr")
+        )
+        page = start[:_PAGE_BITS]
+        sizes = range(self.lane_bits + 1)
+        unaligned, ends = (Signal(name=f"{name}_{what}") for what in ("unaligned", "ends"))
+        with m.Switch(size):
+            for one in sizes:
+                with m.Case(one):
+                    beats = page[one:] + length
+                    m.d.comb += [
+                        unaligned.eq(page[:one].any()),
+                        ends.eq((beats >> (len(page) - one)) != 0),
+                    ]
+        wraps = Cat(length == beats - 1 for beats in _WRAPPED).any()
+        return (
+            (size > self.lane_bits)
+            | (kind > _WRAP)
+            | ((kind == _FIXED) & (length[4:] != 0))
+            | ((kind == _INCR) & ends)
+            | ((kind == _WRAP) & (unaligned | ~wraps))
+        )
+
+    def _refused(self, m: Module, name: str, forbidden: Value, address: Value) -> Value:
         """The response if a beat is not performed, else OKAY."""
         response = Signal(2, name=f"{name}_response")
         word = address[self.lane_bits : self.lane_bits + self.words.bits]
         _, _, exists = self.words.place(m, f"{name}_word", word)
-        with m.If((burst.size > self.lane_bits) | (burst.burst > _WRAP)):
+        with m.If(forbidden):
             m.d.comb += response.eq(_SLVERR)
         with m.Elif(~exists):
             m.d.comb += response.eq(_DECERR)
@@ -181,8 +216,8 @@ class AxiTarget(wiring.Component):
 
     def _read(self, m: Module, asks: stream.Interface, old: Signal) -> None:
         """From AR to the window of reads."""
-        active, burst, address, last = self._burst(m, "ar", asks.valid & asks.ready)
-        response = self._refused(m, "ar", burst, address)
+        active, burst, address, last, forbidden = self._burst(m, "ar", asks.valid & asks.ready)
+        response = self._refused(m, "ar", forbidden, address)
         ask, fetched = asks.payload, address[-2:] != 0
         m.d.comb += [
             asks.valid.eq(active),
@@ -207,8 +242,8 @@ class AxiTarget(wiring.Component):
             beats.i[0].payload.strobes.eq(bus.wstrb),
             bus.wready.eq(beats.i[0].ready),
         ]
-        active, burst, address, last = self._burst(m, "aw", asks.valid & asks.ready)
-        response = self._refused(m, "aw", burst, address)
+        active, burst, address, last, forbidden = self._burst(m, "aw", asks.valid & asks.ready)
+        response = self._refused(m, "aw", forbidden, address)
         ask, words = asks.payload, beats.o.payload
         whole = words.strobes.all()
         operation, operand = Signal.like(ask.operation), Signal(self.data)

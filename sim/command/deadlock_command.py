@@ -32,12 +32,30 @@ __all__ = ["deadlock"]
     type=click.Choice(["multicast", "reduce", "all-reduce"]),
     help="What packets of groups do; default: all of these.",
 )
+@click.option(
+    "--reply",
+    "replies",
+    multiple=True,
+    metavar="CLASS:CLASS",
+    help="Terminals take messages of the first class only when they can send one of the second: "
+    "0:1 with classes=2, or 0:0. May be repeated, for chains.",
+)
+@click.option(
+    "--run",
+    "cycles",
+    type=int,
+    metavar="CYCLES",
+    help="With one --reply: let terminals send requests for so many cycles, in hardware, and see "
+    "whether all are answered.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def deadlock(
     network: str,
     parameters: tuple[str, ...],
     groups: tuple[str, ...],
     kinds: tuple[str, ...],
+    replies: tuple[str, ...],
+    cycles: int | None,
     as_json: bool,
 ) -> None:
     """Check the routing of a network for deadlock.
@@ -49,16 +67,23 @@ def deadlock(
     from tqdm import tqdm
 
     from ...hdl.graphs.routing.deadlock import dependencies, dependency_cycle
+    from ...hdl.graphs.routing.replying import Replying, parse_reply
     from ..run.progress import phase
+    from ..run.reply_run import run_replies
 
     built = network_from(network, parameters)
+    chains = [parse_reply(words) for words in replies]
+    if cycles is not None and len(chains) != 1:
+        raise InvalidValue(f"A run needs one --reply, not {len(chains)}")
+    examined = Replying(built, chains) if chains else built
     with tqdm(range(built.sinks), unit="destinations", disable=None, leave=False) as destinations:
-        waits = dependencies(map(built.moves, destinations), built.is_escape)
+        waits = dependencies(map(examined.moves, destinations), examined.is_escape)
     with phase("looking for a cycle of channels"):
         pins = dependency_cycle(waits)
     cycle: Sequence[object] | None = pins
     if cycle is None and (groups or kinds):
         cycle = _group_cycle(built, groups, kinds)
+    shown = None if cycles is None else run_replies(built, chains[0], cycles=cycles)
     pairs = sum(map(len, waits.values()))
     # The graph does not show that packets to several terminals hold several channels.
     unexamined = "packets with a broadcast mask" if built.broadcasts else None
@@ -66,6 +91,8 @@ def deadlock(
         record = {
             "network": built.family,
             "parameters": built.chosen,
+            "replies": chains,
+            "run": None if shown is None else shown.to_json(),
             "channels": len(waits),
             "dependencies": pairs,
             "free": False if cycle else None if unexamined else True,
@@ -82,12 +109,21 @@ def deadlock(
         else:
             whose = "packets to one terminal are free" if unexamined else "free"
             click.echo(
-                f"no cycle of channels: {whose} of deadlock, as long as terminals take what arrives"
+                f"no cycle of channels: {whose} of deadlock, as long as {_TAKEN[bool(chains)]}"
             )
+        if shown is not None:
+            click.echo(shown)
         if unexamined:
             click.echo(f"not examined: {unexamined}, which hold several channels at the same time")
     if cycle is not None:
         sys.exit(1)
+
+
+_TAKEN = {
+    False: "terminals take what arrives",
+    True: "terminals take what causes no reply, and all else when they can send the reply",
+}
+"""What terminals must do, without and with replies."""
 
 
 def _group_cycle(

@@ -47,6 +47,7 @@ _SUBCOMMANDS = {
         "bench", "bench", "Compare the engines on a network, under uniform traffic."
     ),
     "booksim": _subcommand("booksim", "booksim", "Run a configuration file of BookSim2."),
+    "bound": _subcommand("bound_command", "bound", "Bound the latency of each flow of a network."),
     "collective": _subcommand(
         "collective_command",
         "collective",

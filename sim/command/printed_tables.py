@@ -107,6 +107,7 @@ def print_result(result: Result, unit: str = "packets") -> None:
         f"{_count(result.lost)} lost, {result.misrouted} misrouted, "
         f"{_count(result.duplicated)} duplicated, {_count(result.reordered)} reordered"
     )
+    _print_classes(result, per)
     for line in find(result.network).component.statistics_lines(result.statistics):
         click.echo(line)
     if result.dropped:
@@ -139,6 +140,22 @@ def print_result(result: Result, unit: str = "packets") -> None:
         click.echo(f"window: {_ENDED[result.ended]}{_reached(result)}")
     if result.partial:
         click.echo("PARTIAL: the run was interrupted")
+
+
+def _print_classes(result: Result, per: float) -> None:
+    """Print what each class of messages got, if there are several."""
+    if not result.classes:
+        return
+    table = Table("class", "throughput", "least served", "mean", "p99", "max", "in the network")
+    for number, each in enumerate(result.classes):
+        row = _latency_row(each.latency)
+        table.add_row(
+            str(number),
+            f"{per * each.throughput:.4f}",
+            f"{per * each.least_served:.4f}",
+            *(row[0], row[3], row[4], _latency_row(each.network_latency)[0]),
+        )
+    Console().print(table)
 
 
 def _print_activity(activity: Activity) -> None:

@@ -104,7 +104,8 @@ def sim(
     """Simulate a network at one load."""
     from ..measure.result import Result, SimulationError
     from ..run.simulation import simulate
-    from ..workload.traffic import pattern, read_trace, short_name
+    from ..workload.class_traffic import network_traffic
+    from ..workload.traffic import read_trace, short_name
     from .printed_tables import print_result
 
     built = network_from(network, parameters)
@@ -120,7 +121,7 @@ def sim(
             _refuse(name, "A trace takes", "it lists every packet itself")
         packets: Pattern | Trace = read_trace(trace, built.sources, built.sinks)
     else:
-        packets = pattern(traffic, built.sources)
+        packets = network_traffic(traffic, built)
         if packets.when.quota:
             why = "all packets are sent at once, and all measured"
             for name in _MEASURED:

@@ -117,7 +117,7 @@ def _boxes_set(network: "Network", how: str, permutation: str) -> dict[str, Any]
     from ..workload.traffic import pattern
 
     assert isinstance(network, RearrangeableNetwork)
-    graph = network.relation
+    graph = network.routing
     destinations = pattern(permutation, network.ports).destinations(network.code)
     assert destinations is not None
     settings = network.rearranged(destinations)

@@ -25,8 +25,8 @@ from ..measure.saturation import BATCHES, TOLERANCE
 from ..run.run import Run, pace
 from ..run.run_steps import SINK_DELAY, patience
 from ..theory.prediction import predict
+from ..workload.class_traffic import network_traffic
 from ..workload.pattern import Pattern
-from ..workload.traffic import pattern
 from .cells import described
 from .image import Entry, Image
 from .lessons import lesson_titles, lessons_for, patterns_of
@@ -187,7 +187,7 @@ class LivePage(Page):
         lesson: str | None = None,
     ) -> None:
         check_kind("Network", network, Network, "a network")
-        found = pattern(traffic, network.sources)
+        found = network_traffic(traffic, network)
         if found.when.quota:
             raise InvalidValue(
                 f"Traffic of a live page must go on for ever, not end as {found.name}"

@@ -8,8 +8,8 @@ from ...hdl.bench import SourcePlan
 from ...hdl.fabric.errors import MulticubeError
 from ...hdl.networks.network import Network
 from ..run.run import Run
+from ..workload.class_traffic import network_traffic
 from ..workload.pattern import Pattern
-from ..workload.traffic import pattern
 
 __all__ = ["page_patterns"]
 
@@ -43,7 +43,7 @@ def page_patterns(network: Network, run: Run, others: Sequence[str] = ()) -> lis
     found = [_straps(network, run, first)]
     for text in (*_OFFERED, *others):
         try:
-            other = pattern(text, network.sources)
+            other = network_traffic(text, network)
             other.check(network)
             if other.parts_in(network) or first.parts_in(network) or other.name == first.name:
                 continue

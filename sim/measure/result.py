@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..run.communication import StepRun
     from ..run.messages import MessageRun
 
-__all__ = ["Latency", "Result", "SimulationError"]
+__all__ = ["ClassResult", "Latency", "Result", "SimulationError"]
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,40 @@ def _percentile(histogram: Sequence[int], beyond: int, percent: float) -> int | 
     rank = max(1, -(-packets * Fraction(str(percent)) // 100))
     found = int(np.searchsorted(np.cumsum(histogram), rank)) if packets else len(histogram)
     return found if found < len(histogram) else None
+
+
+@dataclass(frozen=True)
+class ClassResult:
+    """What a run measured of one of several classes of messages.
+
+    Attributes
+    ----------
+    generated, rejected : int
+        As in `Result`.
+    injected, delivered : int
+        Packets in the window.
+    throughput : float
+        Packets per endpoint of this class per cycle.
+    least_served : float
+        The throughput of the endpoint that got the fewest packets into the network.
+    latency, network_latency : Latency
+        As in `Result`. In a saturated network those that arrived in the run.
+    """
+
+    generated: int
+    rejected: int
+    injected: int
+    delivered: int
+    throughput: float
+    least_served: float
+    latency: Latency
+    network_latency: Latency
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "ClassResult":
+        """The result of which `asdict` gave these values."""
+        latencies = {name: Latency(**record[name]) for name in ("latency", "network_latency")}
+        return cls(**{**record, **latencies})
 
 
 @dataclass(frozen=True)
@@ -212,6 +246,8 @@ class Result:
         Further statistics of the window that depend on the network (its method `statistics`).
     activity : Activity or None
         What switched in the network in the window, if that was measured.
+    classes : list[ClassResult]
+        What each class of messages got, if there are several.
 
     Examples
     --------
@@ -268,6 +304,7 @@ class Result:
     run: dict[str, Any] = field(default_factory=dict, repr=False)
     statistics: dict[str, Any] = field(default_factory=dict)
     activity: Activity | None = field(default=None, repr=False)
+    classes: list[ClassResult] = field(default_factory=list, repr=False)
 
     @property
     def offered_flits(self) -> float:
@@ -335,7 +372,9 @@ class Result:
         }
         activity = record.get("activity")
         measured = None if activity is None else Activity.from_json(activity)
-        return cls(**{**record, **latencies, "parameters": parameters, "activity": measured})
+        classes = [ClassResult.from_json(each) for each in record.get("classes", ())]
+        own = {"parameters": parameters, "activity": measured, "classes": classes}
+        return cls(**{**record, **latencies, **own})
 
     def to_frame(self, percentiles: Iterable[float] = ()) -> "pd.DataFrame":
         """A pandas table of one row, with the columns of `Sweep.to_frame`.

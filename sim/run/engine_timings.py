@@ -15,7 +15,8 @@ from ..engines import PortEngine
 from ..engines.compiled.compiled_errors import CompilerFailed, EngineError, NoCompiler
 from ..engines.engine_selection import open_engines
 from ..engines.verilator import VerilatorEngine, VerilatorFailed, VerilatorMissing, VerilatorTimeout
-from ..workload.traffic import check_load, pattern
+from ..workload.class_traffic import network_traffic
+from ..workload.traffic import check_load
 from .probe import crossings
 from .run import Run
 from .workers import Job, finished_jobs
@@ -94,7 +95,7 @@ def _time(
     verilator_limit: float,
 ) -> Timing:
     """Measure one engine. Runs in a separate process, so that its peak memory can be measured."""
-    uniform = pattern("uniform", network.sources)
+    uniform = network_traffic("uniform", network)
     plans = [Run(uniform, load, seed=seed).sources(network) for seed in range(1, runs + 1)]
     first = bench_for(network, plans[0], bins=256)
     benches = [first, *map(first.with_sources, plans[1:])]

@@ -129,22 +129,26 @@ class Probe:
         """Sum of the latencies of all packets that have arrived."""
         return sum(self.sinks("latency_sum"))
 
-    def latency_sum(self, kind: str) -> int:
+    def latency_sum(self, kind: str, sinks: Sequence[str] | None = None) -> int:
         """Sum over the packets born in the window; 0 if this latency is not recorded."""
-        return sum(self.sinks(f"{kind}_sum")) if kind in self.bench.latencies else 0
+        if kind not in self.bench.latencies:
+            return 0
+        return sum(self._read(self.bench.sinks if sinks is None else sinks, f"{kind}_sum"))
 
-    def latency(self, kind: str, ci99: float | None) -> Latency:
+    def latency(self, kind: str, ci99: float | None, sinks: Sequence[str] | None = None) -> Latency:
+        """The latencies of what some sinks received, by default of all."""
+        sinks = self.bench.sinks if sinks is None else sinks
         if kind not in self.bench.latencies:
             return Latency.from_counts([0, 0], 0, 0, None)
         return Latency.from_counts(
-            self._histogram(f"{kind}_histogram"),
-            self.latency_sum(kind),
-            max(self.sinks(f"{kind}_max")),
+            self._histogram(sinks, f"{kind}_histogram"),
+            self.latency_sum(kind, sinks),
+            max(self._read(sinks, f"{kind}_max")),
             ci99,
         )
 
-    def _histogram(self, memory: str) -> list[int]:
-        counts = [self.engine.memory_sum(self.bench.sinks, memory, run) for run in self.runs]
+    def _histogram(self, sinks: Sequence[str], memory: str) -> list[int]:
+        counts = [self.engine.memory_sum(sinks, memory, run) for run in self.runs]
         return np.sum(np.array(counts, object), axis=0).tolist()
 
     def links(self) -> dict[str, list[int]]:

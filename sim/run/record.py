@@ -10,7 +10,8 @@ from typing import Any
 from ...hdl.fabric.digest import digest
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import Network
-from ..workload.traffic import Trace, pattern, read_trace
+from ..workload.class_traffic import network_traffic
+from ..workload.traffic import Trace, read_trace
 from .run import Run
 
 __all__ = [
@@ -109,7 +110,7 @@ def run_from(record: Mapping[str, Any], network: Network) -> tuple[Run, dict[str
     if record.get("trace") is not None:
         traffic: Any = read_trace(record["trace"], network.sources, network.sinks)
     elif record.get("traffic") is not None:
-        traffic = pattern(record["traffic"], network.sources)
+        traffic = network_traffic(record["traffic"], network)
     else:
         raise InvalidValue("Run must have traffic or a trace")
     values: dict[str, Any] = {

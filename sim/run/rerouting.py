@@ -12,9 +12,9 @@ from ...hdl.networks.network import Network
 from ..engines import StateEngine
 from ..engines.compiled import CompiledEngine
 from ..measure.result import Result
+from ..workload.class_traffic import network_traffic
 from ..workload.faults import inject
 from ..workload.injection import Injection
-from ..workload.traffic import pattern
 from .observers import NEVER, Ask, Observer
 from .probe import Probe
 
@@ -227,7 +227,7 @@ def run_rerouted(
         As for `Network.tables_around`.
     """
     check_kind("Network", network, Network, "a network")
-    sources = pattern(traffic, network.sources).sources(network, load, seed, 256)
+    sources = network_traffic(traffic, network).sources(network, load, seed, 256)
     bench: Bench = bench_for(network, sources, bins=2)
     faults = [Injection(pin, "severed", start=2 * cycles) for pin in dead]
     tables = network.tables_around(dead)

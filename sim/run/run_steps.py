@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...hdl.networks.network import Network
-from ..measure.result import Latency, Result
+from ..measure.result import ClassResult, Latency, Result
 from .probe import Probe
 
 __all__ = ["SINK_DELAY", "Steps", "empty", "patience", "result_of"]
@@ -97,5 +97,30 @@ def result_of(
             link: [each / span for each in flits] for link, flits in links.items() if len(flits) > 1
         },
         statistics=probe.statistics(window),
+        classes=_classes(probe, network, entered, measured, span),
         **rest,
     )
+
+
+def _classes(
+    probe: Probe, network: Network, entered: list[int], measured: list[int], span: int
+) -> list[ClassResult]:
+    """What each class of messages got, if there are several."""
+    count = network.classes
+    if count == 1:
+        return []
+    terminals = network.sources // count
+    generated, rejected = probe.sources("generated"), probe.sources("rejected")
+    return [
+        ClassResult(
+            generated=sum(generated[own::count]),
+            rejected=sum(rejected[own::count]),
+            injected=sum(entered[own::count]),
+            delivered=sum(measured[own::count]),
+            throughput=sum(measured[own::count]) / (terminals * span),
+            least_served=min(entered[own::count]) / span,
+            latency=probe.latency("total", None, probe.bench.sinks[own::count]),
+            network_latency=probe.latency("network", None, probe.bench.sinks[own::count]),
+        )
+        for own in range(count)
+    ]

@@ -16,7 +16,8 @@ from ...hdl.networks.network import Network
 from ..engines import Engine, PortEngine
 from ..engines.engine_selection import open_engines, resolve_engine, runs_together
 from ..measure.result import Result, SimulationError
-from ..workload.traffic import Trace, pattern
+from ..workload.class_traffic import network_traffic
+from ..workload.traffic import Trace
 from .finite_run import finite_run
 from .observers import Observed
 from .options import Options, bins_for
@@ -328,7 +329,7 @@ def simulate(
     """
     check_kind("Network", network, Network, "a network")
     if not isinstance(traffic, Trace):
-        traffic = pattern(traffic, network.sources)
+        traffic = network_traffic(traffic, network)
     check_kind("Operations", operations, Sequence, "a sequence of names")
     load = packet_load(parameters.pop("load", Run.load), unit, network, operations)
     options = {name: parameters.pop(name) for name in field_names(Options) if name in parameters}

@@ -17,7 +17,8 @@ from ..engines.engine_selection import resolve_engine
 from ..measure.comparison import Comparison
 from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
-from ..workload.traffic import Pattern, check_load, pattern
+from ..workload.class_traffic import network_traffic
+from ..workload.traffic import Pattern, check_load
 from .cluster import open_cluster
 from .options import bins_for
 from .progress import RunCount
@@ -114,7 +115,7 @@ def planned(
     """
     check_kind("Network", network, Network, "a network")
     check_flag("Clip", clip)
-    found = pattern(traffic, network.sources)
+    found = network_traffic(traffic, network)
     found.check(network)
     if found.when.quota:
         raise InvalidValue(f"Traffic {found.name} has no load to sweep: all is sent at once")

@@ -109,6 +109,11 @@ class Pattern:
                 f"Traffic {short_name(self.name)} is for {self.terminals} terminals, "
                 f"not {network.sources}"
             )
+        if network.classes > 1 and not self._keeps_classes(network.classes):
+            raise InvalidValue(
+                f"Traffic {short_name(self.name)} must be for endpoints of the class of their "
+                "source"
+            )
         if network.sources != network.sinks and not where.reach(network.sinks):
             raise InvalidValue(
                 f"Traffic from {network.sources} sources to {network.sinks} sinks must be uniform, "
@@ -123,6 +128,13 @@ class Pattern:
             where.fitted(network).scope(network)
         if self.flows is not None:
             self.flows.check(network)
+
+    def _keeps_classes(self, classes: int) -> bool:
+        """Whether all packets are for endpoints of their class."""
+        if self.where.matrix is None:
+            return False
+        sources, destinations = np.nonzero(self.where.matrix)
+        return bool(np.all(sources % classes == destinations % classes))
 
     def sources(self, network: PacketNetwork, load: float, seed: int, depth: int) -> SourcePlan:
         """Bernoulli sources with this pattern, or sources with its flows.

@@ -106,6 +106,7 @@ class Trace:
         longest = network.lengths[1]
         for packet in self.packets:
             _check_packet(packet, network.sources, network.sinks)
+            network.check_class(packet.source, packet.destination)
             if packet.length not in range(1, longest + 1):
                 raise InvalidValue(
                     f"length must be from 1 to {longest} in this network, not {packet.length}"

@@ -8,6 +8,7 @@ row here. What each does is in the test files of its room, and what is proved, i
 from typing import Any
 
 from amaranth.lib import data
+from multicube.hdl.bench.replying_terminal import ReplyingTerminal
 from multicube.hdl.bench.stamp import Stamp
 from multicube.hdl.fabric.fabric import CellType
 from multicube.hdl.families.connection_machine.message import Message
@@ -252,6 +253,11 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "Sink": {"packet": STAMPED, "tags": TAGS, "bins": 4},
     "Sender": {"packet": STAMPED, "tags": TAGS},
     "BernoulliSource": {"packet": STAMPED, "tags": TAGS, "depth": 2},
+    "ReplyingTerminal": {
+        "packet": Packet(TAGS.code.width, ReplyingTerminal.payload(TAGS)),
+        "tags": TAGS,
+        "depth": 2,
+    },
     "ReplaySource": {"packet": STAMPED, "tags": TAGS, "depth": 2, "trace": (2, 3)},
     "DependentSource": {
         "packet": NUMBERED,

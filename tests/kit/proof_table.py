@@ -178,9 +178,9 @@ NOT_PROVED: dict[str, str] = {
     "MemoryDemultiplexer": "messages of several words",
     "AxiStreamInput": "packets of several flits, masks",
     "AxiStreamOutput": "packets of several flits",
-    "AxiTarget": "its bursts, windows and answers; compared with a reference memory in simulation, "
+    "AxiTarget": "what its bursts do; compared with a reference memory in simulation, "
     "by cocotbext-axi, too",
-    "WishboneTarget": "its cycles; compared with a reference memory in simulation",
+    "WishboneTarget": "what its cycles do; compared with a reference memory in simulation",
     "OrderedRequests": "the order of its answers; the bus ports, which show it, are simulated",
     "RemoteProcessorEnd": "that its packets are those of its requests; simulated with the buses",
     "RemoteMemoryEnd": "that its packets are those of its replies; simulated with the buses",
@@ -204,6 +204,7 @@ NOT_PROVED: dict[str, str] = {
     "Bursts": "its rates; measured",
     "Processor": "its requests; the books of every run, and a serial order of the operations",
     "StepProcessor": "its steps; compared with a model in simulation",
+    "ReplyingTerminal": "its random requests; all are answered in simulation, unless it deadlocks",
     "MessageSource": "its messages; compared with a model in simulation",
     "Collector": "its sums; compared with a model in simulation",
     "ProgramPort": "its programs' requests; programs are run",

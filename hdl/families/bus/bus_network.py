@@ -30,11 +30,11 @@ class BusNetwork(RoutedNetwork):
     """
 
     description = Bus
-    relation: Bus
+    routing: Bus
     family = "bus"
 
     def _logic(self) -> BusLogic:
-        return BusLogic(self.relation)
+        return BusLogic(self.routing)
 
     @property
     def layout(self) -> Layout:
@@ -42,7 +42,7 @@ class BusNetwork(RoutedNetwork):
         high = self.ports * _PITCH
         nodes = [
             Node(f"node {name}", (f"router_{index}",), 3.0 * index, 0, 0.9, high, label=name)
-            for index, name in enumerate(map(self.relation.name, range(2)))
+            for index, name in enumerate(map(self.routing.name, range(2)))
         ]
         terminals = []
         for number in range(self.ports):

@@ -23,11 +23,12 @@ class RearrangeableNetwork(RoutedNetwork):
     would be set to is told by `rearranged`; `BoxControlledNetwork` is the network of such boxes.
     """
 
-    relation: RearrangeableGraph
+    routing: RearrangeableGraph
     rearrangeable = True
 
     def rearranged(self, destinations: Permutation) -> BoxSettings:
-        return self.relation.settings(destinations)
+        """As in `Network`."""
+        return self.routing.settings(destinations)
 
     def tables_set(
         self, destinations: Permutation, settings: BoxSettings
@@ -51,7 +52,7 @@ class RearrangeableNetwork(RoutedNetwork):
         ValueError
             If the settings do not pass the permutation.
         """
-        graph, shapes = self.relation, tuple(self.shapes)
+        graph, shapes = self.routing, tuple(self.shapes)
         memories = table_memories(graph, shapes, self._weights).contents
         tables = [{name: [*rows] for name, rows in own.items()} for own in memories]
         for source, destination in enumerate(destinations):

@@ -30,12 +30,12 @@ class HypercubeNetwork(RoutedNetwork):
     """
 
     description = RoutedHypercube
-    relation: RoutedHypercube
+    routing: RoutedHypercube
     family = "hypercube"
     isolates = True  # Shortest paths visit only members of subnetworks that contain both ends.
 
     def _logic(self) -> HypercubeLogic:
-        return HypercubeLogic(self.relation)
+        return HypercubeLogic(self.routing)
 
 
 FAMILIES = (

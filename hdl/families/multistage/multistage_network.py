@@ -1,7 +1,7 @@
 """The multistage cube network and its equivalents, in any of the switching modes of `SWITCHES`."""
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...boxes.unbuffered import later_bits, verdict_delay
 from ...fabric.errors import InvalidValue
@@ -17,6 +17,7 @@ from ...graphs.plans.extra_stage import (
 from ...graphs.plans.multistage import ALIASES, PLANS, MultistagePlan
 from ...links.circuit_link import CircuitLink
 from ...links.packet import Packet
+from ...networks.channel_model import ChannelModel, cycles_of_flit
 from ...networks.family import Family, Group
 from ...networks.network import LinkCounts, PacketNetwork, Terminals, Theory
 from ...networks.stage_columns import place_columns
@@ -103,13 +104,17 @@ class MultistageNetwork(PacketNetwork):
             # A broadcast may take a different path than the packets for one of its outputs.
             self.ordered = not (self._has_two_paths and self.broadcasts)
         else:
-            self.plan = self.wiring_plan = given.plan
+            self.plan = given.plan
+            self.wiring_plan = self.plan if given.classes == 1 else None
             self.radices = self.plan.radices
-        self.sources, self.sinks = self.plan.sources, self.plan.sinks
+        self.classes = given.classes
+        self.sources = self.plan.sources * self.classes
+        self.sinks = self.plan.sinks * self.classes
         self.stages = len(self.radices)
         self.zero_load_cycles = self.stages * given.switching.box_cycles(given.pipeline)
         self.zero_load_cycles += (self.stages - 1) * (given.decision + given.latency - 2)
-        self.tags = self.plan.tags(given.routing)
+        tags = self.plan.tags(given.routing)
+        self.tags = tags if self.classes == 1 else tags.with_classes(self.classes)
         self.boxes = self._boxes(self.packet)
         for box in dict.fromkeys(self.boxes):
             box.build()  # An invalid box must be rejected now, not during elaboration.
@@ -167,10 +172,11 @@ class MultistageNetwork(PacketNetwork):
 
     @property
     def fault_plan(self) -> MultistagePlan | None:
-        return self.plan if self.parameters.replication == 1 else None
+        return self.plan if self.parameters.replication == self.classes == 1 else None
 
     def single_paths(self) -> MultistagePlan:
-        for name, single in (("dilation", 1), ("replication", 1), ("extra_stage", 0)):
+        single_paths = {"dilation": 1, "replication": 1, "extra_stage": 0, "classes": 1}
+        for name, single in single_paths.items():
             if (value := getattr(self.parameters, name)) != single:
                 raise InvalidValue(
                     f"Permutations need one path between two terminals: {name} must be "
@@ -286,6 +292,7 @@ class MultistageNetwork(PacketNetwork):
             name=name,
             within=within,
             lanes=self.parameters.lanes,
+            ends=self.classes,
             link=self._link(boxes),
             straps=straps,
         )
@@ -301,10 +308,10 @@ class MultistageNetwork(PacketNetwork):
         return CellType(
             CreditLink,
             packet=boxes[0].parameters["packet"],
-            channels=given.channels,
+            channels=given.lanes,
             latency=given.latency,
             depth=given.depth,
-            guarded=tuple(range(given.channels)) if guarded else (),
+            guarded=tuple(range(given.lanes)) if guarded else (),
             needed=exit_.longest,
         )
 
@@ -334,20 +341,46 @@ class MultistageNetwork(PacketNetwork):
         if given.replication > 1:
             names = [f"box_{copy}" for copy in range(given.replication)]
         parts = [
-            Part(self.plan, name, given.lanes, copy, bypassed=bypassed)
+            Part(self.plan, name, given.lanes, copy, bypassed=bypassed, ends=self.classes)
             for copy, name in enumerate(names)
         ]
         return stage_layout(parts, self.fabric)
+
+    @property
+    def channel_model(self) -> ChannelModel:
+        """As in `PacketNetwork`."""
+        given = self.parameters
+        plain: dict[str, Any] = {
+            "pipeline": 0,
+            "latency": 1,
+            "dilation": 1,
+            "replication": 1,
+            "broadcast": 0,
+        }
+        plain |= {"extra_stage": 0, "channels": 1, "policy": "hold", "parity": "none"}
+        given.check_bounded(plain, ("input-queued", "single-buffered", "wormhole", "cut-through"))
+        if given.queues != "input":
+            return super().channel_model
+        depth, between = int(given.depth), given.between
+        refills = given.refill == "yes" or (given.refill == "auto" and depth == 1)
+        slow = depth == 1 and not (refills and self.classes == 1)
+
+        def cycles(pin: Pin) -> int | None:
+            own, stage = int(pin.path[1]) % self.classes, int(str(pin.cell).split("_")[1])
+            return cycles_of_flit(self.classes, own, between, slow=slow and stage < self.stages - 1)
+
+        return ChannelModel(depth, self.lengths, cycles, given.decision)
 
     def path(self, source: int, destination: int) -> list[Pin]:
         if self.configuration is not None:
             hops = self.extra_plan.path(source, destination, self.configuration, self.tags.routing)
             return [Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output)) for hop in hops]
         name = "box" if self.parameters.replication == 1 else "box_0"
-        links = [self.parameters.lanes] * (self.stages - 1) + [1]
+        links = [self.parameters.lanes] * (self.stages - 1) + [self.classes]
+        terminal, own = divmod(destination, self.classes)
         return [
-            Pin(f"{name}_{hop.stage}_{hop.box}", ("o", hop.output * links[hop.stage]))
-            for hop in self.plan.path(source, destination)
+            Pin(f"{name}_{hop.stage}_{hop.box}", ("o", hop.output * links[hop.stage] + own))
+            for hop in self.plan.path(source // self.classes, terminal)
         ]
 
 

@@ -145,7 +145,9 @@ class StageParameters(SwitchParameters):
             policy="hold",
             queues="input",
         )
-        if self.channels > 1 or self.latency > 1:
+        if self.classes > 1:
+            self._require(f"with classes={self.classes}", replication=1)
+        if self.channels * self.classes > 1 or self.latency > 1:
             self._require(f"with {changed}={self[changed]}", refill=("no", "auto"))
 
     @property
@@ -156,8 +158,9 @@ class StageParameters(SwitchParameters):
 
     @property
     def lanes(self) -> int:
-        """Streams of a link between two stages: links of a bundle, or virtual channels."""
-        return self.dilation * self.channels
+        """Streams of a link between two stages: links of a bundle, or virtual channels of all
+        classes."""
+        return self.dilation * self.channels * self.classes
 
     @property
     def plan(self) -> MultistagePlan:

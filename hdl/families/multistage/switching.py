@@ -42,7 +42,7 @@ REFILLS = ("auto", "yes", "no")
 QUEUES = ("input", "crosspoint")
 """Where a cut-through switch has its queues."""
 
-LINKS = ("channels", "latency", "decision", "arbiter")
+LINKS = ("channels", "latency", "decision", "arbiter", "classes")
 """Parameters of boxes that are made as routers are (`SwitchingMode.linked_box`)."""
 
 MEMORIES = {"auto": None, "shared": False, "separate": True}
@@ -138,9 +138,10 @@ class SwitchingMode:
 
         Over such a link the sender must know that a whole packet has room, if that is required.
         """
-        entry, exit_ = self.entry(given, place), Exit()
+        entry, exit_ = self.entry(given, place), Exit(arbiter=given.between)
         if entry.room > 1 and given.latency > 1:
-            entry, exit_ = replace(entry, room=1), Exit(switching="cut-through", longest=entry.room)
+            exit_ = replace(exit_, switching="cut-through", longest=entry.room)
+            entry = replace(entry, room=1)
         return CellType(
             Switch,
             packet=packet,
@@ -150,10 +151,16 @@ class SwitchingMode:
                 channels=(place.dilation_in, place.dilation_out),
                 credits=given.latency > 1 and not place.first,
                 last=place.last,
+                classes=given.classes,
             ),
-            route=DigitRoute(place.outputs, given.routing, place.dilation_out),
+            route=DigitRoute(
+                place.outputs,
+                given.routing,
+                place.dilation_out,
+                (given.classes - 1).bit_length() if place.last else 0,
+            ),
             entry=entry,
-            grant=Grant(given.arbiter, given.decision),
+            grant=Grant(given.inner_arbiter, given.decision),
             exit=exit_,
         )
 
@@ -214,10 +221,11 @@ class Place(NamedTuple):
 
 
 def _places(given: "StageParameters", plan: MultistagePlan) -> list[Place]:
-    """The place of the boxes of each stage: at the terminals there are single links."""
+    """The place of the boxes of each stage: at the terminals there is a link for each class."""
     last = len(plan.stages) - 1
     inside = [given.lanes] * last
-    sides = zip(plan.radices, plan.outputs, [1, *inside], [*inside, 1])
+    ends = given.classes
+    sides = zip(plan.radices, plan.outputs, [ends, *inside], [*inside, ends])
     return [Place(*each, stage == 0, stage == last) for stage, each in enumerate(sides)]
 
 
@@ -287,7 +295,7 @@ _QUEUED = frozenset({"dilation", "replication", "broadcast", "refill", "extra_st
 
 def _refills(given: "StageParameters", full: int) -> bool:
     """Whether a slot freed in a cycle can be filled in it: by default, at the depth `full`."""
-    if given.channels > 1 or given.latency > 1:
+    if given.channels * given.classes > 1 or given.latency > 1:
         return False
     return given.depth == full if given.refill == "auto" else given.refill == "yes"
 
@@ -305,7 +313,7 @@ class InputQueued(SwitchingMode):
         return CellType(InputQueuedSwitch, **common, **given.queue, **place.lanes)
 
     def keeps_order(self, given: "StageParameters") -> bool:
-        return given.lanes == 1
+        return given.dilation * given.channels == 1
 
 
 class SingleBuffered(InputQueued):

@@ -26,7 +26,7 @@ class _SingleStageNetwork(AnyRoutingNetwork):
     @property
     def _plan(self) -> SingleStageCube | None:
         """The description, if packets go its own way."""
-        return self.relation if isinstance(self.relation, SingleStageCube) else None
+        return self.routing if isinstance(self.routing, SingleStageCube) else None
 
     @property
     def undivided(self) -> Partition:

@@ -38,22 +38,22 @@ class TorusNetwork(RoutedNetwork):
     """
 
     description = Torus
-    relation: Torus
+    routing: Torus
 
     def _set_up(self) -> None:
         super()._set_up()
-        plan = self.relation
+        plan = self.routing
         self.family = "mesh" if not plan.wrap else "torus" if plan.directions == 2 else "ring"
         self.isolates = set(plan.sizes) == {2}  # It is then a hypercube.
 
     def _logic(self) -> TorusLogic:
-        return TorusLogic(self.relation)
+        return TorusLogic(self.routing)
 
     @property
     def sphere(self) -> int:
         """Eight nodes of a row, as in the paper's figures; the row if its size is no multiple of
         8."""
-        size = self.relation.sizes[0]
+        size = self.routing.sizes[0]
         return 8 if size % 8 == 0 else size
 
 

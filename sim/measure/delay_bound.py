@@ -1,0 +1,218 @@
+"""A bound on the latency of every flow, whatever is sent: counted along the order of channels.
+
+The channels of a network that can't deadlock have an order: packets wait only for later ones. From
+the last to the first, what a header waits for at each is counted:
+
+- an arbiter that lets n inputs go in turn lets n - 1 other packets go first, at most;
+- each of them, and the packet itself, needs room behind the channel, which is there as soon as as
+  many flits have left the queue there, and how long those take is known by the order;
+- each flit shares the wires of its link with other virtual channels.
+
+So the bound holds if all terminals send as fast as they can, to the worst destinations. It is the
+product of the numbers of inputs along a path, roughly, as the share that round robin leaves to a
+packet from afar is. Terminals must take a flit in every cycle, and send the flits of a packet one
+after the other.
+
+The idea is that of bounds for wormhole networks with best effort (Rahmati et al., 2009), here with
+queues of any depth, packets of any lengths, and virtual channels.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from math import inf
+from typing import NamedTuple
+
+from ...hdl.fabric.checks import check_integer, check_kind
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import Pin
+from ...hdl.networks.channel_model import ChannelModel
+from ...hdl.networks.network import PacketNetwork
+
+__all__ = ["DelayBounds", "FlowBound", "delay_bounds"]
+
+_Queue = Pin | int
+"""The queue behind a channel, or the number of the terminal behind which it is."""
+
+
+class FlowBound(NamedTuple):
+    """Most cycles of a packet between two terminals; None if there is no bound."""
+
+    source: int
+    destination: int
+    cycles: int | None
+
+
+@dataclass(frozen=True)
+class _Times:
+    """Most cycles of packets at the head of a queue.
+
+    Attributes
+    ----------
+    whole : float
+        From when a header is there until its tail has left.
+    rest : float
+        Of a packet whose header has left.
+    """
+
+    whole: float = 0
+    rest: float = 0
+
+
+class DelayBounds:
+    """Bounds on the latency in the network of all flows of a network: see `delay_bounds`.
+
+    A latency is counted as runs do: from the cycle in which the header is offered to the network to
+    that in which the tail is taken.
+    """
+
+    def __init__(self, network: PacketNetwork) -> None:
+        self._network = network
+        self._model: ChannelModel = network.channel_model
+        self._next: dict[int, dict[Pin, Pin]] = {}
+        self._after: dict[_Queue, set[Pin]] = defaultdict(set)
+        before: dict[Pin, set[_Queue]] = defaultdict(set)
+        for destination in range(network.sinks):
+            nexts: dict[Pin, Pin] = {}
+            for channel, found in network.moves(destination).items():
+                before[channel] |= set()
+                if len(found) > 1:
+                    raise InvalidValue(
+                        "Latency has a bound only if packets have no choice of channels, "
+                        f"not in {network.family}"
+                    )
+                for after in found:
+                    nexts[channel] = after
+                    before[after].add(channel)
+                    self._after[channel].add(after)
+            self._next[destination] = nexts
+            for source in range(destination % network.classes, network.sources, network.classes):
+                first = self._first(source, destination)
+                before[first].add(source)
+                self._after[source].add(first)
+        order = self._ordered(before)
+        self._inputs = {channel: len(found) for channel, found in before.items()}
+        self._pass: dict[Pin, float] = self._passing(order, before)
+        self._times: dict[_Queue, _Times] = {}
+        for queue in [*reversed(order), *range(network.sources)]:
+            self._times[queue] = self._at_head(queue)
+
+    def of(self, source: int, destination: int) -> FlowBound:
+        """The bound for packets from one terminal to another, of its class of messages.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there are no such terminals, or they are of different classes.
+        """
+        network, model = self._network, self._model
+        check_integer("Source", source, 0, network.sources - 1)
+        check_integer("Destination", destination, 0, network.sinks - 1)
+        network.check_class(source, destination)
+        at: _Queue = source
+        total, room = 1.0, model.depth
+        channel: Pin | None = self._first(source, destination)
+        while channel is not None:
+            # Packets before it in the queue, the first of which may have begun to leave, and
+            # itself; and a cycle on the way into the queue.
+            packets = -(-room // model.lengths[0]) + 1
+            total += self._times[at].rest + packets * self._times[at].whole + 1
+            at, room = channel, model.depth - 1
+            channel = self._next[destination].get(channel)
+        return FlowBound(source, destination, None if total == inf else int(total))
+
+    def all(self) -> Iterable[FlowBound]:
+        """Those of all flows."""
+        classes = self._network.classes
+        for source in range(self._network.sources):
+            for destination in range(source % classes, self._network.sinks, classes):
+                yield self.of(source, destination)
+
+    @property
+    def worst(self) -> FlowBound:
+        """The flow of the highest bound; one without a bound if there is any."""
+        return max(self.all(), key=lambda flow: inf if flow.cycles is None else flow.cycles)
+
+    def _first(self, source: int, destination: int) -> Pin:
+        found = self._network.starts(source, destination)
+        if len(found) != 1:
+            raise InvalidValue(
+                "Latency has a bound only if packets have no choice of channels, "
+                f"not in {self._network.family}"
+            )
+        return next(iter(found))
+
+    def _ordered(self, before: dict[Pin, set[_Queue]]) -> list[Pin]:
+        """The channels, each behind those that packets come from."""
+        graph = {
+            channel: [one for one in found if isinstance(one, Pin)]
+            for channel, found in before.items()
+        }
+        try:
+            return [*TopologicalSorter(graph).static_order()]
+        except CycleError:
+            raise InvalidValue(
+                f"Latency has no bound in {self._network.family}: its packets can deadlock"
+            ) from None
+
+    def _passing(self, order: Iterable[Pin], before: dict[Pin, set[_Queue]]) -> dict[Pin, float]:
+        """Most cycles that a packet needs over a channel behind which there always is room.
+
+        Its flits may be spread over all channels before, where each waits for the wires.
+        """
+        longest = self._model.lengths[1]
+        slowest: dict[Pin, float] = {}
+        links: dict[Pin, int] = {}
+        found = {}
+        for channel in order:
+            cycles = self._model.cycles(channel)
+            own = inf if cycles is None else cycles
+            earlier = [one for one in before[channel] if isinstance(one, Pin)]
+            slowest[channel] = max([own, *(slowest[one] for one in earlier)])
+            links[channel] = 1 + max((links[one] for one in earlier), default=0)
+            found[channel] = own
+            if longest > 1:
+                spread = (slowest[channel] - 1) * links[channel]
+                found[channel] += (longest - 1) * slowest[channel] + spread
+        return found
+
+    def _at_head(self, queue: _Queue) -> _Times:
+        """What happens to packets at the head of a queue, when that of all later ones is known."""
+        least, longest = self._model.lengths
+        whole = rest = 0.0
+        for channel in self._after[queue]:
+            after, needs = self._times[channel], self._pass[channel]
+            turns = self._inputs[channel]
+            if self._after[channel]:
+                packets = -(-turns * longest // least)
+                round_ = after.rest + packets * after.whole + turns * needs
+                flits = longest - 1
+                left = after.rest + -(-flits // least) * after.whole + needs if flits else 0
+            else:
+                round_, left = turns * needs, needs if longest > 1 else 0
+            whole, rest = max(whole, round_ + (needs if self._model.store else 0)), max(rest, left)
+        return _Times(whole + self._model.decision - 1, rest)
+
+
+def delay_bounds(network: PacketNetwork) -> DelayBounds:
+    """Bounds on the latency of all flows of a network, which no run exceeds.
+
+    Parameters
+    ----------
+    network : PacketNetwork
+
+    Raises
+    ------
+    ValueError
+        If there is none, or the network is not of queues with arbiters that are fair: packets have
+        a choice of channels, or are dropped, copied or kept in stages of a pipeline.
+
+    Examples
+    --------
+    >>> from multicube.hdl import build
+    >>> delay_bounds(build("mesh", k=2, n=1)).of(0, 1)
+    FlowBound(source=0, destination=1, cycles=26)
+    """
+    check_kind("Network", network, PacketNetwork, "a network of packets")
+    return DelayBounds(network)

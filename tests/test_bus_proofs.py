@@ -1,0 +1,110 @@
+# amaranth: UnusedElaboratable=no
+"""Proofs of the rules of AXI4 and Wishbone, for ever, whatever managers and memory do."""
+
+from pathlib import Path
+from typing import Any
+
+from amaranth.hdl import Cat, Signal, Value
+from claims import Claims, needs_yosys
+from multicube.hdl.links.memory_link import MemoryLink
+from multicube.hdl.operations.bus_operations import bus_operations, row_bits
+from multicube.hdl.terminals.axi import AxiTarget
+from multicube.hdl.terminals.bus_words import WordMap
+from multicube.hdl.terminals.wishbone import WishboneTarget
+from proof_table import proves
+
+pytestmark = needs_yosys
+
+WORDS = WordMap((1,), 2, 1)
+LINK = MemoryLink(tag=1, identity=2, address=1, width=row_bits(8), operations=bus_operations(8))
+
+
+class Face:
+    """A target with free inputs, and what its memory has been asked and has not answered."""
+
+    def __init__(self, claims: Claims, target: Any, inputs: tuple[str, ...]) -> None:
+        self.claims, self.target = claims, target
+        claims.m.submodules.target = target
+        for name in inputs:
+            port = getattr(target.bus, name)
+            claims.m.d.comb += port.eq(claims.free(len(port), name))
+        request, reply = target.o.request, target.o.reply
+        identities = 1 << len(request.payload.identity)
+        self.asked = asked = Signal(identities)
+        answer = claims.free(len(reply.payload.as_value()), "answer")
+        comes = claims.free(1, "comes")
+        claims.m.d.comb += [
+            request.ready.eq(claims.free(1, "taken")),
+            reply.payload.eq(answer),
+            reply.valid.eq(comes & asked.bit_select(reply.payload.identity, 1)),
+        ]
+        added = (request.valid & request.ready) << request.payload.identity
+        removed = (reply.valid & reply.ready) << reply.payload.identity
+        claims.m.d.sync += asked.eq(asked & ~removed | added)
+
+    def kept(self, valid: Value, ready: Value, shown: Value) -> Value:
+        """What was shown and not taken is shown again."""
+        past = self.claims.past
+        return ~past(valid & ~ready) | (valid & (shown == past(shown)))
+
+
+MANAGER = ("id", "addr", "len", "size", "burst", "valid")
+SENT = (*(f"aw{name}" for name in MANAGER), *(f"ar{name}" for name in MANAGER))
+
+
+@proves(
+    AxiTarget,
+    says="The rules of AXI4 for a subordinate: `bvalid` and `rvalid` stay, with all that belongs "
+    "to them, until they are taken, and come only for bursts that were accepted and are not "
+    "answered; no response is EXOKAY. The request to memory stays until it is taken, and has an "
+    "identity that is free",
+    sizes="bytes, two requests each way; bursts of up to 256 beats, of all kinds",
+)
+def test_rules_of_axi(tmp_path: Path) -> None:
+    claims = Claims()
+    target = AxiTarget(LINK, words=WORDS, data=8, ids=1)
+    face = Face(claims, target, (*SENT, "wdata", "wstrb", "wlast", "wvalid", "bready", "rready"))
+    bus, request = target.bus, target.o.request
+    b, r = Cat(bus.bid, bus.bresp), Cat(bus.rid, bus.rdata, bus.rresp, bus.rlast)
+    claims.claim(face.kept(bus.bvalid, bus.bready, b))
+    claims.claim(face.kept(bus.rvalid, bus.rready, r))
+    claims.claim(face.kept(request.valid, request.ready, request.payload.as_value()))
+    claims.claim(~request.valid | ~face.asked.bit_select(request.payload.identity, 1))
+    for accepted, shown, ends in (
+        (bus.awvalid & bus.awready, bus.bvalid, bus.bvalid & bus.bready),
+        (bus.arvalid & bus.arready, bus.rvalid, bus.rvalid & bus.rready & bus.rlast),
+    ):
+        bursts = Signal(3)
+        claims.m.d.sync += bursts.eq(bursts + accepted - ends)
+        claims.claim(~shown | (bursts != 0))
+    claims.claim(~bus.bvalid | (bus.bresp != 1))
+    claims.claim(~bus.rvalid | (bus.rresp != 1))
+    assert claims.hold(tmp_path)
+
+
+@proves(
+    WishboneTarget,
+    says="The rules of Wishbone for a target: `ack` and `err` exclude each other, last one cycle, "
+    "and answer a cycle that was there before; the request to memory stays until it is taken",
+    sizes="bytes",
+)
+def test_rules_of_wishbone(tmp_path: Path) -> None:
+    claims = Claims()
+    target = WishboneTarget(LINK, words=WORDS, data=8)
+    face = Face(claims, target, ("adr", "dat_w", "sel", "cyc", "stb", "we"))
+    bus, request = target.bus, target.o.request
+    ends = bus.ack | bus.err
+    claims.claim(~(bus.ack & bus.err))
+    claims.claim(~ends | claims.past(bus.cyc & bus.stb))
+    claims.claim(~ends | ~claims.past(ends))
+    claims.claim(face.kept(request.valid, request.ready, request.payload.as_value()))
+    assert claims.hold(tmp_path)
+
+
+def test_a_broken_rule_is_found(tmp_path: Path) -> None:
+    """As if `bready` were not looked at."""
+    claims = Claims()
+    target = AxiTarget(LINK, words=WORDS, data=8, ids=1)
+    Face(claims, target, (*SENT, "wdata", "wstrb", "wlast", "wvalid", "bready", "rready"))
+    claims.claim(~claims.past(target.bus.bvalid & target.bus.bready) | target.bus.bvalid)
+    assert not claims.hold(tmp_path, 12)
