@@ -1,0 +1,1 @@
+"""Certificates of networks: contracts of cells, proved, and what follows from them and the wires."""
