@@ -224,14 +224,17 @@ def _turns(names: _Names) -> Iterator[str]:
         if switch.grant.arbiter not in ("round-robin", "least-recent"):
             continue
         for i in inputs:
-            begins = f"leave_{j}" if single else f"(leave_{j} & ~mid_{j})"
+            ends = f"leave_{j}"
+            if not single:
+                ends = f"(leave_{j} & o__{j}__payload[{names.flit['last'].offset}])"
             yield f"wire waits_{i}_{j} = header_{i} & goes_{i}[{j}] & ~pop_{i};"
-            yield f"reg {_bits(8)} before_{i}_{j} = 0;"
+            many = 1 << names.witness
+            yield f"reg {_bits(many)} seen_{i}_{j} = 0;"
             yield (
-                f"always @(posedge clk) before_{i}_{j} <= waits_{i}_{j} ? "
-                f"before_{i}_{j} + {begins} : 8'd0;"
+                f"always @(posedge clk) seen_{i}_{j} <= waits_{i}_{j} ? "
+                f"seen_{i}_{j} | ({ends} ? {many}'d1 << src_{j} : {many}'d0) : {many}'d0;"
             )
-            yield f"always @* assert (before_{i}_{j} <= {len(inputs) - 1});"
+            yield f"always @* assert (!(waits_{i}_{j} & {ends}) | ~seen_{i}_{j}[src_{j}]);"
 
 
 def queue_claims(switch: Switch, text: str) -> str:
