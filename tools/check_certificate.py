@@ -157,7 +157,8 @@ class Checker:
         if route["by"] == "gates":
             address = int(self.net.pins.get((cell, "address"), "'d0").partition("'d")[2])
             rows = self.cert["rows"][self.net.cells[cell]]
-            return rows["exits"][rows["of"][i][address * self.sinks + to]], tag
+            code = ord(rows["of"][i][(address << self.cert["tag"]) + tag]) - 48
+            return rows["exits"][code], tag
         bits, width = route["bits"], self.cert["tag"]
         digit = tag >> (width - bits)
         if route["routing"] == "xor":
@@ -221,8 +222,6 @@ class Checker:
 
     def tag(self, s, to):
         tags = self.cert["tags"]
-        if not tags:
-            return to
         return tags[s][to] if isinstance(tags[0], list) else tags[to]
 
     def check_waits(self, seen, place, escapes):

@@ -18,6 +18,7 @@ from ...hdl.graphs.partitions import Partition
 from ...hdl.graphs.routing.deadlock import dependencies
 from ...hdl.networks.network import PacketNetwork
 from .contracts import contract_of, module_blocks
+from .route_gates import route_rows
 from .latency_bound import Hop, Lengths, packets_in, turns, waits
 
 __all__ = ["certificate"]
@@ -35,8 +36,8 @@ def certificate(
     top: str = "network",
     limit: float = 600,
     tell: Callable[[str], None] = _told,
-) -> tuple[dict[str, Any], str]:
-    """The certificate of a network, and its Verilog, which it is about.
+) -> dict[str, Any]:
+    """The certificate of a network, about the Verilog that `verilog_text` writes.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def certificate(
     _check(network)
     tell("writes the Verilog")
     verilog = verilog_text(network, top)
-    return _composed(network, top, verilog, limit, tell), verilog
+    return _composed(network, top, verilog, limit, tell)
 
 
 def _check(network: PacketNetwork) -> None:
@@ -208,18 +209,20 @@ class _Walks:
 
     def tags(self) -> list[list[int]] | list[int]:
         """The tag of each destination; or of each pair, if it depends on the source."""
-        network = self.network
-        if any(one.get("route", {}).get("by") == "gates" for one in self.contracts.values()):
-            return []
-        own = network.tags
+        network, own = self.network, self.network.tags
         if own.routing == "destination":
             return [own.tag(0, to) for to in range(network.sinks)]
         return [[own.tag(s, d) for d in range(network.sinks)] for s in range(network.sources)]
 
     def rows(self) -> dict[str, Any]:
-        """Where gates send packets, as rows: for each cell and input a character per destination,
-        the number of the output and 48."""
-        return {}
+        """Where gates send packets, by module (`route_rows`)."""
+        cells = self.network.fabric.cells
+        types = {module: cells[cell].type for cell, module in self.module_of.items()}
+        return {
+            module: route_rows(types[module].build())  # type: ignore[arg-type]
+            for module, one in self.contracts.items()
+            if one.get("route", {}).get("by") == "gates"
+        }
 
     def bounds(self, order: Iterable[Pin]) -> dict[str, Any]:
         """The turns of queues, and the most cycles that a packet is inside."""

@@ -8,12 +8,11 @@ queue of whole packets shows. In that of the *queues* the memories are as they a
 import re
 from collections.abc import Iterator, Sequence
 
-from amaranth.hdl import Shape
-
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.links.packet import Packet
 from ...hdl.primitives.arrival_queue import row_order
 from ...hdl.switch.switch import Switch
+from .route_gates import gates_text
 
 __all__ = ["crossing_claims", "queue_claims"]
 
@@ -63,7 +62,37 @@ class _Names:
 
     def wanted(self, i: int, j: int) -> str:
         """Whether the header that arrives at an input may leave by an output."""
-        return f"exits__{i}[{j}]"
+        return f"exits__{i}[{j}]" if self.switch.logic is None else f"gated_{i}[{j}]"
+
+    def gates(self, i: int, tag: str) -> Iterator[str]:
+        """The gates of a route, for a header with a tag."""
+        address = self.switch.logic.address if self.switch.logic is not None else 0
+        here = ", .address(address)" if address else ""
+        yield f"wire {_bits(len(self.outputs))} gated_{i};"
+        yield f"gates_{i} route_gates_{i} (.tag({tag}){here}, .exits(gated_{i}));"
+
+    def tag(self, word: str) -> str:
+        at = self.flit["tag"].offset
+        return f"{word}[{at + self.flit['tag'].width - 1}:{at}]"
+
+    def forwarded(self, i: int) -> str:
+        """What is first in a queue, as it leaves."""
+        _, shown = self.shown(i)
+        turned = self.switch.logic.rotates if self.switch.logic is not None else 0
+        size, tag = self.flit.size, self.flit["tag"]
+        if not turned:
+            return f"{shown}[{size - 1}:0]"
+        assert tag.offset == 0
+        top, rest = tag.width - 1, tag.width - turned
+        low = f"{shown}[{rest - 1}:0], " if rest else ""
+        return f"{{{shown}[{size - 1}:{tag.width}], {low}{shown}[{top}:{rest}]}}"
+
+    def with_gates(self, text: str) -> str:
+        """A text with the modules of the gates of all inputs that are used."""
+        if self.switch.logic is None:
+            return text
+        own = (gates_text(self.switch, i, f"gates_{i}") for i in self.used)
+        return "\n".join([text, *own])
 
     def shown(self, i: int) -> tuple[str, str]:
         """The text that says what a queue shows, and the name of this."""
@@ -96,7 +125,14 @@ def crossing_claims(switch: Switch, text: str) -> str:
     for i in names.used:
         whole, shown = names.shown(i)
         text = text.replace(whole, f"  assign {shown} = any_{i};")
-    return _with_claims(text, lines)
+    if switch.logic is not None and switch.logic.address:
+        lines += [
+            f"reg {_bits(switch.logic.address)} address_was = 0; reg later = 1'b0;",
+            "always @(posedge clk) begin address_was <= address; later <= 1'b1; end",
+            "always @* assume (!later | address == address_was);",
+        ]
+    text = _with_claims(text, lines)
+    return names.with_gates(text) if switch.behind else text
 
 
 def _with_claims(text: str, lines: Sequence[str]) -> str:
@@ -132,8 +168,10 @@ def _crossing(names: _Names) -> Iterator[str]:
         yield f"always @* assume ({shown}[{high}:{low}] == {i});"
         # The outputs of the header, one bit each.
         bits = ["1'b0"] * turn_bits
+        if switch.behind:
+            yield from names.gates(i, names.tag(shown))
         for at, j in enumerate(exits):
-            bits[j] = f"{shown}[{size + at}]"
+            bits[j] = f"gated_{i}[{j}]" if switch.behind else f"{shown}[{size + at}]"
         yield f"wire {_bits(turn_bits)} own_{i} = {{{', '.join(reversed(bits))}}};"
         yield f"reg kept_back_{i} = 1'b0;"
         yield f"always @(posedge clk) kept_back_{i} <= has_{i} & ~pop_{i};"
@@ -178,7 +216,7 @@ def _crossing(names: _Names) -> Iterator[str]:
             yield f"always @* assert (!o__{j}__valid);"
             continue
         for i in names.used:
-            same = f"o__{j}__payload[{size - 1}:0] == {names.shown(i)[1]}[{size - 1}:0]"
+            same = f"o__{j}__payload[{size - 1}:0] == {names.forwarded(i)}"
             good = f"({has[i]} & goes_{i}[{j}] & {same})" if i in inputs else "1'b0"
             yield f"always @* assert (!(o__{j}__valid & src_{j} == {i}) | {good});"
         if wide > size:
@@ -244,7 +282,8 @@ def queue_claims(switch: Switch, text: str) -> str:
     lines: list[str] = []
     for i in names.used:
         lines += _queue(names, i)
-    return _with_claims(text, lines)
+    text = _with_claims(text, lines)
+    return text if switch.behind else names.with_gates(text)
 
 
 def _queue(names: _Names, i: int) -> Iterator[str]:
@@ -254,6 +293,8 @@ def _queue(names: _Names, i: int) -> Iterator[str]:
     bits = max(1, (depth - 1).bit_length())
     came = f"i__{i}__payload[{names.flit.size - 1}:0]"
     if not names.switch.behind:
+        if names.switch.logic is not None:
+            yield from names.gates(i, names.tag(f"i__{i}__payload"))
         exits = ", ".join(names.wanted(i, j) for j in reversed(names.exits(i)))
         came = f"{{{exits}, {came}}}"
     level, most = f"level_{i}", _bits(8)
