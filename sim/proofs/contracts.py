@@ -19,6 +19,7 @@ from ...hdl.switch.route import DigitRoute
 from ...hdl.switch.routed_switch import RoutedSwitch
 from ...hdl.switch.switch import Switch
 from ..engines.compiled.build import cache_folder
+from .output_queue_contract import output_queue_claims
 from .prover import Unproved, prove_for_ever, prove_inductive
 from .switch_contract import crossing_claims, queue_claims
 
@@ -37,7 +38,12 @@ _METHODS: dict[str, tuple[str, Prover]] = {
     ),
 }
 
+_METHODS["output queues"] = _METHODS["queues"]
+
 _SAYS = {
+    "output queues": "a word enters the queue that its route names, if there is a place; it is shown "
+    "when those before it have left, as it came; one that waits lets at most one word of each other "
+    "input go first",
     "crossing": "an output shows only the first word of a queue, unchanged, where its header's "
     "route goes; a word leaves by one output, and one that is accepted is in the queue; the words "
     "of packets do not mix; a word whose output is free leaves in turn; a header lets at most one "
@@ -101,6 +107,13 @@ def contract_of(
 
 def _claims(component: RoutedSwitch, text: str) -> dict[str, str] | str:
     """The claims to be proved, in the text of the module; or why there are none."""
+    if isinstance(component, OutputQueued):
+        if component.packet.sized or component.packet.broadcast or component.shape.lanes > 1:
+            return "no proof for these options of the switch"
+        try:
+            return {"output queues": output_queue_claims(component, text)}
+        except InvalidValue as error:
+            return str(error)
     if not isinstance(component, Switch):
         return f"no proof of {type(component).__name__} for these parameters"
     plain = component.groups is None and not component.grant.timeout and not component.ahead

@@ -6,22 +6,15 @@ queue of whole packets shows. In that of the *queues* the memories are as they a
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.links.packet import Packet
 from ...hdl.primitives.arrival_queue import row_order
 from ...hdl.switch.switch import Switch
-from .route_gates import gates_text
+from .claims_in_verilog import bits_of, forwarded, gate_claims, with_claims, with_gates
 
 __all__ = ["crossing_claims", "queue_claims"]
-
-
-_BEGAN = (
-    "  reg began = 1'b0;",
-    "  always @(posedge clk) began <= 1'b1;",
-    "  always @* assume (rst == ~began);",
-)
 
 
 class _Names:
@@ -64,35 +57,9 @@ class _Names:
         """Whether the header that arrives at an input may leave by an output."""
         return f"exits__{i}[{j}]" if self.switch.logic is None else f"gated_{i}[{j}]"
 
-    def gates(self, i: int, tag: str) -> Iterator[str]:
-        """The gates of a route, for a header with a tag."""
-        address = self.switch.logic.address if self.switch.logic is not None else 0
-        here = ", .address(address)" if address else ""
-        yield f"wire {_bits(len(self.outputs))} gated_{i};"
-        yield f"gates_{i} route_gates_{i} (.tag({tag}){here}, .exits(gated_{i}));"
-
     def tag(self, word: str) -> str:
         at = self.flit["tag"].offset
         return f"{word}[{at + self.flit['tag'].width - 1}:{at}]"
-
-    def forwarded(self, i: int) -> str:
-        """What is first in a queue, as it leaves."""
-        _, shown = self.shown(i)
-        turned = self.switch.logic.rotates if self.switch.logic is not None else 0
-        size, tag = self.flit.size, self.flit["tag"]
-        if not turned:
-            return f"{shown}[{size - 1}:0]"
-        assert tag.offset == 0
-        top, rest = tag.width - 1, tag.width - turned
-        low = f"{shown}[{rest - 1}:0], " if rest else ""
-        return f"{{{shown}[{size - 1}:{tag.width}], {low}{shown}[{top}:{rest}]}}"
-
-    def with_gates(self, text: str) -> str:
-        """A text with the modules of the gates of all inputs that are used."""
-        if self.switch.logic is None:
-            return text
-        own = (gates_text(self.switch, i, f"gates_{i}") for i in self.used)
-        return "\n".join([text, *own])
 
     def shown(self, i: int) -> tuple[str, str]:
         """The text that says what a queue shows, and the name of this."""
@@ -103,10 +70,6 @@ class _Names:
         if found is None:
             raise InvalidValue(f"Queue {i} of the module has no memory of the usual name")
         return found[0], found[1]
-
-
-def _bits(width: int) -> str:
-    return f"[{width - 1}:0]"
 
 
 def crossing_claims(switch: Switch, text: str) -> str:
@@ -127,24 +90,12 @@ def crossing_claims(switch: Switch, text: str) -> str:
         text = text.replace(whole, f"  assign {shown} = any_{i};")
     if switch.logic is not None and switch.logic.address:
         lines += [
-            f"reg {_bits(switch.logic.address)} address_was = 0; reg later = 1'b0;",
+            f"reg {bits_of(switch.logic.address)} address_was = 0; reg later = 1'b0;",
             "always @(posedge clk) begin address_was <= address; later <= 1'b1; end",
             "always @* assume (!later | address == address_was);",
         ]
-    text = _with_claims(text, lines)
-    return names.with_gates(text) if switch.behind else text
-
-
-def _with_claims(text: str, lines: Sequence[str]) -> str:
-    # The first cycle is a reset, and nothing is claimed of it.
-    begun = [
-        line.replace("assert (", "assert (!began | ")
-        .replace("assume (", "assume (!began | ")
-        .replace("@(posedge clk)", "@(posedge clk) if (began)")
-        for line in lines
-    ]
-    body, _, end = text.rpartition("endmodule")
-    return "\n".join([body.rstrip("\n"), *_BEGAN, *(f"  {line}" for line in begun), f"endmodule{end}"])
+    text = with_claims(text, lines)
+    return with_gates(switch, names.used, text) if switch.behind else text
 
 
 def _crossing(names: _Names) -> Iterator[str]:
@@ -156,11 +107,11 @@ def _crossing(names: _Names) -> Iterator[str]:
     turn_bits = len(names.outputs)
     for j in names.outputs:
         yield f"wire leave_{j} = o__{j}__valid & o__{j}__ready;"
-        yield f"wire {_bits(names.witness)} src_{j} = o__{j}__payload[{high}:{low}];"
+        yield f"wire {bits_of(names.witness)} src_{j} = o__{j}__payload[{high}:{low}];"
     for i in names.used:
         width, exits = names.width(i), names.exits(i)
         _, shown = names.shown(i)
-        yield f"(* anyseq *) reg {_bits(width)} any_{i};"
+        yield f"(* anyseq *) reg {bits_of(width)} any_{i};"
         yield f"wire has_{i} = {names.level(i)} != 0;"
         pops = " | ".join(f"(leave_{j} & src_{j} == {i})" for j in exits)
         yield f"wire pop_{i} = {pops};"
@@ -169,10 +120,10 @@ def _crossing(names: _Names) -> Iterator[str]:
         # The outputs of the header, one bit each.
         bits = ["1'b0"] * turn_bits
         if switch.behind:
-            yield from names.gates(i, names.tag(shown))
+            yield from gate_claims(names.switch, i, names.tag(shown))
         for at, j in enumerate(exits):
             bits[j] = f"gated_{i}[{j}]" if switch.behind else f"{shown}[{size + at}]"
-        yield f"wire {_bits(turn_bits)} own_{i} = {{{', '.join(reversed(bits))}}};"
+        yield f"wire {bits_of(turn_bits)} own_{i} = {{{', '.join(reversed(bits))}}};"
         yield f"reg kept_back_{i} = 1'b0;"
         yield f"always @(posedge clk) kept_back_{i} <= has_{i} & ~pop_{i};"
         steady = [f"own_{i}"]
@@ -180,26 +131,26 @@ def _crossing(names: _Names) -> Iterator[str]:
             last = flit["last"].offset
             steady.append(f"{shown}[{last}]")
             yield f"wire last_{i} = {shown}[{last}];"
-            yield f"reg inside_{i} = 1'b0; reg {_bits(turn_bits)} worm_{i} = 0;"
+            yield f"reg inside_{i} = 1'b0; reg {bits_of(turn_bits)} worm_{i} = 0;"
             yield (
                 f"always @(posedge clk) if (pop_{i}) begin inside_{i} <= ~last_{i}; "
                 f"if (!inside_{i}) worm_{i} <= own_{i}; end"
             )
-            yield f"wire {_bits(turn_bits)} goes_{i} = inside_{i} ? worm_{i} : own_{i};"
+            yield f"wire {bits_of(turn_bits)} goes_{i} = inside_{i} ? worm_{i} : own_{i};"
             yield f"wire header_{i} = has_{i} & ~inside_{i};"
         else:
             yield f"wire last_{i} = 1'b1;"
-            yield f"wire {_bits(turn_bits)} goes_{i} = own_{i};"
+            yield f"wire {bits_of(turn_bits)} goes_{i} = own_{i};"
             yield f"wire header_{i} = has_{i};"
         for k, what in enumerate(steady):
             name = f"steady_{i}_{k}"
-            yield f"reg {_bits(turn_bits if k == 0 else 1)} {name} = 0;"
+            yield f"reg {bits_of(turn_bits if k == 0 else 1)} {name} = 0;"
             yield f"always @(posedge clk) {name} <= {what};"
             yield f"always @* assume (!kept_back_{i} | {what} == {name});"
         # A header has one exit.
         yield f"always @* assume (!header_{i} | (own_{i} != 0 & (own_{i} & (own_{i} - 1'b1)) == 0));"
         # Claims about the queue's count.
-        yield f"reg {_bits(8)} level_was_{i} = 0; reg {_bits(2)} came_{i} = 0, went_{i} = 0;"
+        yield f"reg {bits_of(8)} level_was_{i} = 0; reg {bits_of(2)} came_{i} = 0, went_{i} = 0;"
         yield (
             f"always @(posedge clk) begin level_was_{i} <= {names.level(i)}; "
             f"came_{i} <= enters_{i}; went_{i} <= pop_{i}; end"
@@ -216,7 +167,7 @@ def _crossing(names: _Names) -> Iterator[str]:
             yield f"always @* assert (!o__{j}__valid);"
             continue
         for i in names.used:
-            same = f"o__{j}__payload[{size - 1}:0] == {names.forwarded(i)}"
+            same = f"o__{j}__payload[{size - 1}:0] == {forwarded(switch, names.shown(i)[1], size)}"
             good = f"({has[i]} & goes_{i}[{j}] & {same})" if i in inputs else "1'b0"
             yield f"always @* assert (!(o__{j}__valid & src_{j} == {i}) | {good});"
         if wide > size:
@@ -228,7 +179,7 @@ def _crossing(names: _Names) -> Iterator[str]:
             if other > j:
                 yield f"always @* assert (!(leave_{j} & leave_{other} & src_{j} == src_{other}));"
         if not single:
-            yield f"reg mid_{j} = 1'b0; reg {_bits(names.witness)} owner_{j} = 0;"
+            yield f"reg mid_{j} = 1'b0; reg {bits_of(names.witness)} owner_{j} = 0;"
             last = f"o__{j}__payload[{flit['last'].offset}]"
             yield (
                 f"always @(posedge clk) if (leave_{j}) begin mid_{j} <= ~{last}; "
@@ -252,7 +203,7 @@ def _turns(names: _Names) -> Iterator[str]:
         else:
             rest = " | ".join(f"(owner_{j} == {i} & has_{i})" for i in inputs)
             yield f"wire wants_{j} = mid_{j} ? ({rest}) : ({heads});"
-        yield f"reg {_bits(4)} idle_{j} = 0;"
+        yield f"reg {bits_of(4)} idle_{j} = 0;"
         yield (
             f"always @(posedge clk) idle_{j} <= "
             f"(wants_{j} & o__{j}__ready & ~leave_{j}) ? idle_{j} + 1'b1 : 4'd0;"
@@ -267,7 +218,7 @@ def _turns(names: _Names) -> Iterator[str]:
                 ends = f"(leave_{j} & o__{j}__payload[{names.flit['last'].offset}])"
             yield f"wire waits_{i}_{j} = header_{i} & goes_{i}[{j}] & ~pop_{i};"
             many = 1 << names.witness
-            yield f"reg {_bits(many)} seen_{i}_{j} = 0;"
+            yield f"reg {bits_of(many)} seen_{i}_{j} = 0;"
             yield (
                 f"always @(posedge clk) seen_{i}_{j} <= waits_{i}_{j} ? "
                 f"seen_{i}_{j} | ({ends} ? {many}'d1 << src_{j} : {many}'d0) : {many}'d0;"
@@ -282,8 +233,8 @@ def queue_claims(switch: Switch, text: str) -> str:
     lines: list[str] = []
     for i in names.used:
         lines += _queue(names, i)
-    text = _with_claims(text, lines)
-    return text if switch.behind else names.with_gates(text)
+    text = with_claims(text, lines)
+    return text if switch.behind else with_gates(switch, names.used, text)
 
 
 def _queue(names: _Names, i: int) -> Iterator[str]:
@@ -294,10 +245,10 @@ def _queue(names: _Names, i: int) -> Iterator[str]:
     came = f"i__{i}__payload[{names.flit.size - 1}:0]"
     if not names.switch.behind:
         if names.switch.logic is not None:
-            yield from names.gates(i, names.tag(f"i__{i}__payload"))
+            yield from gate_claims(names.switch, i, names.tag(f"i__{i}__payload"))
         exits = ", ".join(names.wanted(i, j) for j in reversed(names.exits(i)))
         came = f"{{{exits}, {came}}}"
-    level, most = f"level_{i}", _bits(8)
+    level, most = f"level_{i}", bits_of(8)
     head, tail = f"queue_{i}__head_row", f"queue_{i}__tail_row"
     # A row as the place in the order of use, and back.
     order = row_order(depth)
@@ -308,7 +259,7 @@ def _queue(names: _Names, i: int) -> Iterator[str]:
     yield f"wire {most} {level} = {names.level(i)};"
     yield f"wire enters_{i} = i__{i}__valid & i__{i}__ready;"
     yield f"reg {most} level_was_{i} = 0, before_{i} = 0; reg came_{i} = 0, follows_{i} = 0;"
-    yield f"reg {_bits(width)} word_{i};"
+    yield f"reg {bits_of(width)} word_{i};"
     yield f"wire went_{i} = level_was_{i} + came_{i} != {level};"
     yield f"wire gone_{i} = went_{i} & before_{i} == 0;"
     yield f"wire in_{i} = follows_{i} & ~gone_{i};"
@@ -330,7 +281,7 @@ def _queue(names: _Names, i: int) -> Iterator[str]:
         then = " : ".join(
             f"(at_{i} == {at}) ? {bits}'d{order[(at + n) % depth]}" for at in range(depth - 1)
         ) + f" : {bits}'d{order[(depth - 1 + n) % depth]}"
-        yield f"wire {_bits(bits)} row_{i}_{n} = {then};"
+        yield f"wire {bits_of(bits)} row_{i}_{n} = {then};"
         yield f"always @* assert (!(in_{i} & ahead_{i} == {n}) | queue_{i}__bank_0[row_{i}_{n}] == word_{i});"
         if depth > 1:
             yield f"always @* assert (!({level} == {n}) | {tail} == row_{i}_{n});"
