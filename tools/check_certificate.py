@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 import sys
+from graphlib import CycleError, TopologicalSorter
 
 
 class Void(Exception):
@@ -42,10 +43,16 @@ class Netlist:
                 if net and port in outputs:
                     need(net not in self.driver, f"net {net} has two drivers")
                     self.driver[net] = cell, port
-        for port in re.findall(r"^  input (?:\[\d+:0\] )?(\w+),?$", body.partition(");")[0], re.M):
+        head, _, rest = body.partition(");\n")
+        for port in re.findall(r"^  input (?:\[\d+:0\] )?(\w+),?$", head, re.M):
             self.driver[port] = None, port
-        for port, net in re.findall(r"^  assign (\w+) = (\w+);$", body, re.M):
+        for port, net in re.findall(r"^  assign (\w+) = (\w+);$", rest, re.M):
+            need((None, port) not in self.pins, f"{port} is assigned twice")
             self.pins[None, port] = net
+        known = r"^  \w+ \w+ \(\n(?:    \.\w+\([\w']*\),?\n)+  \);|^  wire .*;|^  assign \w+ = \w+;|^endmodule"
+        need(not re.sub(known, "", rest, flags=re.M).strip(), "the top has something else in it")
+        for (cell, port), net in self.pins.items():
+            need(port not in ("clk", "rst") or net == port, f"{cell} has another {port}")
 
     def source(self, cell, port):
         """What drives a port, as cell and port; None for a constant or nothing."""
@@ -247,19 +254,12 @@ class Checker:
     def check_ends(self, starts, seen, to):
         """No packet goes on for ever: its ways have no circle. Their channels, by source."""
         longest = {}
-        for start in seen:
-            stack = [(start, False)]
-            while stack:
-                at, done = stack.pop()
-                if done:
-                    longest[at] = 1 + max((longest[a, t] for a, _, t in seen[at]), default=0)
-                elif at not in longest:
-                    longest[at] = None
-                    stack.append((at, True))
-                    for a, _, t in seen[at]:
-                        need(longest.get((a, t), 0) is not None, f"packets for {to} go in a circle")
-                        if (a, t) not in longest:
-                            stack.append(((a, t), False))
+        graph = {at: [(a, t) for a, _, t in nexts] for at, nexts in seen.items()}
+        try:
+            for at in TopologicalSorter(graph).static_order():
+                longest[at] = 1 + max((longest[after] for after in graph[at]), default=0)
+        except CycleError:
+            raise Void(f"packets for {to} go in a circle") from None
         for s, nexts in starts.items():
             stack, found = list(nexts), {}
             while stack:
@@ -331,19 +331,28 @@ def check(cert, verilog, ports):
     kinds = [one for one in checker.contracts.values() if one["kind"] == "switch"]
     need(not cert["delivers"] or all(one["fair"] for one in kinds), "an arbiter is not fair")
     if cert["bounds"] is not None:
-        need(cert["delivers"] and cert["escapes"] is None, "there is no bound")
+        timed = all(one.get("timed", one["kind"] == "table") for one in checker.contracts.values())
+        need(cert["delivers"] and timed and cert["escapes"] is None, "there is no bound")
         checker.check_bounds()
 
 
+def verdict(cert, verilog, ports):
+    """Why a certificate is void, or None."""
+    try:
+        check(cert, verilog, ports)
+    except Void as error:
+        return str(error)
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+        return f"it can't be understood: {error!r}"
+    return None
+
+
 def main():
-    cert_path, verilog_path = sys.argv[1:]
-    with open(cert_path) as cert, open(verilog_path) as verilog, open(f"{verilog_path}.json") as ports:
-        found = json.load(cert)
-        try:
-            check(found, verilog.read(), json.load(ports)["ports"])
-        except (Void, KeyError, IndexError, TypeError) as error:
-            print(f"void: {error if isinstance(error, Void) else repr(error)}")
-            return 1
+    texts = [open(path).read() for path in (*sys.argv[1:3], f"{sys.argv[2]}.json")]
+    found = json.loads(texts[0])
+    if why := verdict(found, texts[1], json.loads(texts[2])["ports"]):
+        print(f"void: {why}")
+        return 1
     most = f"within {found['bounds']['most']} cycles" if found["bounds"] else "without a bound"
     print("holds: " + (f"each packet is delivered {most}" if found["delivers"] else "no deadlock"))
     for module in found["conditions"]:

@@ -20,10 +20,10 @@ __all__ = ["prove"]
 @click.option("--top", default="network", metavar="NAME", help="The name of the module.")
 @click.option(
     "--limit",
-    type=click.FloatRange(min=1),
+    type=click.FloatRange(min=0),
     default=600,
     metavar="SECONDS",
-    help="How long a proof of a contract may take.",
+    help="How long a proof of a contract may take; 0: try none.",
 )
 @click.option("--quiet", is_flag=True, help="Print the conclusions only.")
 def prove(

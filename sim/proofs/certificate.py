@@ -45,7 +45,7 @@ def certificate(
     top : str
         Name of the module.
     limit : float
-        Seconds after which a proof of a contract is given up.
+        Seconds after which a proof of a contract is given up; 0 if none is tried.
     tell : Callable[[str], None]
         Is told each step.
 
@@ -111,7 +111,8 @@ def _composed(
     else:
         step("no deadlock; but arbiters are not fair, so a packet may wait for ever")
     record["delivers"] = fair
-    record["bounds"] = walks.bounds(order) if fair and not walks.choice else None
+    timed = all(one.get("timed", one["kind"] == "table") for one in contracts.values())
+    record["bounds"] = walks.bounds(order) if fair and timed and not walks.choice else None
     if record["bounds"] is not None:
         step(f"each packet is inside for at most {record['bounds']['most']} cycles")
     record["partitions"] = walks.partitions()

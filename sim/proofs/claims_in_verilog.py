@@ -1,6 +1,6 @@
 """Claims that are written into the Verilog of a switch, and what they share."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ...hdl.switch.routed_switch import RoutedSwitch
 from .route_gates import gates_text
@@ -36,14 +36,12 @@ def gate_claims(switch: RoutedSwitch, i: int, tag: str) -> Iterator[str]:
     """`gated_{i}`: the outputs that a header with a tag may take from input i, one bit each."""
     here = ", .address(address)" if switch.logic is not None and switch.logic.address else ""
     yield f"wire {bits_of(len(switch.shape.outputs))} gated_{i};"
-    yield f"gates_{i} route_gates_{i} (.tag({tag}){here}, .exits(gated_{i}));"
+    yield f"route_gates gates_{i} (.tag({tag}){here}, .exits__{i}(gated_{i}));"
 
 
-def with_gates(switch: RoutedSwitch, inputs: Iterable[int], text: str) -> str:
-    """A text with the modules that `gate_claims` names."""
-    if switch.logic is None:
-        return text
-    return "\n".join([text, *(gates_text(switch, i, f"gates_{i}") for i in inputs)])
+def with_gates(switch: RoutedSwitch, text: str) -> str:
+    """A text with the module that `gate_claims` names."""
+    return text if switch.logic is None else f"{text}\n{gates_text(switch, 'route_gates')}"
 
 
 def forwarded(switch: RoutedSwitch, word: str, size: int | None = None) -> str:

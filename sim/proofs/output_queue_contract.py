@@ -27,8 +27,7 @@ def output_queue_claims(switch: OutputQueued, text: str) -> str:
         lines.append(f"wire enters_{i} = i__{i}__valid & i__{i}__ready;")
     for j, output in enumerate(shape.outputs):
         lines += _queue(switch, j, list(output.inputs))
-    used = range(len(shape.inputs))
-    return with_gates(switch, used, with_claims(text, lines))
+    return with_gates(switch, with_claims(text, lines))
 
 
 def _later(first: str, x: int, i: int, count: int) -> str:

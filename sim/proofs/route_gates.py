@@ -20,20 +20,24 @@ _MOST_BITS = 22
 
 
 class RouteGates(wiring.Component):
-    """The outputs that a header at one input of a switch may take.
+    """The outputs that a header with a tag may take, at each input of a switch.
 
     Members
     -------
     tag : In(width)
     address : In(width)
         If the route needs it.
-    exits : Out(outputs)
+    exits : Out(outputs).array(inputs)
     """
 
-    def __init__(self, switch: RoutedSwitch, i: int) -> None:
+    def __init__(self, switch: RoutedSwitch) -> None:
         assert switch.logic is not None
-        self.switch, self.i, self.logic = switch, i, switch.logic
-        members = {"tag": In(switch.packet.members["tag"]), "exits": Out(len(switch.shape.outputs))}
+        self.switch, self.logic = switch, switch.logic
+        shape = switch.shape
+        members = {
+            "tag": In(switch.packet.members["tag"]),
+            "exits": Out(len(shape.outputs)).array(len(shape.inputs)),
+        }
         if switch.logic.address:
             members["address"] = In(switch.logic.address)
         super().__init__(members)
@@ -41,21 +45,21 @@ class RouteGates(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         here = self.address if self.logic.address else Const(0, 0)
-        entry = self.switch.shape.inputs[self.i]
-        came = None if entry.is_terminal else entry.end
-        found = self.logic.exits(m, "route", came, here, self.tag)
-        outputs = self.switch.shape.outputs
-        # Only where there is a turn; nothing else is stored.
         none = Const(0, 1)
-        m.d.comb += self.exits.eq(
-            Cat(found.get(out.end, none) if self.i in out.inputs else none for out in outputs)
-        )
+        shape = self.switch.shape
+        for i, entry in enumerate(shape.inputs):
+            came = None if entry.is_terminal else entry.end
+            found = self.logic.exits(m, f"{i}", came, here, self.tag)
+            # Only where there is a turn: nothing else is stored.
+            bits = (found.get(out.end, none) if i in out.inputs else none for out in shape.outputs)
+            m.d.comb += self.exits[i].eq(Cat(*bits))
         return m
 
 
-def gates_text(switch: RoutedSwitch, i: int, name: str) -> str:
-    """The gates of an input as Verilog."""
-    return module_text(RouteGates(switch, i), name, ["tag", "address", "exits"])
+def gates_text(switch: RoutedSwitch, name: str) -> str:
+    """The gates as Verilog."""
+    exits = [f"exits__{i}" for i in range(len(switch.shape.inputs))]
+    return module_text(RouteGates(switch), name, ["tag", "address", *exits])
 
 
 def route_rows(switch: RoutedSwitch) -> dict[str, object]:
@@ -64,38 +68,29 @@ def route_rows(switch: RoutedSwitch) -> dict[str, object]:
     Returns
     -------
     dict
-        `exits`: lists of outputs. `of`: for each input a text with a character for each position and tag,
-        which is the number in `exits` and 48; tags vary fastest.
+        `exits`: lists of outputs. `of`: for each input a text with a character for each position
+        and tag, which is the number in `exits` and 48; tags vary fastest.
     """
-    assert switch.logic is not None
-    known: dict[tuple[int, ...], int] = {}
-    texts: list[str] = []
-    by_verilog: dict[str, str] = {}
-    for i in range(len(switch.shape.inputs)):
-        text = gates_text(switch, i, "gates")
-        if text not in by_verilog:
-            by_verilog[text] = _row(text, switch, known)
-        texts.append(by_verilog[text])
-    return {"exits": [list(one) for one in known], "of": texts}
-
-
-def _row(text: str, switch: RoutedSwitch, known: dict[tuple[int, ...], int]) -> str:
     assert switch.logic is not None
     tag, address = switch.packet.members["tag"], switch.logic.address
     if tag + address > _MOST_BITS:
         raise InvalidValue(f"Routes in gates must have at most {_MOST_BITS} bits")
-    bits = _evaluated(text, tag, address)
+    values = _evaluated(gates_text(switch, "gates"), tag, address)
     count = 1 << (tag + address)
-    columns = [format(value, f"0{count}b")[::-1] for value in bits]
-    row = []
-    for column in zip(*columns):
-        outputs = tuple(j for j, bit in enumerate(column) if bit == "1")
-        row.append(chr(48 + known.setdefault(outputs, len(known))))
-    return "".join(row)
+    known: dict[tuple[int, ...], int] = {}
+    texts: list[str] = []
+    for i in range(len(switch.shape.inputs)):
+        columns = [format(value, f"0{count}b")[::-1] for value in values[f"exits__{i}"]]
+        row = []
+        for column in zip(*columns):
+            outputs = tuple(j for j, bit in enumerate(column) if bit == "1")
+            row.append(chr(48 + known.setdefault(outputs, len(known))))
+        texts.append("".join(row))
+    return {"exits": [list(one) for one in known], "of": texts}
 
 
-def _evaluated(text: str, tag: int, address: int) -> list[int]:
-    """Each output bit as a number, of which bit n is its value for input n: all at once."""
+def _evaluated(text: str, tag: int, address: int) -> dict[str, list[int]]:
+    """Each bit of each output as a number, of which bit n is its value for input n: all at once."""
     with scratch_folder() as folder:
         (folder / "gates.v").write_text(text)
         script = "read_verilog gates.v; prep -flatten -top gates; opt -full; techmap; simplemap; "
@@ -116,9 +111,13 @@ def _evaluated(text: str, tag: int, address: int) -> list[int]:
             size *= 2
         values[bit] = run
     cells = {cell["connections"]["Y"][0]: cell for cell in module["cells"].values()}
-    for bit in module["ports"]["exits"]["bits"]:
-        _fill(bit, cells, values, everything)
-    return [values[bit] for bit in module["ports"]["exits"]["bits"]]
+    found = {}
+    for name, port in module["ports"].items():
+        if port["direction"] == "output":
+            for bit in port["bits"]:
+                _fill(bit, cells, values, everything)
+            found[name] = [values[bit] for bit in port["bits"]]
+    return found
 
 
 def _fill(

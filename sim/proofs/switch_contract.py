@@ -95,7 +95,7 @@ def crossing_claims(switch: Switch, text: str) -> str:
             "always @* assume (!later | address == address_was);",
         ]
     text = with_claims(text, lines)
-    return with_gates(switch, names.used, text) if switch.behind else text
+    return with_gates(switch, text) if switch.behind else text
 
 
 def _crossing(names: _Names) -> Iterator[str]:
@@ -234,7 +234,7 @@ def queue_claims(switch: Switch, text: str) -> str:
     for i in names.used:
         lines += _queue(names, i)
     text = with_claims(text, lines)
-    return text if switch.behind else with_gates(switch, names.used, text)
+    return text if switch.behind else with_gates(switch, text)
 
 
 def _queue(names: _Names, i: int) -> Iterator[str]:
