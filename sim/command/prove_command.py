@@ -13,9 +13,7 @@ __all__ = ["prove"]
 
 @click.command()
 @network_arguments
-@click.option(
-    "-o", "--output", required=True, metavar="CERT.json", help="The certificate."
-)
+@click.option("-o", "--output", required=True, metavar="CERT.json", help="The certificate.")
 @click.option("--verilog", metavar="NET.v", help="Its Verilog; default: CERT.v, with CERT.v.json.")
 @click.option("--top", default="network", metavar="NAME", help="The name of the module.")
 @click.option(

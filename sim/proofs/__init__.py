@@ -1,1 +1,1 @@
-"""Certificates of networks: contracts of cells, proved, and what follows from them and the wires."""
+"""Certificates: proved contracts of cells, and what follows for a network."""

@@ -18,8 +18,8 @@ from ...hdl.graphs.partitions import Partition
 from ...hdl.graphs.routing.deadlock import dependencies
 from ...hdl.networks.network import PacketNetwork
 from .contracts import contract_of, module_blocks
-from .route_gates import route_rows
 from .latency_bound import Hop, Lengths, packets_in, turns, waits
+from .route_gates import route_rows
 
 __all__ = ["certificate"]
 
@@ -230,9 +230,7 @@ class _Walks:
         network = self.network
         order = [*order]
         hops = {pin: self.hop(pin) for pin in order}
-        paths = (
-            network.path(s, d) for s in range(network.sources) for d in range(network.sinks)
-        )
+        paths = (network.path(s, d) for s in range(network.sources) for d in range(network.sinks))
         longest = max(map(len, paths))
         lengths = Lengths(*network.lengths, longest)
         found = turns(hops, order, self.nexts, lengths)
@@ -247,10 +245,7 @@ class _Walks:
         depth = next(iter(hops.values())).depth
         start = [0 if before else 1 + packets_in(depth, lengths) * own for own in entries]
         pairs = [
-            [
-                start[s] + sum(spent[pin] for pin in network.path(s, d))
-                for d in range(network.sinks)
-            ]
+            [start[s] + sum(spent[pin] for pin in network.path(s, d)) for d in range(network.sinks)]
             for s in range(network.sources)
         ]
         return {

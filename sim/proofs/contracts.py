@@ -41,9 +41,9 @@ _METHODS: dict[str, tuple[str, Prover]] = {
 _METHODS["output queues"] = _METHODS["queues"]
 
 _SAYS = {
-    "output queues": "a word enters the queue that its route names, if there is a place; it is shown "
-    "when those before it have left, as it came; one that waits lets at most one word of each other "
-    "input go first",
+    "output queues": "a word enters the queue that its route names, if there is a place; it is "
+    "shown when those before it have left, as it came; one that waits lets at most one word of "
+    "each other input go first",
     "crossing": "an output shows only the first word of a queue, unchanged, where its header's "
     "route goes; a word leaves by one output, and one that is accepted is in the queue; the words "
     "of packets do not mix; a word whose output is free leaves in turn; a header lets at most one "
@@ -80,11 +80,19 @@ def contract_of(
         Seconds after which a proof is given up; 0 if none is tried.
     """
     component = type_.build()
-    record: dict[str, Any] = {"component": type_.component.__name__, "sha256": digest_of(name, blocks)}
+    record: dict[str, Any] = {
+        "component": type_.component.__name__,
+        "sha256": digest_of(name, blocks),
+    }
     if isinstance(component, RouteTable):
         return {**record, "kind": "table", "proofs": []}
     if isinstance(component, CreditLink):
-        about = {"kind": "link", "inputs": component.channels, "depth": component.depth, "ports": _link_ports(component)}
+        about = {
+            "kind": "link",
+            "inputs": component.channels,
+            "depth": component.depth,
+            "ports": _link_ports(component),
+        }
         return {**record, **about, "proofs": [], "unproved": "no proof for these parameters"}
     if not isinstance(component, RoutedSwitch):
         raise InvalidValue(f"Cells must be switches, tables or links, not {type_.name}")
@@ -214,5 +222,3 @@ def _link_ports(link: CreditLink) -> dict[str, list[Any]]:
     for n, c in enumerate(link.guarded):
         ports[f"open__{n}"] = ["open", "i", c]
     return ports
-
-

@@ -13,15 +13,15 @@ come later in the order:
   in which there is a place, the flits behind come nearer, so these cycles are at most twice the
   flits and hops, times the cycles for which wires are in use by others.
 
-With B the most packets that fit into a queue, a packet leaves it within 1 + B turns. All of this holds if
-terminals take what arrives at once, and offer the rest of a packet that they have begun.
+With B the most packets that fit into a queue, a packet leaves it within 1 + B turns. All of this
+holds if terminals take what arrives at once, and offer the rest of a packet that they have begun.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-__all__ = ["Hop", "Lengths", "accepted_within", "delivered_within", "packets_in", "turns"]
+__all__ = ["Hop", "Lengths", "hold", "packets_in", "turns", "waits"]
 
 Channel = TypeVar("Channel", bound=Hashable)
 
@@ -53,7 +53,7 @@ class Hop:
 
 
 @dataclass(frozen=True)
-class Lengths(Generic[Channel]):
+class Lengths:
     """Fewest and most flits of a packet, and most channels on a path."""
 
     fewest: int

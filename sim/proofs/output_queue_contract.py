@@ -33,9 +33,7 @@ def output_queue_claims(switch: OutputQueued, text: str) -> str:
 def _later(first: str, x: int, i: int, count: int) -> str:
     """Whether x comes after i in the circle that starts at a number."""
     found = [
-        f"{first} == {start}"
-        for start in range(count)
-        if (x - start) % count > (i - start) % count
+        f"{first} == {start}" for start in range(count) if (x - start) % count > (i - start) % count
     ]
     nowhere = "1'b0"
     return f"({' | '.join(found) or nowhere})"
@@ -79,9 +77,7 @@ def _queue(switch: OutputQueued, j: int, inputs: list[int]) -> Iterator[str]:
                 continue
             seen = f"seen_{i}_{j}_{x}"
             yield f"reg {seen} = 0;"
-            yield (
-                f"always @(posedge clk) {seen} <= waits_{i}_{j} & ({seen} | comes_{x}_{j});"
-            )
+            yield (f"always @(posedge clk) {seen} <= waits_{i}_{j} & ({seen} | comes_{x}_{j});")
             yield f"always @* assert (!({seen} & waits_{i}_{j} & comes_{x}_{j}));"
             yield f"always @* assert (!{seen} | {_later(tail, at[x], at[i], count)});"
     # One word is followed.

@@ -118,4 +118,3 @@ def prove_inductive(text: str, top: str, steps: int, limit: float) -> float:
                 raise Unproved("a claim is not inductive") from None
             raise
     return math.inf
-

@@ -148,7 +148,8 @@ def _crossing(names: _Names) -> Iterator[str]:
             yield f"always @(posedge clk) {name} <= {what};"
             yield f"always @* assume (!kept_back_{i} | {what} == {name});"
         # A header has one exit.
-        yield f"always @* assume (!header_{i} | (own_{i} != 0 & (own_{i} & (own_{i} - 1'b1)) == 0));"
+        several = f"(own_{i} & (own_{i} - 1'b1)) != 0"
+        yield f"always @* assume (!header_{i} | (own_{i} != 0 & !({several})));"
         # Claims about the queue's count.
         yield f"reg {bits_of(8)} level_was_{i} = 0; reg {bits_of(2)} came_{i} = 0, went_{i} = 0;"
         yield (
@@ -252,9 +253,9 @@ def _queue(names: _Names, i: int) -> Iterator[str]:
     head, tail = f"queue_{i}__head_row", f"queue_{i}__tail_row"
     # A row as the place in the order of use, and back.
     order = row_order(depth)
-    place = " : ".join(
-        f"({head} == {row}) ? 8'd{at}" for at, row in enumerate(order[:-1])
-    ) + (f" : 8'd{depth - 1}" if depth > 1 else "8'd0")
+    place = " : ".join(f"({head} == {row}) ? 8'd{at}" for at, row in enumerate(order[:-1])) + (
+        f" : 8'd{depth - 1}" if depth > 1 else "8'd0"
+    )
     yield f"(* anyseq *) reg mark_{i};"
     yield f"wire {most} {level} = {names.level(i)};"
     yield f"wire enters_{i} = i__{i}__valid & i__{i}__ready;"
@@ -278,11 +279,15 @@ def _queue(names: _Names, i: int) -> Iterator[str]:
     # What makes it inductive: where the word is, and where the next one goes.
     yield f"wire {most} at_{i} = {place};"
     for n in range(depth):
-        then = " : ".join(
-            f"(at_{i} == {at}) ? {bits}'d{order[(at + n) % depth]}" for at in range(depth - 1)
-        ) + f" : {bits}'d{order[(depth - 1 + n) % depth]}"
+        then = (
+            " : ".join(
+                f"(at_{i} == {at}) ? {bits}'d{order[(at + n) % depth]}" for at in range(depth - 1)
+            )
+            + f" : {bits}'d{order[(depth - 1 + n) % depth]}"
+        )
         yield f"wire {bits_of(bits)} row_{i}_{n} = {then};"
-        yield f"always @* assert (!(in_{i} & ahead_{i} == {n}) | queue_{i}__bank_0[row_{i}_{n}] == word_{i});"
+        stored = f"queue_{i}__bank_0[row_{i}_{n}] == word_{i}"
+        yield f"always @* assert (!(in_{i} & ahead_{i} == {n}) | {stored});"
         if depth > 1:
             yield f"always @* assert (!({level} == {n}) | {tail} == row_{i}_{n});"
     if depth > 1:
