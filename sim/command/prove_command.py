@@ -1,0 +1,66 @@
+"""`multicube prove`: a certificate of what a network does, for a program that checks it."""
+
+import json
+from contextlib import ExitStack
+
+import click
+
+from ...hdl.fabric.errors import InvalidValue
+from .shared_arguments import check_outputs, network_arguments, network_from
+
+__all__ = ["prove"]
+
+
+@click.command()
+@network_arguments
+@click.option("-o", "--output", required=True, metavar="CERT.json", help="The certificate.")
+@click.option("--verilog", metavar="NET.v", help="Its Verilog; default: CERT.v, with CERT.v.json.")
+@click.option("--top", default="network", metavar="NAME", help="The name of the module.")
+@click.option(
+    "--limit",
+    type=click.FloatRange(min=0),
+    default=600,
+    metavar="SECONDS",
+    help="How long a proof of a contract may take; 0: try none.",
+)
+@click.option("--quiet", is_flag=True, help="Print the conclusions only.")
+def prove(
+    network: str,
+    parameters: tuple[str, ...],
+    output: str,
+    verilog: str | None,
+    top: str,
+    limit: float,
+    quiet: bool,
+) -> None:
+    """Prove that a network delivers its packets, and write a certificate.
+
+    The contract of each module is proved by Yosys, of the Verilog that is written beside the
+    certificate; what follows from the contracts, the wires and the routes is in the certificate,
+    for tools/check_certificate.py. The status is 1 if something is left unproved.
+    """
+    from ...hdl.export.verilog import write_verilog
+    from ...hdl.support.output_file import whole_file
+    from ..proofs.certificate import certificate
+
+    if not output.endswith(".json"):
+        raise InvalidValue(f"Certificate must end in .json, not {output}")
+    verilog = verilog or f"{output.removesuffix('.json')}.v"
+    check_outputs([output, verilog], as_json=False)
+    built = network_from(network, parameters)
+    found = certificate(built, top=top, limit=limit, tell=_silent if quiet else click.echo)
+    with ExitStack() as files:
+        files.enter_context(whole_file(output)).write_text(json.dumps(found) + "\n")
+        write_verilog(built, verilog, top)
+    bounds = found["bounds"]
+    within = f" within {bounds['most']} cycles" if bounds else ""
+    what = f"each packet is delivered{within}" if found["delivers"] else "packets never deadlock"
+    for module in found["conditions"]:
+        what += f", if {module} keeps its contract"
+    click.echo(f"{built}: {what}")
+    if found["conditions"] or not found["delivers"]:
+        raise SystemExit(1)
+
+
+def _silent(_: str) -> None:
+    return None

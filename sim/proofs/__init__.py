@@ -1,0 +1,1 @@
+"""Certificates: proved contracts of cells, and what follows for a network."""

@@ -1,0 +1,279 @@
+"""Certificates: what follows for a network from the contracts of its cells and its wires.
+
+A certificate is data, with all that a program needs to check it that knows nothing of this library
+(`tools/check_certificate.py`): the contracts, the order of the channels, the turns of their queues,
+and what is concluded. The wires, and the rows of tables, it reads in the Verilog.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+from ...hdl.export.verilog import verilog_text
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import Pin
+from ...hdl.graphs.partitions import Partition
+from ...hdl.graphs.routing.deadlock import dependencies
+from ...hdl.networks.network import PacketNetwork
+from .contracts import contract_of, module_blocks
+from .latency_bound import Hop, Lengths, packets_in, turns, waits
+from .route_gates import route_rows
+
+__all__ = ["certificate"]
+
+FORMAT = "multicube certificate 1"
+
+
+def _told(_: str) -> None:
+    return None
+
+
+def certificate(
+    network: PacketNetwork,
+    *,
+    top: str = "network",
+    limit: float = 600,
+    tell: Callable[[str], None] = _told,
+) -> dict[str, Any]:
+    """The certificate of a network, about the Verilog that `verilog_text` writes.
+
+    Parameters
+    ----------
+    network : PacketNetwork
+    top : str
+        Name of the module.
+    limit : float
+        Seconds after which a proof of a contract is given up; 0 if none is tried.
+    tell : Callable[[str], None]
+        Is told each step.
+
+    Raises
+    ------
+    ValueError
+        If it has cells for which there is no contract, or packets may deadlock, or not arrive.
+    """
+    _check(network)
+    tell("writes the Verilog")
+    verilog = verilog_text(network, top)
+    return _composed(network, top, verilog, limit, tell)
+
+
+def _check(network: PacketNetwork) -> None:
+    if not isinstance(network, PacketNetwork):
+        raise InvalidValue(f"Network must carry packets, not {network.family!r}")
+    for name, says in (
+        ("broadcasts", "masks"),
+        ("drops", "packets that are dropped"),
+        ("recovers", "packets that are discarded"),
+        ("groups", "groups"),
+        ("holds_links", "links that are held"),
+    ):
+        if getattr(network, name):
+            raise InvalidValue(f"There is no certificate of networks with {says}: {network}")
+
+
+def _composed(
+    network: PacketNetwork, top: str, verilog: str, limit: float, tell: Callable[[str], None]
+) -> dict[str, Any]:
+    steps: list[str] = []
+
+    def step(text: str) -> None:
+        steps.append(text)
+        tell(text)
+
+    blocks = module_blocks(verilog)
+    contracts, module_of = _contracts(network, top, blocks, limit, step)
+    walks = _Walks(network, contracts, module_of)
+    order = walks.order()
+    step(f"{len(order)} channels in an order in which each waits for later ones only")
+    fewest, most = network.lengths
+    record: dict[str, Any] = {
+        "format": FORMAT,
+        "network": str(network),
+        "top": top,
+        "sha256": hashlib.sha256(verilog.encode()).hexdigest(),
+        "lengths": [fewest, most],
+        "terminals": [network.sources, network.sinks],
+        "tag": network.packet["tag"].width,
+        "tags": walks.tags(),
+        "contracts": contracts,
+        "order": [str(pin) for pin in order],
+        "escapes": [str(pin) for pin in order if network.is_escape(pin)] if walks.choice else None,
+        "rows": walks.rows(),
+    }
+    conditions = sorted(name for name, one in contracts.items() if "unproved" in one)
+    record["conditions"] = conditions
+    fair = all(one.get("fair", True) for one in contracts.values())
+    if fair:
+        step("all packets that are accepted are delivered: no deadlock, and all wait in turn")
+    else:
+        step("no deadlock; but arbiters are not fair, so a packet may wait for ever")
+    record["delivers"] = fair
+    timed = all(one.get("timed", one["kind"] == "table") for one in contracts.values())
+    record["bounds"] = walks.bounds(order) if fair and timed and not walks.choice else None
+    if record["bounds"] is not None:
+        step(f"each packet is inside for at most {record['bounds']['most']} cycles")
+    record["partitions"] = walks.partitions()
+    if record["partitions"]:
+        step(f"{len(record['partitions'])} partitions share no channel")
+    record["steps"] = steps
+    return record
+
+
+def _contracts(
+    network: PacketNetwork,
+    top: str,
+    blocks: dict[str, str],
+    limit: float,
+    step: Callable[[str], None],
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The contract of each module, and the module of each cell."""
+    cells = network.fabric.cells
+    module_of = {}
+    body = blocks[top]
+    for line in body.splitlines():
+        words = line.split()
+        if len(words) == 3 and words[2] == "(" and words[0] in blocks and words[1] in cells:
+            module_of[words[1]] = words[0]
+    contracts: dict[str, Any] = {}
+    for cell, module in module_of.items():
+        if module in contracts:
+            continue
+        contracts[module] = one = contract_of(cells[cell].type, module, blocks, limit=limit)
+        if one["kind"] != "table":
+            how = one.get("unproved", "proved for ever")
+            step(f"contract of {module}: {how}")
+    return contracts, module_of
+
+
+class _Walks:
+    """The paths of packets through the channels of a network."""
+
+    def __init__(
+        self, network: PacketNetwork, contracts: dict[str, Any], module_of: dict[str, str]
+    ) -> None:
+        self.network = network
+        self.contracts = contracts
+        self.module_of = module_of
+        self.nexts: dict[Pin, set[Pin]] = {}
+        sinks = range(network.sinks)
+        self.firsts = [{network.path(s, d)[0] for d in sinks} for s in range(network.sources)]
+        self.choice = any(one.get("choice") for one in contracts.values())
+        self.waits = dependencies(self._moves(), network.is_escape)
+
+    def _moves(self) -> Iterator[Any]:
+        for destination in range(self.network.sinks):
+            moves = self.network.moves(destination)
+            for channel, nexts in moves.items():
+                self.nexts.setdefault(channel, set()).update(nexts)
+            yield moves
+
+    def order(self) -> list[Pin]:
+        """The channels, each before those that it waits for; those that are no escape channels
+        come first."""
+        try:
+            found = [*TopologicalSorter(self.waits).static_order()][::-1]
+        except CycleError as error:
+            cycle = ", ".join(map(str, error.args[1][:6]))
+            raise InvalidValue(
+                f"Network can deadlock: channels wait for each other: {cycle}"
+            ) from None
+        rest = [pin for pin in self.nexts if pin not in self.waits]
+        return [*rest, *found]
+
+    def contract(self, pin: Pin) -> dict[str, Any]:
+        return self.contracts[self.module_of[str(pin.cell)]]
+
+    def hop(self, pin: Pin) -> Hop:
+        """What is known of a channel, of which a pin is the output."""
+        about = self.contract(pin)
+        output = about["outputs"][int(pin.path[1])]
+        before = about["queue"] == "output"
+        last = not self.nexts[pin]
+        rivals = len(self.rivals[pin])
+        wires = output["wires"]
+        return Hop(rivals, wires, about["depth"], last, before)
+
+    @cached_property
+    def rivals(self) -> dict[Pin, set[Pin | int]]:
+        """The inputs from which packets go to a channel: the channels, and sources, before it."""
+        found: dict[Pin, set[Pin | int]] = {pin: set() for pin in self.nexts}
+        for pin, nexts in self.nexts.items():
+            for after in nexts:
+                found[after].add(pin)
+        for source, own in enumerate(self.firsts):
+            for first in own:
+                found[first].add(source)
+        return found
+
+    def tags(self) -> list[list[int]] | list[int]:
+        """The tag of each destination; or of each pair, if it depends on the source."""
+        network, own = self.network, self.network.tags
+        if own.routing == "destination":
+            return [own.tag(0, to) for to in range(network.sinks)]
+        return [[own.tag(s, d) for d in range(network.sinks)] for s in range(network.sources)]
+
+    def rows(self) -> dict[str, Any]:
+        """Where gates send packets, by module (`route_rows`)."""
+        cells = self.network.fabric.cells
+        types = {module: cells[cell].type for cell, module in self.module_of.items()}
+        return {
+            module: route_rows(types[module].build())  # type: ignore[arg-type]
+            for module, one in self.contracts.items()
+            if one.get("route", {}).get("by") == "gates"
+        }
+
+    def bounds(self, order: Iterable[Pin]) -> dict[str, Any]:
+        """The turns of queues, and the most cycles that a packet is inside."""
+        network = self.network
+        order = [*order]
+        hops = {pin: self.hop(pin) for pin in order}
+        paths = (network.path(s, d) for s in range(network.sources) for d in range(network.sinks))
+        longest = max(map(len, paths))
+        lengths = Lengths(*network.lengths, longest)
+        found = turns(hops, order, self.nexts, lengths)
+        wires = max(hop.wires for hop in hops.values())
+        before = any(hop.before for hop in hops.values())
+        entries = [waits(own, hops, found, wires, lengths) for own in self.firsts]
+        # Cycles in the queue of a channel.
+        spent = {
+            pin: 1 + packets_in(hop.depth, lengths) * found[pin] if found[pin] else 0
+            for pin, hop in hops.items()
+        }
+        depth = next(iter(hops.values())).depth
+        start = [0 if before else 1 + packets_in(depth, lengths) * own for own in entries]
+        pairs = [
+            [start[s] + sum(spent[pin] for pin in network.path(s, d)) for d in range(network.sinks)]
+            for s in range(network.sources)
+        ]
+        return {
+            "hops": longest,
+            "turns": [found[pin] for pin in order],
+            "entries": entries,
+            "pairs": pairs,
+            "most": max(map(max, pairs)),
+        }
+
+    def partitions(self) -> list[list[list[int]]]:
+        """Partitions in two halves that share no channel, as the members of the halves."""
+        network = self.network
+        try:
+            network.confinement()
+            halves = _halves(network.undivided)
+        except InvalidValue:
+            return []
+        return halves if network.mask_rule is None else []
+
+
+def _halves(whole: Partition) -> list[list[list[int]]]:
+    code = whole.code
+    found = []
+    for bit in range(code.width):
+        sides: list[list[int]] = [[], []]
+        for terminal in range(code.count):
+            sides[code.encode(terminal) >> bit & 1].append(terminal)
+        if len(sides[0]) == len(sides[1]):
+            found.append(sides)
+    return found

@@ -1,0 +1,56 @@
+"""Claims that are written into the Verilog of a switch, and what they share."""
+
+from collections.abc import Iterator, Sequence
+
+from ...hdl.switch.routed_switch import RoutedSwitch
+from .route_gates import gates_text
+
+__all__ = ["bits_of", "forwarded", "gate_claims", "with_claims", "with_gates"]
+
+_BEGAN = (
+    "  reg began = 1'b0;",
+    "  always @(posedge clk) began <= 1'b1;",
+    "  always @* assume (rst == ~began);",
+)
+
+
+def bits_of(width: int) -> str:
+    """The range of a vector of so many bits."""
+    return f"[{width - 1}:0]"
+
+
+def with_claims(text: str, lines: Sequence[str]) -> str:
+    """A module with statements at its end. The first cycle is a reset: nothing is claimed of it."""
+    begun = [
+        line.replace("assert (", "assert (!began | ")
+        .replace("assume (", "assume (!began | ")
+        .replace("@(posedge clk)", "@(posedge clk) if (began)")
+        for line in lines
+    ]
+    body, _, end = text.rpartition("endmodule")
+    own = (f"  {line}" for line in begun)
+    return "\n".join([body.rstrip("\n"), *_BEGAN, *own, f"endmodule{end}"])
+
+
+def gate_claims(switch: RoutedSwitch, i: int, tag: str) -> Iterator[str]:
+    """`gated_{i}`: the outputs that a header with a tag may take from input i, one bit each."""
+    here = ", .address(address)" if switch.logic is not None and switch.logic.address else ""
+    yield f"wire {bits_of(len(switch.shape.outputs))} gated_{i};"
+    yield f"route_gates gates_{i} (.tag({tag}){here}, .exits__{i}(gated_{i}));"
+
+
+def with_gates(switch: RoutedSwitch, text: str) -> str:
+    """A text with the module that `gate_claims` names."""
+    return text if switch.logic is None else f"{text}\n{gates_text(switch, 'route_gates')}"
+
+
+def forwarded(switch: RoutedSwitch, word: str, size: int | None = None) -> str:
+    """A word as it leaves: with its tag rotated, if there are boxes behind that find theirs so."""
+    size = switch.packet.size if size is None else size
+    turned = switch.logic.rotates if switch.logic is not None else 0
+    if not turned:
+        return f"{word}[{size - 1}:0]"
+    tag = switch.packet["tag"].width
+    rest = tag - turned
+    low = f"{word}[{rest - 1}:0], " if rest else ""
+    return f"{{{word}[{size - 1}:{tag}], {low}{word}[{tag - 1}:{rest}]}}"

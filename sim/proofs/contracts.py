@@ -1,0 +1,224 @@
+"""Contracts of cells: what is proved of each module of a network, for its parameters, and how."""
+
+import hashlib
+import json
+import math
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import CellType
+from ...hdl.routers.credit_link import CreditLink
+from ...hdl.routers.route_table import RouteTable
+from ...hdl.support.output_file import whole_file
+from ...hdl.switch.output_queued import OutputQueued
+from ...hdl.switch.pipelined import Pipelined
+from ...hdl.switch.route import DigitRoute
+from ...hdl.switch.routed_switch import RoutedSwitch
+from ...hdl.switch.switch import Switch
+from ..engines.compiled.build import cache_folder
+from .output_queue_contract import output_queue_claims
+from .prover import Unproved, prove_for_ever, prove_inductive
+from .switch_contract import crossing_claims, queue_claims
+
+__all__ = ["contract_of", "module_blocks"]
+
+FAIR = ("round-robin", "least-recent")
+"""Arbiters with which a packet waits for at most one of each other input."""
+
+Prover = Callable[[str, str, float], float]
+
+_METHODS: dict[str, tuple[str, Prover]] = {
+    "crossing": ("property directed reachability, the queues' memories cut", prove_for_ever),
+    "queues": (
+        "induction over 3 cycles",
+        lambda text, top, limit: prove_inductive(text, top, 3, limit),
+    ),
+}
+
+_METHODS["output queues"] = _METHODS["queues"]
+
+_SAYS = {
+    "output queues": "a word enters the queue that its route names, if there is a place; it is "
+    "shown when those before it have left, as it came; one that waits lets at most one word of "
+    "each other input go first",
+    "crossing": "an output shows only the first word of a queue, unchanged, where its header's "
+    "route goes; a word leaves by one output, and one that is accepted is in the queue; the words "
+    "of packets do not mix; a word whose output is free leaves in turn; a header lets at most one "
+    "packet of each other input go first",
+    "queues": "a word is shown when those before it have left, as it came",
+}
+
+
+def module_blocks(verilog: str) -> dict[str, str]:
+    """The text of each module, by its name."""
+    found = re.finditer(r"^module (\w+) \(.*?^endmodule$", verilog, re.MULTILINE | re.DOTALL)
+    return {each[1]: each[0] for each in found}
+
+
+def digest_of(name: str, blocks: Mapping[str, str]) -> str:
+    """The SHA-256 of a module and of those in it, whatever their names begin with."""
+    inside = sorted(set(re.findall(r"^  (\w+_multiplexer_\w+) ", blocks[name], re.MULTILINE)))
+    return hashlib.sha256("\n".join(blocks[one] for one in (name, *inside)).encode()).hexdigest()
+
+
+def contract_of(
+    type_: CellType, name: str, blocks: Mapping[str, str], *, limit: float
+) -> dict[str, Any]:
+    """The contract of a module as data, with the proofs of its claims.
+
+    Parameters
+    ----------
+    type_ : CellType
+    name : str
+        Of the module.
+    blocks : Mapping[str, str]
+        As `module_blocks`.
+    limit : float
+        Seconds after which a proof is given up; 0 if none is tried.
+    """
+    component = type_.build()
+    record: dict[str, Any] = {
+        "component": type_.component.__name__,
+        "sha256": digest_of(name, blocks),
+    }
+    if isinstance(component, RouteTable):
+        return {**record, "kind": "table", "proofs": []}
+    if isinstance(component, CreditLink):
+        about = {
+            "kind": "link",
+            "inputs": component.channels,
+            "depth": component.depth,
+            "ports": _link_ports(component),
+        }
+        return {**record, **about, "proofs": [], "unproved": "no proof for these parameters"}
+    if not isinstance(component, RoutedSwitch):
+        raise InvalidValue(f"Cells must be switches, tables or links, not {type_.name}")
+    record |= _switch(component)
+    inside = re.findall(r"^  (\w+_multiplexer_\w+) ", blocks[name], re.MULTILINE)
+    rest = [blocks[one] for one in sorted(set(inside))]
+    claims = _claims(component, blocks[name]) if limit else "no proof was tried"
+    record["claims"] = [*claims] if isinstance(claims, dict) else ["none"]
+    record["proofs"] = []
+    if isinstance(claims, str):
+        record["unproved"] = claims
+        return record
+    for what, text in claims.items():
+        proof = _proved(what, "\n".join([text, *rest]), name, limit)
+        record["proofs"].append(proof)
+        if proof["cycles"] != "for ever":
+            record["unproved"] = f"{what}: {proof.get('because')}"
+    return record
+
+
+def _claims(component: RoutedSwitch, text: str) -> dict[str, str] | str:
+    """The claims to be proved, in the text of the module; or why there are none."""
+    if isinstance(component, OutputQueued):
+        if component.packet.sized or component.packet.broadcast or component.shape.lanes > 1:
+            return "no proof for these options of the switch"
+        try:
+            return {"output queues": output_queue_claims(component, text)}
+        except InvalidValue as error:
+            return str(error)
+    if not isinstance(component, Switch):
+        return f"no proof of {type(component).__name__} for these parameters"
+    plain = component.groups is None and not component.grant.timeout and not component.ahead
+    plain = plain and component.shape.lanes == 1 and not component.shape.choice
+    plain = plain and not component.entry.store and component.entry.room == 1
+    if not plain or component.packet.broadcast:
+        return "no proof for these options of the switch"
+    try:
+        return {
+            "crossing": crossing_claims(component, text),
+            "queues": queue_claims(component, text),
+        }
+    except InvalidValue as error:
+        return str(error)
+
+
+def _proved(what: str, text: str, top: str, limit: float) -> dict[str, Any]:
+    """The record of a proof: found before, or now."""
+    how, prove = _METHODS[what]
+    key = hashlib.sha256(f"{how}\n{text.replace(top, 'top')}".encode()).hexdigest()
+    stored = cache_folder() / "proofs" / f"{key}.json"
+    record = {"claims": what, "says": _SAYS[what], "how": how, "problem": key}
+    if stored.exists():
+        return {**record, **json.loads(stored.read_text())}
+    began = time.monotonic()
+    try:
+        cycles = prove(text, top, limit)
+        found: dict[str, Any] = {"cycles": "for ever" if math.isinf(cycles) else cycles}
+    except Unproved as error:
+        return {**record, "cycles": 0, "because": str(error)}
+    found["seconds"] = round(time.monotonic() - began, 1)
+    stored.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(stored) as file:
+        file.write_text(json.dumps(found))
+    return {**record, **found}
+
+
+def _switch(component: RoutedSwitch) -> dict[str, Any]:
+    """What the composition needs of a switch."""
+    shape = component.shape
+    entry, logic = component.entry, component.logic  # type: ignore[attr-defined]
+    before = isinstance(component, OutputQueued)
+    decision = component.grant.decision if isinstance(component, Switch) else 1
+    arbiter = "round-robin"
+    if isinstance(component, Switch):
+        arbiter = component.grant.arbiter
+    elif isinstance(component, Pipelined):
+        arbiter = component.arbiter
+    links = {j: link for link in shape.links for j in link}
+    outputs = [
+        {
+            "inputs": list(output.inputs),
+            "terminal": output.is_terminal,
+            "wires": (1 if before else len(links[j])) + (0 if output.is_terminal else decision - 1),
+        }
+        for j, output in enumerate(shape.outputs)
+    ]
+    route: dict[str, Any] = {"by": "table"}
+    if isinstance(logic, DigitRoute):
+        route = {"by": "digit", "bits": logic.rotates, "outputs": logic.outputs}
+        route["routing"] = logic.routing
+    elif logic is not None:
+        route = {"by": "gates"}
+    return {
+        "kind": "switch",
+        "queue": "output" if before else "input",
+        "depth": entry.depth,
+        "inputs": len(shape.inputs),
+        "outputs": outputs,
+        "fair": arbiter in FAIR,
+        "timed": not isinstance(component, Pipelined),
+        "choice": shape.choice,
+        "route": route,
+        "ports": _side_ports(component),
+    }
+
+
+def _side_ports(component: RoutedSwitch) -> dict[str, list[Any]]:
+    """Ports beside the streams, and of which stream they tell: `open` and `credit` of an output
+    come from `space`, `open` or `freed` of the input behind it."""
+    ports: dict[str, list[Any]] = {}
+    shape = component.shape
+    if isinstance(component, Switch):
+        for n, j in enumerate(component.guarded_outputs):
+            ports[f"open__{n}"] = ["open", "o", j]
+        for n, i in enumerate(component.guarded_inputs):
+            ports[f"space__{n}"] = ["open", "i", i]
+    if isinstance(component, Pipelined):
+        for n, j in enumerate(component.credited):
+            ports[f"credit__{n}"] = ["credit", "o", j]
+    for n, i in enumerate(shape.credited_inputs):
+        ports[f"freed__{n}"] = ["credit", "i", i]
+    return ports
+
+
+def _link_ports(link: CreditLink) -> dict[str, list[Any]]:
+    ports: dict[str, list[Any]] = {f"freed__{c}": ["credit", "o", c] for c in range(link.channels)}
+    for n, c in enumerate(link.guarded):
+        ports[f"open__{n}"] = ["open", "i", c]
+    return ports

@@ -1,0 +1,120 @@
+"""Proves or refutes claims in a Verilog module, by Yosys and ABC."""
+
+import math
+from contextlib import suppress
+
+from ...hdl.fabric.errors import InvalidValue, MulticubeError
+from ...hdl.support.children import scratch_folder
+from ..synthesis.tools import ToolTimeout, run_yosys
+
+__all__ = ["Unproved", "prove_bounded", "prove_for_ever", "prove_inductive"]
+
+_GATES = """
+read_verilog -formal -sv top.v
+prep -flatten -top {top}
+memory_map
+async2sync
+chformal -lower
+opt -full
+dffunmap
+"""
+
+_SEARCH = (
+    _GATES
+    + """
+setundef -init -zero
+setundef -undriven -anyseq
+techmap
+simplemap
+aigmap
+opt_clean
+delete -output o:*
+write_aiger -zinit -I -B top.aig
+design -reset
+read_rtlil other.il
+abc -script prove.abc
+"""
+)
+
+_INDUCTION = (
+    _GATES
+    + """
+setundef -init -zero
+setundef -undriven -anyseq
+simplemap
+opt_clean
+sat -tempinduct -maxsteps {steps} -prove-asserts -set-assumes -verify
+"""
+)
+
+# ABC is part of Yosys, which calls it for a module of its own; ABC's script reads the other one.
+_OTHER = """
+module \\other
+wire input 1 \\a
+wire input 2 \\b
+wire output 3 \\o
+cell $_AND_ \\and
+connect \\A \\a
+connect \\B \\b
+connect \\Y \\o
+end
+end
+"""
+
+_ABC = """
+read_aiger top.aig
+fold
+strash
+{command}
+write_status status.txt
+"""
+
+
+class Unproved(MulticubeError):
+    """Claims do not hold, or no proof was found in time."""
+
+
+def prove_for_ever(text: str, top: str, limit: float) -> float:
+    """Prove claims in all runs from reset (property directed reachability); returns infinity."""
+    return _search(text, top, f"pdr -T {limit:.0f}", limit)
+
+
+def prove_bounded(text: str, top: str, cycles: int, limit: float) -> float:
+    """Prove claims in all runs of some cycles from reset; returns their number."""
+    return _search(text, top, f"bmc3 -F {cycles} -T {limit:.0f}", limit)
+
+
+def _search(text: str, top: str, command: str, limit: float) -> float:
+    with scratch_folder() as folder:
+        (folder / "top.v").write_text(text)
+        (folder / "other.il").write_text(_OTHER)
+        (folder / "prove.abc").write_text(_ABC.format(command=command))
+        status = folder / "status.txt"
+        # Yosys misses the gates that ABC would give back, and fails.
+        with suppress(InvalidValue):
+            run_yosys(_SEARCH.format(top=top), folder, limit + 60)
+        if not status.exists():
+            raise Unproved("Yosys can't read the claims")
+        word, cycle, *_ = status.read_text().split()
+    if word == "snl_UNSAT":
+        return math.inf
+    if word == "snl_SAT":
+        raise Unproved(f"a run of {int(cycle) + 1} cycles breaks a claim")
+    if command.startswith("bmc") and int(cycle) > 0:
+        return int(cycle) + 1
+    raise Unproved(f"no proof was found in {limit:g} s")
+
+
+def prove_inductive(text: str, top: str, steps: int, limit: float) -> float:
+    """Prove claims by induction over some cycles; returns infinity."""
+    with scratch_folder() as folder:
+        (folder / "top.v").write_text(text)
+        try:
+            run_yosys(_INDUCTION.format(top=top, steps=steps), folder, limit)
+        except ToolTimeout:
+            raise Unproved(f"no proof was found in {limit:g} s") from None
+        except MulticubeError as error:
+            if "proof did fail" in str(error).lower() or "didn't" in str(error):
+                raise Unproved("a claim is not inductive") from None
+            raise
+    return math.inf

@@ -1,0 +1,302 @@
+"""The contract of a switch with queues at its inputs, as claims in its Verilog module.
+
+The claims are written into the text that is exported, so what is proved is proved of it. There are
+two proofs. In that of the *crossing* what the queues show is cut off: it may be anything that a
+queue of whole packets shows. In that of the *queues* the memories are as they are.
+"""
+
+import re
+from collections.abc import Iterator
+
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.links.packet import Packet
+from ...hdl.primitives.arrival_queue import row_order
+from ...hdl.switch.switch import Switch
+from .claims_in_verilog import bits_of, forwarded, gate_claims, with_claims, with_gates
+
+__all__ = ["crossing_claims", "queue_claims"]
+
+
+class _Names:
+    """What the claims of a switch name: ports, registers and fields."""
+
+    def __init__(self, switch: Switch, text: str) -> None:
+        self.switch = switch
+        self.text = text
+        self.inputs = range(len(switch.shape.inputs))
+        self.outputs = range(len(switch.shape.outputs))
+        self.depth = switch.entry.depth
+        self.flit = switch._stored_flit
+        self.leaving: Packet = switch.packet
+        self.witness = max(1, (len(self.inputs) - 1).bit_length())
+        payload = self.flit["payload"]
+        if payload.width < self.witness:
+            raise InvalidValue(f"Payload must have at least {self.witness} bits to tell inputs by")
+        self.payload = payload.offset
+
+    def exits(self, i: int) -> list[int]:
+        return self.switch._exits(i)
+
+    @property
+    def used(self) -> list[int]:
+        """Inputs from which some turn is made."""
+        return [i for i in self.inputs if self.exits(i)]
+
+    def width(self, i: int) -> int:
+        """Bits that the queue of an input stores of a word."""
+        return self.flit.size + (0 if self.switch.behind else len(self.exits(i)))
+
+    def level(self, i: int) -> str:
+        """The number of words in a queue."""
+        free = f"queue_{i}__free"
+        if self.depth > 8:
+            return f"({self.depth} - {free})"
+        return "(" + " + ".join(f"(~{free}[{at}] & 1'b1)" for at in range(self.depth)) + ")"
+
+    def wanted(self, i: int, j: int) -> str:
+        """Whether the header that arrives at an input may leave by an output."""
+        return f"exits__{i}[{j}]" if self.switch.logic is None else f"gated_{i}[{j}]"
+
+    def tag(self, word: str) -> str:
+        at = self.flit["tag"].offset
+        return f"{word}[{at + self.flit['tag'].width - 1}:{at}]"
+
+    def shown(self, i: int) -> tuple[str, str]:
+        """The text that says what a queue shows, and the name of this."""
+        if self.depth == 1:
+            raise InvalidValue("A queue of one place has no memory to cut")
+        pattern = rf"^  assign (\w+) = queue_{i}__bank_0\[queue_{i}__head_row\];$"
+        found = re.search(pattern, self.text, re.MULTILINE)
+        if found is None:
+            raise InvalidValue(f"Queue {i} of the module has no memory of the usual name")
+        return found[0], found[1]
+
+
+def crossing_claims(switch: Switch, text: str) -> str:
+    """The module with claims about all but its queues' memories.
+
+    - An output shows only what is first in the queue of an input, unchanged, and only if the route
+      of its header has this output.
+    - What leaves a queue leaves by one output, and the queue has one word less; what is accepted
+      makes it one more, and a word is accepted if and only if there is room.
+    - The flits of a packet leave by one output, and those of no other between them.
+    - A flit whose output is free and ready, and has the wires in turn, leaves.
+    - A header that waits lets at most one packet of each other input go first.
+    """
+    names = _Names(switch, text)
+    lines = list(_crossing(names))
+    for i in names.used:
+        whole, shown = names.shown(i)
+        text = text.replace(whole, f"  assign {shown} = any_{i};")
+    if switch.logic is not None and switch.logic.address:
+        lines += [
+            f"reg {bits_of(switch.logic.address)} address_was = 0; reg later = 1'b0;",
+            "always @(posedge clk) begin address_was <= address; later <= 1'b1; end",
+            "always @* assume (!later | address == address_was);",
+        ]
+    text = with_claims(text, lines)
+    return with_gates(switch, text) if switch.behind else text
+
+
+def _crossing(names: _Names) -> Iterator[str]:
+    switch = names.switch
+    flit, size = names.flit, names.flit.size
+    wide = switch.packet.size
+    low, high = names.payload, names.payload + names.witness - 1
+    single = switch.single
+    turn_bits = len(names.outputs)
+    for j in names.outputs:
+        yield f"wire leave_{j} = o__{j}__valid & o__{j}__ready;"
+        yield f"wire {bits_of(names.witness)} src_{j} = o__{j}__payload[{high}:{low}];"
+    for i in names.used:
+        width, exits = names.width(i), names.exits(i)
+        _, shown = names.shown(i)
+        yield f"(* anyseq *) reg {bits_of(width)} any_{i};"
+        yield f"wire has_{i} = {names.level(i)} != 0;"
+        pops = " | ".join(f"(leave_{j} & src_{j} == {i})" for j in exits)
+        yield f"wire pop_{i} = {pops};"
+        yield f"wire enters_{i} = i__{i}__valid & i__{i}__ready;"
+        yield f"always @* assume ({shown}[{high}:{low}] == {i});"
+        # The outputs of the header, one bit each.
+        bits = ["1'b0"] * turn_bits
+        if switch.behind:
+            yield from gate_claims(names.switch, i, names.tag(shown))
+        for at, j in enumerate(exits):
+            bits[j] = f"gated_{i}[{j}]" if switch.behind else f"{shown}[{size + at}]"
+        yield f"wire {bits_of(turn_bits)} own_{i} = {{{', '.join(reversed(bits))}}};"
+        yield f"reg kept_back_{i} = 1'b0;"
+        yield f"always @(posedge clk) kept_back_{i} <= has_{i} & ~pop_{i};"
+        steady = [f"own_{i}"]
+        if not single:
+            last = flit["last"].offset
+            steady.append(f"{shown}[{last}]")
+            yield f"wire last_{i} = {shown}[{last}];"
+            yield f"reg inside_{i} = 1'b0; reg {bits_of(turn_bits)} worm_{i} = 0;"
+            yield (
+                f"always @(posedge clk) if (pop_{i}) begin inside_{i} <= ~last_{i}; "
+                f"if (!inside_{i}) worm_{i} <= own_{i}; end"
+            )
+            yield f"wire {bits_of(turn_bits)} goes_{i} = inside_{i} ? worm_{i} : own_{i};"
+            yield f"wire header_{i} = has_{i} & ~inside_{i};"
+        else:
+            yield f"wire last_{i} = 1'b1;"
+            yield f"wire {bits_of(turn_bits)} goes_{i} = own_{i};"
+            yield f"wire header_{i} = has_{i};"
+        for k, what in enumerate(steady):
+            name = f"steady_{i}_{k}"
+            yield f"reg {bits_of(turn_bits if k == 0 else 1)} {name} = 0;"
+            yield f"always @(posedge clk) {name} <= {what};"
+            yield f"always @* assume (!kept_back_{i} | {what} == {name});"
+        # A header has one exit.
+        several = f"(own_{i} & (own_{i} - 1'b1)) != 0"
+        yield f"always @* assume (!header_{i} | (own_{i} != 0 & !({several})));"
+        # Claims about the queue's count.
+        yield f"reg {bits_of(8)} level_was_{i} = 0; reg {bits_of(2)} came_{i} = 0, went_{i} = 0;"
+        yield (
+            f"always @(posedge clk) begin level_was_{i} <= {names.level(i)}; "
+            f"came_{i} <= enters_{i}; went_{i} <= pop_{i}; end"
+        )
+        yield f"always @* assert ({names.level(i)} == level_was_{i} + came_{i} - went_{i});"
+        room = f"({names.level(i)} < {names.depth})"
+        if switch.entry.refill:
+            room = f"({room} | pop_{i})"
+        yield f"always @* assert (i__{i}__ready == {room});"
+    has = {i: f"has_{i}" for i in names.used}
+    for j in names.outputs:
+        inputs = switch.shape.outputs[j].inputs
+        if not inputs:
+            yield f"always @* assert (!o__{j}__valid);"
+            continue
+        for i in names.used:
+            same = f"o__{j}__payload[{size - 1}:0] == {forwarded(switch, names.shown(i)[1], size)}"
+            good = f"({has[i]} & goes_{i}[{j}] & {same})" if i in inputs else "1'b0"
+            yield f"always @* assert (!(o__{j}__valid & src_{j} == {i}) | {good});"
+        if wide > size:
+            yield f"always @* assert (!o__{j}__valid | o__{j}__payload[{wide - 1}]);"
+        most = max(names.inputs)
+        if most + 1 < 1 << names.witness:
+            yield f"always @* assert (!o__{j}__valid | src_{j} <= {most});"
+        for other in names.outputs:
+            if other > j:
+                yield f"always @* assert (!(leave_{j} & leave_{other} & src_{j} == src_{other}));"
+        if not single:
+            yield f"reg mid_{j} = 1'b0; reg {bits_of(names.witness)} owner_{j} = 0;"
+            last = f"o__{j}__payload[{flit['last'].offset}]"
+            yield (
+                f"always @(posedge clk) if (leave_{j}) begin mid_{j} <= ~{last}; "
+                f"owner_{j} <= src_{j}; end"
+            )
+            yield f"always @* assert (!(o__{j}__valid & mid_{j}) | src_{j} == owner_{j});"
+    yield from _turns(names)
+
+
+def _turns(names: _Names) -> Iterator[str]:
+    switch = names.switch
+    single = switch.single
+    link_of = {j: len(link) for link in switch.shape.links for j in link}
+    for j in names.outputs:
+        inputs = switch.shape.outputs[j].inputs
+        if not inputs:
+            continue
+        heads = " | ".join(f"(header_{i} & goes_{i}[{j}])" for i in inputs)
+        if single:
+            yield f"wire wants_{j} = {heads};"
+        else:
+            rest = " | ".join(f"(owner_{j} == {i} & has_{i})" for i in inputs)
+            yield f"wire wants_{j} = mid_{j} ? ({rest}) : ({heads});"
+        yield f"reg {bits_of(4)} idle_{j} = 0;"
+        yield (
+            f"always @(posedge clk) idle_{j} <= "
+            f"(wants_{j} & o__{j}__ready & ~leave_{j}) ? idle_{j} + 1'b1 : 4'd0;"
+        )
+        most = link_of[j] - 1 + switch.grant.decision - 1
+        yield f"always @* assert (!(wants_{j} & o__{j}__ready & ~leave_{j}) | idle_{j} < {most});"
+        if switch.grant.arbiter not in ("round-robin", "least-recent"):
+            continue
+        for i in inputs:
+            ends = f"leave_{j}"
+            if not single:
+                ends = f"(leave_{j} & o__{j}__payload[{names.flit['last'].offset}])"
+            yield f"wire waits_{i}_{j} = header_{i} & goes_{i}[{j}] & ~pop_{i};"
+            many = 1 << names.witness
+            yield f"reg {bits_of(many)} seen_{i}_{j} = 0;"
+            yield (
+                f"always @(posedge clk) seen_{i}_{j} <= waits_{i}_{j} ? "
+                f"seen_{i}_{j} | ({ends} ? {many}'d1 << src_{j} : {many}'d0) : {many}'d0;"
+            )
+            yield f"always @* assert (!(waits_{i}_{j} & {ends}) | ~seen_{i}_{j}[src_{j}]);"
+
+
+def queue_claims(switch: Switch, text: str) -> str:
+    """The module with claims about the memories of its queues: a word, any of them, is shown when
+    those before it have left, as it came."""
+    names = _Names(switch, text)
+    lines: list[str] = []
+    for i in names.used:
+        lines += _queue(names, i)
+    text = with_claims(text, lines)
+    return text if switch.behind else with_gates(switch, text)
+
+
+def _queue(names: _Names, i: int) -> Iterator[str]:
+    """Claims about the queue of an input: one word, any of them, is followed to the head."""
+    depth, width = names.depth, names.width(i)
+    _, shown = names.shown(i)
+    bits = max(1, (depth - 1).bit_length())
+    came = f"i__{i}__payload[{names.flit.size - 1}:0]"
+    if not names.switch.behind:
+        if names.switch.logic is not None:
+            yield from gate_claims(names.switch, i, names.tag(f"i__{i}__payload"))
+        exits = ", ".join(names.wanted(i, j) for j in reversed(names.exits(i)))
+        came = f"{{{exits}, {came}}}"
+    level, most = f"level_{i}", bits_of(8)
+    head, tail = f"queue_{i}__head_row", f"queue_{i}__tail_row"
+    # A row as the place in the order of use, and back.
+    order = row_order(depth)
+    place = " : ".join(f"({head} == {row}) ? 8'd{at}" for at, row in enumerate(order[:-1])) + (
+        f" : 8'd{depth - 1}" if depth > 1 else "8'd0"
+    )
+    yield f"(* anyseq *) reg mark_{i};"
+    yield f"wire {most} {level} = {names.level(i)};"
+    yield f"wire enters_{i} = i__{i}__valid & i__{i}__ready;"
+    yield f"reg {most} level_was_{i} = 0, before_{i} = 0; reg came_{i} = 0, follows_{i} = 0;"
+    yield f"reg {bits_of(width)} word_{i};"
+    yield f"wire went_{i} = level_was_{i} + came_{i} != {level};"
+    yield f"wire gone_{i} = went_{i} & before_{i} == 0;"
+    yield f"wire in_{i} = follows_{i} & ~gone_{i};"
+    yield f"wire {most} ahead_{i} = before_{i} - went_{i};"
+    yield f"always @(posedge clk) begin level_was_{i} <= {level}; came_{i} <= enters_{i};"
+    yield f"  follows_{i} <= in_{i}; before_{i} <= ahead_{i};"
+    yield f"  if (enters_{i} & mark_{i} & ~in_{i}) begin"
+    yield f"    follows_{i} <= 1'b1; before_{i} <= {level}; word_{i} <= {came};"
+    yield "  end"
+    yield "end"
+    yield f"always @* assert ({level} <= level_was_{i} + came_{i});"
+    yield f"always @* assert ({level} + 1 >= level_was_{i} + came_{i});"
+    yield f"always @* assert (!(enters_{i}) | {level} < {depth} | {level} <= {depth});"
+    yield f"always @* assert (!in_{i} | ahead_{i} < {level});"
+    yield f"always @* assert (!(in_{i} & ahead_{i} == 0) | {shown} == word_{i});"
+    # What makes it inductive: where the word is, and where the next one goes.
+    yield f"wire {most} at_{i} = {place};"
+    for n in range(depth):
+        then = (
+            " : ".join(
+                f"(at_{i} == {at}) ? {bits}'d{order[(at + n) % depth]}" for at in range(depth - 1)
+            )
+            + f" : {bits}'d{order[(depth - 1 + n) % depth]}"
+        )
+        yield f"wire {bits_of(bits)} row_{i}_{n} = {then};"
+        stored = f"queue_{i}__bank_0[row_{i}_{n}] == word_{i}"
+        yield f"always @* assert (!(in_{i} & ahead_{i} == {n}) | {stored});"
+        if depth > 1:
+            yield f"always @* assert (!({level} == {n}) | {tail} == row_{i}_{n});"
+    if depth > 1:
+        yield f"always @* assert (!({level} == {depth}) | {tail} == {head});"
+    if depth <= 8:
+        free = f"queue_{i}__free"
+        for at in range(depth - 1):
+            yield f"always @* assert ({free}[{at}] | ~{free}[{at + 1}]);"
+    else:
+        yield f"always @* assert (queue_{i}__free <= {depth});"
+    if depth & (depth - 1):
+        yield f"always @* assert ({head} < {depth});"

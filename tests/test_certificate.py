@@ -1,0 +1,245 @@
+"""Certificates: they hold for the networks as built, and for no other hardware."""
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claims import needs_yosys
+from command_line import exit_status
+from long_runs import long
+from multicube.hdl import build
+from multicube.hdl.export.verilog import port_list, verilog_text
+from multicube.hdl.fabric.errors import InvalidValue
+from multicube.hdl.networks.network import PacketNetwork
+from multicube.sim.proofs.certificate import certificate
+
+CHECKER = Path(__file__).parents[1] / "tools" / "check_certificate.py"
+
+
+def checker() -> Any:
+    spec = importlib.util.spec_from_file_location("check_certificate", CHECKER)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+TOOL = checker()
+
+
+@cache
+def certified(words: str) -> tuple[str, str]:
+    """The certificate of a network, as text, and its Verilog."""
+    network = build(words)
+    assert isinstance(network, PacketNetwork)
+    return json.dumps(certificate(network)), verilog_text(network)
+
+
+def checked(words: str) -> dict[str, Any]:
+    """The certificate of a network, which holds."""
+    text, verilog = certified(words)
+    TOOL.check(json.loads(text), verilog, port_list(build(words).fabric))
+    return json.loads(text)
+
+
+@needs_yosys
+@pytest.mark.parametrize(
+    "words",
+    [
+        "cube ports=4 depth=2 payload=4",
+        "torus k=2 n=1 depth=2 payload=4",
+        long("torus k=3 n=1 depth=2 payload=4 length=2"),
+        long("torus k=4 n=2"),
+        long("cube ports=16 radix=4 depth=4 payload=4"),
+        long("cube ports=8 switch=input-queued payload=4"),
+        long("hypercube n=3 arbiter=least-recent"),
+        long("fat-tree k=2 n=2"),
+        long("dragonfly"),
+        long("graph file=petersen"),
+    ],
+)
+def test_a_network_is_certified(words: str) -> None:
+    found = checked(words)
+    assert found["conditions"] == []
+    assert found["delivers"]
+    assert found["bounds"]["most"] > 0
+
+
+# What voids a certificate: a bug of wires, of the export or of the relation, or a false claim.
+
+TORUS, CUBE = "torus k=3 n=1 payload=4 depth=2", "cube ports=4 depth=2 payload=4"
+GRAPH, ADAPTIVE = "complete nodes=4 payload=4 depth=2", "hypercube n=2 routing=adaptive"
+PIPELINED = "torus k=3 n=1 pipeline=1"
+
+
+def each(names: Iterable[str], words: Callable[[str], str]) -> list[Any]:
+    """Names of bugs; those of larger cells for long runs."""
+    short = (TORUS, CUBE, GRAPH)
+    return [one if words(one) in short else long(one) for one in names]
+
+
+VERILOG: dict[str, tuple[str, str, str]] = {
+    "valid_of_another_output": (GRAPH, r"(\(router_1__o__)0(__valid\))", r"\g<1>2\2"),
+    "payload_of_another_output": (GRAPH, r"(\(router_1__o__)0(__payload\))", r"\g<1>2\2"),
+    "payload_of_another_node": (GRAPH, r"\(router_2__o__0__payload\)", "(router_3__o__1__payload)"),
+    "a_link_to_another_input": (
+        GRAPH,
+        r"(\.i__0__valid\()(\w+)\)((?:.*\n)*?.*\.i__2__valid\()(\w+)\)",
+        r"\1\4)\3\2)",
+    ),
+    "ready_is_always_1": (TORUS, r"(\.o__0__ready\()\w+\)", r"\g<1>1'd1)"),
+    "ready_of_another_channel": (TORUS, r"(\.o__0__ready\(\w+__)0(__ready\))", r"\g<1>1\2"),
+    "an_input_is_open": (TORUS, r"(\.i__1__valid\()\w+\)", r"\1)"),
+    "an_input_is_never_valid": (TORUS, r"(\.i__1__valid\()\w+\)", r"\g<1>1'd0)"),
+    "terminals_are_swapped": (
+        CUBE,
+        r"assign o__0__payload = \w+",
+        "assign o__0__payload = box_1_0__o__1__payload",
+    ),
+    "a_terminal_hears_another": (
+        CUBE,
+        r"assign o__0__(\w+) = (\w+)__o__0__\w+;",
+        r"assign o__0__\1 = \2__o__1__\1;",
+    ),
+    "a_terminal_is_deaf": (CUBE, r"assign o__0__valid = \w+", "assign o__0__valid = i__0__valid"),
+    "inverted_payload": (CUBE, r"assign o__1__payload = ", "assign o__1__payload = ~"),
+    "a_net_is_driven_again": (
+        CUBE,
+        r"\n(  assign o__0__valid)",
+        r"\n  assign box_0_0__o__0__valid = rst;\n\1",
+    ),
+    "something_is_always_done": (CUBE, r"\n(  assign o__0__valid)", r"\n  always @* ;\n\1"),
+    "a_box_of_another_line": (CUBE, r"(box_1_0 \((?:.*\n)*?.*i__0__payload\(box_0_)0", r"\g<1>1"),
+    "the_table_of_another_node": (GRAPH, r"\(table_3__exits__(\d)\)", r"(table_4__exits__\1)"),
+    "exits_of_another_input": (GRAPH, r"\(table_3__exits__1\)", "(table_3__exits__2)"),
+    "tag_of_another_input": (GRAPH, r"(\.tag__1\(router_2__tag__)1", r"\g<1>2"),
+    "a_row_leads_elsewhere": (GRAPH, r"(rows_0\[1\] = 4'h)1", r"\g<1>2"),
+    "a_row_leads_nowhere": (GRAPH, r"(rows_0\[1\] = 4'h)1", r"\g<1>0"),
+    "a_row_leads_to_two": (GRAPH, r"(rows_0\[1\] = 4'h)1", r"\g<1>3"),
+    "a_row_makes_no_turn": (GRAPH, r"(rows_0\[0\] = 4'h)8", r"\g<1>1"),
+    "a_table_inverts": (GRAPH, r"(assign exits__1 = )(rows_0\[tag__1\])", r"\g<1>~\2"),
+    "a_table_reads_another_tag": (GRAPH, r"(assign exits__1 = rows_0\[tag__)1", r"\g<1>2"),
+    "another_position": (TORUS, r"(\.address\(2'd)1", r"\g<1>2"),
+    "no_reset": (TORUS, r"(\.rst\()rst\)", r"\g<1>1'd0)"),
+    "another_clock": (TORUS, r"(\.clk\()clk\)", r"\1i__0__valid)"),
+    "a_gate_is_another": (TORUS, r"(?m)^(  assign arbiter_\d__later = .*) & ", r"\1 | "),
+    "a_register_is_not_reset": (
+        TORUS,
+        r"(?m)^    if \(rst\) (\w+__turn <= .*)\n    else if",
+        "    if",
+    ),
+    "a_multiplexer_is_another": (
+        ADAPTIVE,
+        r"(assign o = code\[\d\] \? )(\w+) : (\w+)",
+        r"\1\3 : \2",
+    ),
+    "an_unknown_cell": (CUBE, r"\n  network_output_queued_switch box_0_0", "\n  spy box_0_0"),
+    "credit_of_another_channel": (PIPELINED, r"(\.credit__0\(\w+freed__)0", r"\g<1>1"),
+    "space_of_another_channel": (ADAPTIVE, r"(\.open__0\(\w+space__)0", r"\g<1>1"),
+    "always_open": (ADAPTIVE, r"(\.open__0\()\w+\)", r"\g<1>1'd1)"),
+}
+
+
+def swapped(order: list[str]) -> None:
+    order[0], order[-1] = order[-1], order[0]
+
+
+CERTIFICATE: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
+    "another_file": (CUBE, lambda c: c.update(sha256="0" * 64)),
+    "the_order_is_reversed": (TORUS, lambda c: c["order"].reverse()),
+    "two_channels_are_swapped": (CUBE, lambda c: swapped(c["order"])),
+    "a_channel_is_twice": (CUBE, lambda c: c["order"].append(c["order"][0])),
+    "a_channel_is_left_out": (CUBE, lambda c: c["order"].pop()),
+    "a_turn_is_shorter": (CUBE, lambda c: c["bounds"]["turns"].__setitem__(0, 1)),
+    "an_entry_is_shorter": (TORUS, lambda c: c["bounds"]["entries"].__setitem__(0, 1)),
+    "a_pair_is_faster": (TORUS, lambda c: c["bounds"]["pairs"][0].__setitem__(1, 9)),
+    "all_is_faster": (TORUS, lambda c: c["bounds"].update(most=9)),
+    "paths_are_shorter": (TORUS, lambda c: c["bounds"].update(hops=1)),
+    "packets_are_longer": (CUBE, lambda c: c.update(lengths=[1, 5])),
+    "halves_share_channels": (CUBE, lambda c: c["partitions"].append([[0, 3], [1, 2]])),
+    "halves_are_not_whole": (CUBE, lambda c: c["partitions"].append([[0], [1, 2]])),
+    "a_contract_is_left_out": (CUBE, lambda c: c["contracts"].clear()),
+    "an_open_condition": (CUBE, lambda c: c["conditions"].clear()),
+    "an_arbiter_is_not_fair": (
+        "hypercube n=2 arbiter=fixed",
+        lambda c: c.update(delivers=True),
+    ),
+    "another_tag": (CUBE, lambda c: c["tags"].reverse()),
+    "a_bound_with_a_choice": (ADAPTIVE, lambda c: c.update(bounds={})),
+    "no_escape": (ADAPTIVE, lambda c: c["escapes"].pop()),
+    "all_are_escapes": (ADAPTIVE, lambda c: c.update(escapes=c["order"])),
+    "a_bound_in_a_pipeline": (PIPELINED, lambda c: c.update(bounds={})),
+}
+
+
+@cache
+def unproved(words: str) -> tuple[str, str]:
+    """The certificate of a network under the conditions of its contracts, and its Verilog."""
+    network = build(words)
+    assert isinstance(network, PacketNetwork)
+    return json.dumps(certificate(network, limit=0)), verilog_text(network)
+
+
+def verdict(words: str, cert: dict[str, Any], verilog: str) -> str | None:
+    why: str | None = TOOL.verdict(cert, verilog, port_list(build(words).fabric))
+    return why
+
+
+@pytest.mark.parametrize("words", [TORUS, CUBE, GRAPH, long(ADAPTIVE), long(PIPELINED)])
+def test_a_certificate_holds_under_conditions(words: str) -> None:
+    text, verilog = unproved(words)
+    assert verdict(words, json.loads(text), verilog) is None
+    assert json.loads(text)["conditions"]
+
+
+@pytest.mark.parametrize("name", each(VERILOG, lambda name: VERILOG[name][0]))
+def test_other_hardware_voids_the_certificate(name: str) -> None:
+    words, old, new = VERILOG[name]
+    text, verilog = unproved(words)
+    changed, count = re.subn(old, new, verilog, count=1)
+    assert count, "the bug does not apply"
+    assert changed != verilog
+    cert = json.loads(text)
+    # Whoever makes the file again makes its digest, too.
+    cert["sha256"] = TOOL.hashlib.sha256(changed.encode()).hexdigest()
+    assert verdict(words, cert, changed) is not None
+
+
+@pytest.mark.parametrize("name", each(CERTIFICATE, lambda name: CERTIFICATE[name][0]))
+def test_a_false_certificate_is_void(name: str) -> None:
+    words, change = CERTIFICATE[name]
+    text, verilog = unproved(words)
+    cert = json.loads(text)
+    change(cert)
+    assert verdict(words, cert, verilog) is not None
+
+
+def test_a_network_that_can_deadlock_has_no_certificate() -> None:
+    network = build("ring k=4 n=1 channels=1 allow_deadlock=1")
+    assert isinstance(network, PacketNetwork)
+    with pytest.raises(InvalidValue, match="can deadlock: channels wait for each other"):
+        certificate(network, limit=0)
+
+
+def test_the_command_writes_a_certificate_and_its_verilog(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cert, verilog = tmp_path / "net.json", tmp_path / "net.v"
+    words = ["prove", *CUBE.split(), "--limit", "0", "-o", str(cert)]
+    assert exit_status(*words) == 1
+    assert "if network_output_queued_switch keeps its contract" in capsys.readouterr().out
+    checks = [sys.executable, str(CHECKER), str(cert), str(verilog)]
+    done = subprocess.run(checks, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("holds: each packet is delivered within ")
+    verilog.write_text(verilog.read_text().replace("assign o__0__valid", "assign o__1__valid", 1))
+    done = subprocess.run(checks, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("void: ")

@@ -1,0 +1,52 @@
+"""No packet is inside a network for more cycles than its certificate says."""
+
+import pytest
+from long_runs import long
+from multicube.hdl import build
+from multicube.hdl.networks.network import PacketNetwork
+from multicube.sim import simulate
+from multicube.sim.proofs.certificate import certificate
+from multicube.sim.proofs.latency_bound import Hop, Lengths, turns
+
+NETWORKS = [
+    "cube ports=4 depth=2 payload=4",
+    long("cube ports=8"),
+    long("omega ports=16"),
+    long("cube ports=16 radix=4"),
+    long("cube ports=8 switch=input-queued"),
+    long("torus k=3 n=2"),
+    long("torus k=4 n=2 length=1:3"),
+    long("hypercube n=3"),
+    long("hypercube n=4 arbiter=least-recent"),
+    long("complete nodes=8"),
+    long("graph file=petersen"),
+]
+
+TRAFFIC = ("uniform", "hotspot:1", "hotspot:0.5", "bit-reversal", "complement")
+
+
+@pytest.mark.parametrize("words", NETWORKS)
+def test_no_packet_takes_longer_than_its_bound(words: str) -> None:
+    network = build(words)
+    assert isinstance(network, PacketNetwork)
+    most = certificate(network, limit=0)["bounds"]["most"]
+    cycles = 2_000 if network.sinks == 4 else 100_000
+    binary = network.sinks & (network.sinks - 1) == 0
+    worst = {
+        traffic: simulate(
+            network, traffic=traffic, load=1.0, cycles=cycles, warmup=0, seed=1
+        ).network_latency.max
+        for traffic in (TRAFFIC if binary else TRAFFIC[:3])
+    }
+    longest = max(worst.values())
+    print(f"{words}: {longest} cycles of {most}, by {max(worst, key=lambda one: worst[one])}")
+    assert 0 < longest <= most
+
+
+def test_the_bound_is_that_of_a_count_by_hand() -> None:
+    # Two channels one after the other, each with one rival: the last is emptied in each cycle.
+    hops = {"a": Hop(2, 1, 4, False, True), "b": Hop(2, 1, 4, True, True)}
+    assert turns(hops, "ab", {"a": "b", "b": ""}, Lengths(1, 1, 2)) == {"b": 1, "a": 4}
+    # At inputs: the first waits for two packets to cross, each of which has the terminal at once.
+    hops = {"a": Hop(3, 2, 4, False, False), "b": Hop(2, 1, 4, True, False)}
+    assert turns(hops, "ab", {"a": "b", "b": ""}, Lengths(1, 1, 2)) == {"b": 0, "a": 2}

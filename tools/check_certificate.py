@@ -1,0 +1,299 @@
+"""Checks a certificate of `multicube prove` against the Verilog that it is about.
+
+    python check_certificate.py cert.json net.v
+
+It reads the wires of the top module and the rows of routing tables in the Verilog, and the ports in
+`net.v.json`; it imports nothing of the library. Of the certificate it takes the contracts of
+modules as given, with how they were proved; all that is concluded from them is computed again. The
+status is 0 if the certificate holds, and 1 if not.
+"""
+
+import hashlib
+import json
+import re
+import sys
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+# All that the top may have: cells, wires, and assignments to its ports.
+_TOP = (
+    r"^  \w+ \w+ \(\n(?:    \.\w+\([\w']*\),?\n)+  \);"
+    r"|^  wire .*;|^  assign \w+ = \w+;|^endmodule"
+)
+
+
+class Void(Exception):
+    """The certificate does not hold."""
+
+
+def need(condition, why):
+    if not condition:
+        raise Void(why)
+
+
+class Netlist:
+    """The modules of a Verilog file, and the wires of its top."""
+
+    def __init__(self, text, top):
+        found = re.finditer(r"^module (\w+) \(.*?^endmodule$", text, re.M | re.S)
+        self.blocks = {module[1]: module[0] for module in found}
+        head, _, body = self.blocks[top].partition(");\n")
+        need(not re.sub(_TOP, "", body, flags=re.M).strip(), "the top has something else in it")
+        self.cells, self.pins, self.driver = {}, {}, {}
+        for port in re.findall(r"^  input (?:\[\d+:0\] )?(\w+),?$", head, re.M):
+            self.driver[port] = None, port
+        for module, cell, pins in re.findall(r"^  (\w+) (\w+) \(\n(.*?)\n  \);", body, re.M | re.S):
+            need(cell not in self.cells, f"cell {cell} is there twice")
+            self.cells[cell] = module
+            output = r"^  output (?:reg )?(?:\[\d+:0\] )?(\w+),?$"
+            outputs = set(re.findall(output, self.blocks[module], re.M))
+            for port, net in re.findall(r"\.(\w+)\(([^()]*)\)", pins):
+                self.pins[cell, port] = net
+                need(port not in ("clk", "rst") or net == port, f"{cell} has another {port}")
+                if net and port in outputs:
+                    need(net not in self.driver, f"net {net} has two drivers")
+                    self.driver[net] = cell, port
+        for port, net in re.findall(r"^  assign (\w+) = (\w+);$", body, re.M):
+            need((None, port) not in self.pins, f"{port} is assigned twice")
+            need(port not in self.driver, f"net {port} has two drivers")
+            self.pins[None, port] = net
+
+    def source(self, cell, port):
+        """What drives a port, as cell and port; None for a constant or nothing."""
+        return self.driver.get(self.pins.get((cell, port)))
+
+    def digest(self, module):
+        inside = set(re.findall(r"^  (\w+_multiplexer_\w+) ", self.blocks[module], re.M))
+        texts = "\n".join(self.blocks[one] for one in (module, *sorted(inside)))
+        return hashlib.sha256(texts.encode()).hexdigest()
+
+    def table(self, module):
+        """For each input of a routing table, the rows that it reads."""
+        text, memories = self.blocks[module], {}
+        row_set = r"^    (\w+)\[(\d+)\] = \d+'h([0-9a-f]+);$"
+        for memory, row, value in re.findall(row_set, text, re.M):
+            memories.setdefault(memory, {})[int(row)] = int(value, 16)
+        reads = re.findall(r"assign exits__(\d+) = (\w+)\[tag__\1\];", text)
+        plain = text.count("assign") == len(reads) and "always" not in text
+        need(plain, f"{module} does more than to look up")
+        return {int(i): memories[memory] for i, memory in reads}
+
+
+class Checker:
+    def __init__(self, cert, netlist, ports):
+        self.cert, self.net, self.contracts = cert, netlist, cert["contracts"]
+        self.sources, self.sinks = cert["terminals"]
+        names = {port["name"] for port in ports if port["name"].endswith("__valid")}
+        own = {f"i__{t}__valid" for t in range(self.sources)}
+        need(names == own | {f"o__{t}__valid" for t in range(self.sinks)}, "other terminals")
+        for module in set(netlist.cells.values()):
+            about = self.contracts.get(module)
+            need(about is not None, f"module {module} has no contract")
+            need(about["sha256"] == netlist.digest(module), f"{module} is not what was proved")
+            proved = {one["claims"] for one in about["proofs"] if one["cycles"] == "for ever"}
+            closed = about["kind"] == "table" or proved >= set(about.get("claims", ["none"]))
+            need(closed or module in cert["conditions"], f"{module} is not proved")
+        self.kind = {cell: self.contracts[module] for cell, module in netlist.cells.items()}
+        self.check_wires()
+
+    def stream(self, cell, port):
+        """The cell and output behind an input stream; its three wires must go together."""
+        other, name = self.net.source(cell, f"{port}__valid") or (None, "")
+        name = name.removesuffix("__valid")
+        need(name, f"{cell} {port} is not driven")
+        payload = self.net.source(cell, f"{port}__payload")
+        need(payload == (other, f"{name}__payload"), f"{cell} {port}: payload and valid differ")
+        back = self.net.source(other, f"{name}__ready")
+        need(back == (cell, f"{port}__ready"), f"{other} {name}: another ready")
+        need((other, name) not in self.behind, f"{other} {name} goes to two inputs")
+        return other, name
+
+    def check_wires(self):
+        """Each stream goes whole from one output to one input; what is beside it goes with it."""
+        self.behind, self.tables = {}, {}
+        for cell, about in self.kind.items():
+            for i in range(about.get("inputs", 0)):
+                self.behind[self.stream(cell, f"i__{i}")] = cell, i
+        for t in range(self.sinks):
+            self.behind[self.stream(None, f"o__{t}")] = None, t
+        for cell, about in self.kind.items():
+            for port, (what, side, number) in about.get("ports", {}).items():
+                if side == "o":
+                    peer, i = self.behind[cell, f"o__{number}"]
+                    from_, name = self.net.source(cell, port) or (None, None)
+                    other = self.kind[peer]["ports"].get(name) if from_ == peer else None
+                    need(other == [what, "i", i], f"{cell} {port} has another's {what}")
+            if about["kind"] == "switch" and about["route"]["by"] == "table":
+                table, _ = self.net.source(cell, "exits__0")
+                for i in range(about["inputs"]):
+                    exits = self.net.source(cell, f"exits__{i}")
+                    need(exits == (table, f"exits__{i}"), f"{cell} has exits of another input")
+                    tag = self.net.source(table, f"tag__{i}")
+                    need(tag == (cell, f"tag__{i}"), f"{table} has the tag of another input")
+                need(self.kind[table]["kind"] == "table", f"{cell} has no table")
+                self.tables[cell] = self.net.table(self.net.cells[table])
+
+    def outputs(self, cell, i, tag):
+        """The outputs that a header may take, and its tag behind them."""
+        route, width = self.kind[cell]["route"], self.cert["tag"]
+        if route["by"] == "table":
+            row = self.tables[cell][i][tag]
+            return [j for j in range(row.bit_length()) if row >> j & 1], tag
+        if route["by"] == "gates":
+            rows = self.cert["rows"][self.net.cells[cell]]
+            address = int(self.net.pins.get((cell, "address"), "1'd0").partition("'d")[2])
+            at = (address << width) + tag
+            return rows["exits"][ord(rows["of"][i][at]) - 48], tag
+        digit = tag >> (width - route["bits"])
+        turned = (tag << route["bits"] | digit) & ((1 << width) - 1)
+        others = {"xor": digit ^ i, "difference": (digit + i) % route["outputs"]}
+        return [others.get(route["routing"], digit)], turned
+
+    def step(self, cell, i, tag):
+        """The channels that a header may take next, each with where it comes and its tag."""
+        exits, tag = self.outputs(cell, i, tag)
+        about, found = self.kind[cell], []
+        need(exits and (about["choice"] or len(exits) == 1), f"{cell}: a header has exits {exits}")
+        for j in exits:
+            need(i in about["outputs"][j]["inputs"], f"{cell} has no turn from {i} to {j}")
+            there = self.behind[cell, f"o__{j}"]
+            while there[0] is not None and self.kind[there[0]]["kind"] == "link":
+                there = self.behind[there[0], f"o__{there[1]}"]
+            found.append((f"{cell}.o.{j}", there, tag))
+        return found
+
+    def check_routes(self):
+        """All routes end at their destination, and waits go up in the order."""
+        order, tags = self.cert["order"], self.cert["tags"]
+        place = {channel: n for n, channel in enumerate(order)}
+        need(len(place) == len(order), "a channel is twice in the order")
+        self.nexts, self.rivals, self.used, self.last, self.longest = {}, {}, {}, set(), 0
+        for to in range(self.sinks):
+            seen, starts = {}, {}
+            for s in range(self.sources):
+                tag = tags[s][to] if isinstance(tags[0], list) else tags[to]
+                starts[s] = stack = self.step(*self.behind[None, f"i__{s}"], tag)
+                self.follow(s, stack)
+                stack = [*stack]
+                while stack:
+                    channel, (there, n), tag = stack.pop()
+                    if (channel, tag) in seen:
+                        continue
+                    if there is None:
+                        need(n == to, f"a packet for {to} from {s} ends at terminal {n}")
+                        self.last.add(channel)
+                    seen[channel, tag] = [] if there is None else self.step(there, n, tag)
+                    self.follow(channel, seen[channel, tag])
+                    stack += seen[channel, tag]
+            self.check_waits(seen, place)
+            self.check_ends(starts, seen, to)
+
+    def follow(self, before, nexts):
+        for after, _, _ in nexts:
+            self.nexts.setdefault(before, set()).add(after)
+            self.rivals.setdefault(after, set()).add(before)
+
+    def check_waits(self, seen, place):
+        """A header that has a channel waits for later ones: escape channels, if there are some."""
+        escapes = set(place if self.cert["escapes"] is None else self.cert["escapes"])
+        for (channel, _), nexts in seen.items():
+            need(not nexts or any(a in escapes for a, _, _ in nexts), f"{channel} has no escape")
+            passed, stack = set(), [*nexts] if channel in escapes else []
+            while stack:
+                after, _, tag = stack.pop()
+                if after in escapes:
+                    need(place[after] > place[channel], f"{channel} waits for {after} before it")
+                elif (after, tag) not in passed:
+                    passed.add((after, tag))
+                    stack += seen[after, tag]
+
+    def check_ends(self, starts, seen, to):
+        """No packet goes on for ever: its ways have no circle. Their channels, by source."""
+        graph = {at: [(a, t) for a, _, t in nexts] for at, nexts in seen.items()}
+        longest = {}
+        try:
+            for at in TopologicalSorter(graph).static_order():
+                longest[at] = 1 + max((longest[after] for after in graph[at]), default=0)
+        except CycleError:
+            raise Void(f"packets for {to} go in a circle") from None
+        for s, nexts in starts.items():
+            stack, found = [(a, t) for a, _, t in nexts], set()
+            self.longest = max(self.longest, *(longest[at] for at in stack))
+            while stack:
+                if (at := stack.pop()) not in found:
+                    found.add(at)
+                    stack += graph[at]
+            self.used[s, to] = [channel for channel, _ in found]
+
+    def check_partitions(self):
+        for one, other in self.cert["partitions"]:
+            need({*one, *other} == {*range(self.sources)}, "a partition is not whole")
+            first = {c for s in one for d in one for c in self.used[s, d]}
+            second = {c for s in other for d in other for c in self.used[s, d]}
+            need(first.isdisjoint(second), f"two halves share {min(first & second, default='')}")
+
+    def check_bounds(self):
+        """The turns of queues, from the last channel to the first, and the cycles of all pairs."""
+        bounds, (fewest, most) = self.cert["bounds"], self.cert["lengths"]
+        need(bounds["hops"] == self.longest, "the longest path is another one")
+        cells = {channel: self.kind[channel.split(".")[0]] for channel in self.cert["order"]}
+        wires = {c: one["outputs"][int(c.split(".")[2])]["wires"] for c, one in cells.items()}
+        ((queue, depth),) = {(one["queue"], one["depth"]) for one in cells.values()}
+        flits = 2 * max(wires.values()) * (most + self.longest)
+        fits = depth if most == 1 else 1 + (1 + (depth - 2) // fewest if depth > 1 else 0)
+        touched, turn = 1 - (1 - most) // fewest, {}
+
+        def waits(nexts):
+            holds = {c: touched * turn[c] + (wires[c] if most == 1 else flits) for c in nexts}
+            return max(len(self.rivals[c]) * hold for c, hold in holds.items())
+
+        for channel, told in reversed([*zip(self.cert["order"], bounds["turns"], strict=True)]):
+            last = channel in self.last
+            turn[channel] = int(queue == "output") if last else waits(self.nexts[channel])
+            need(turn[channel] == told, f"the turn of {channel} is {turn[channel]}, not {told}")
+        for (s, d), used in self.used.items():
+            need(waits(self.nexts[s]) == bounds["entries"][s], f"terminal {s} has another turn")
+            start = 0 if queue == "output" else 1 + fits * waits(self.nexts[s])
+            cycles = start + sum(1 + fits * turn[c] for c in used if turn[c])
+            need(bounds["pairs"][s][d] == cycles, f"from {s} to {d} it is {cycles} cycles")
+        need(bounds["most"] == max(map(max, bounds["pairs"])), "the most cycles are others")
+
+
+def check(cert, verilog, ports):
+    need(cert["format"] == "multicube certificate 1", "the format is unknown")
+    need(cert["sha256"] == hashlib.sha256(verilog.encode()).hexdigest(), "it is another file")
+    checker = Checker(cert, Netlist(verilog, cert["top"]), ports)
+    checker.check_routes()
+    checker.check_partitions()
+    cells = [one for one in checker.contracts.values() if one["kind"] != "table"]
+    need(not cert["delivers"] or all(one.get("fair", True) for one in cells), "it is not fair")
+    if cert["bounds"] is not None:
+        timed = all(one.get("timed", False) for one in cells) and cert["escapes"] is None
+        need(cert["delivers"] and timed, "there is no bound")
+        checker.check_bounds()
+
+
+def verdict(cert, verilog, ports):
+    """Why a certificate is void, or None."""
+    try:
+        return check(cert, verilog, ports)
+    except Void as error:
+        return str(error)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        return f"it can't be understood: {error!r}"
+
+
+def main():
+    paths = map(Path, (*sys.argv[1:3], f"{sys.argv[2]}.json"))
+    cert, verilog, ports = (path.read_text() for path in paths)
+    found = json.loads(cert)
+    if why := verdict(found, verilog, json.loads(ports)["ports"]):
+        sys.exit(f"void: {why}")
+    most = f"within {found['bounds']['most']} cycles" if found["bounds"] else "without a bound"
+    print("holds: " + (f"each packet is delivered {most}" if found["delivers"] else "no deadlock"))
+    for module in found["conditions"]:
+        print(f"if {module} does as it should: {found['contracts'][module]['unproved']}")
+
+
+if __name__ == "__main__":
+    main()
