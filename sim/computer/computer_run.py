@@ -163,7 +163,7 @@ def run_computer(
         local_rows=max(len(image.own), stack // 4),
         shared=image.shared,
         shared_words=image.shared_words,
-        messages=image.uses_messages,
+        messages=image.messages,
     )
     most = len(computer.nodes) - 1
     watched = [check_integer("Core for waveforms", core, 0, most) for core in watched]
