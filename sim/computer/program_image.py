@@ -90,7 +90,7 @@ def read_image(elf: bytes) -> ProgramImage:
     except ImportError:
         message = "pyelftools is not installed: pip install 'multicube[computer]'"
         raise MulticubeError(message) from None
-    file = ELFFile(BytesIO(elf))
+    file: Any = ELFFile(BytesIO(elf))
     memories: dict[int, bytearray] = {PROGRAM: bytearray(), LOCAL: bytearray()}
     shared: dict[int, int] = {}
     shared_bytes = 0
