@@ -9,6 +9,7 @@ import pytest
 from command_line import exit_status
 from long_runs import long
 from multicube.hdl import build
+from multicube.hdl.fabric.errors import InvalidValue
 from multicube.sim import ComputerRun, ProgramFault, run_computer
 
 NETWORKS = [
@@ -104,6 +105,39 @@ def test_engines_agree(engine: str, tmp_path: Path) -> None:
     assert first.pop("engine") == "compiled"
     assert first == second
     assert sorted(first["results"]) == [2, 5]
+
+
+MESSAGES = """
+volatile int mistakes, sum;
+int main(void) {
+  int id = mc_id(), count = mc_count(), sender;
+  for (int i = 0; i < 3; i++) {
+    mc_send((id + 1) % count, 10 * id + i);
+  }
+  for (int i = 0; i < 3; i++) {
+    int word = mc_receive(&sender);
+    if (sender != (id + count - 1) % count || word != 10 * sender + i) {
+      mc_fetch_add(&mistakes, 1);
+    }
+    mc_fetch_add(&sum, word);
+  }
+  return mc_arrived();
+}
+"""
+
+
+def test_messages_beside_shared_memory(tmp_path: Path) -> None:
+    """A torus keeps their order; requests, replies and messages have a copy of it each."""
+    done = run(tmp_path, MESSAGES, "torus k=2 n=2")
+    assert done.shared == {"mistakes": [0], "sum": [sum(range(3)) * 4 + 3 * (10 + 20 + 30)]}
+    assert done.results == [0] * 4
+    crossed = {name: flits for name, flits in done.links.items() if name.startswith("message")}
+    assert sum(flits for name, flits in crossed.items() if name.endswith("message end 0")) == 3
+
+
+def test_messages_need_packets(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match="Messages need a network that carries packets"):
+        run(tmp_path, MESSAGES)
 
 
 WRONG = {

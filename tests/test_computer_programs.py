@@ -97,6 +97,18 @@ CHECKS = {
 }
 
 
+@pytest.mark.parametrize("network", ["connection-machine n=2", long("hypercube n=3")])
+def test_scan(network: str) -> None:
+    """Sums of all numbers up to a core's own, by messages alone."""
+    done = run("scan", network)
+    sums = np.cumsum([core * core + 1 for core in range(len(done.results))])
+    said = {line.core: int(line.text) for line in done.console}
+    assert [said[core] for core in sorted(said)] == sums.tolist()
+    assert max(done.cores["wait_message"]) > 0
+    assert done.requests == 0
+    assert done.memory_requests == []
+
+
 @pytest.mark.parametrize(
     "network",
     ["combining ports=4", long("processor-memory ports=4"), long("hypercube n=2")],

@@ -179,7 +179,7 @@ def computer_of(network: Network, image: ProgramImage, stack: int) -> Computer:
         local_rows=max(len(image.own), stack // 4),
         shared=image.shared,
         shared_words=image.shared_words,
-        messages=image.uses_messages,
+        messages=image.messages,
     )
 
 

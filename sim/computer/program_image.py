@@ -2,7 +2,7 @@
 from."""
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -17,8 +17,8 @@ _MOST_PROGRAM = PROGRAM
 """Most bytes of a program: it is in a region of its size."""
 
 
-_MESSAGES = {"mc_send", "mc_receive", "mc_arrived"}
-"""Functions of the runtime that are linked only if a program calls them."""
+_MESSAGES = "mc_uses_messages"
+"""The symbol that code has if it sends or receives messages."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class ProgramImage:
         The globals of whole words, by name.
     functions : list[tuple[int, str]]
         Where each function begins, in order.
+    messages : bool
+        Whether cores send words to each other.
     lines : list[tuple[int, str, int]]
         The address from which on code comes from a line of a file, in order.
     """
@@ -57,12 +59,8 @@ class ProgramImage:
     shared_words: int
     variables: dict[str, Variable]
     functions: list[tuple[int, str]]
+    messages: bool
     lines: list[tuple[int, str, int]]
-
-    @property
-    def uses_messages(self) -> bool:
-        """Whether cores send words to each other."""
-        return any(name in _MESSAGES for _, name in self.functions)
 
     def place(self, address: int) -> str:
         """What an instruction belongs to: "sort.c:17", a function without lines, or its address."""
@@ -92,7 +90,7 @@ def read_image(elf: bytes) -> ProgramImage:
     except ImportError:
         message = "pyelftools is not installed: pip install 'multicube[computer]'"
         raise MulticubeError(message) from None
-    file = ELFFile(BytesIO(elf))
+    file: Any = ELFFile(BytesIO(elf))
     memories: dict[int, bytearray] = {PROGRAM: bytearray(), LOCAL: bytearray()}
     shared: dict[int, int] = {}
     shared_bytes = 0
@@ -114,7 +112,8 @@ def read_image(elf: bytes) -> ProgramImage:
         raise InvalidValue(
             f"A program must have at most {_MOST_PROGRAM} bytes, not {len(memories[PROGRAM])}"
         )
-    variables, functions = _symbols(file)
+    symbols = list(file.get_section_by_name(".symtab").iter_symbols())
+    variables, functions = _globals(symbols)
     return ProgramImage(
         program=_words(memories[PROGRAM]),
         own=_words(memories[LOCAL]),
@@ -122,6 +121,7 @@ def read_image(elf: bytes) -> ProgramImage:
         shared_words=-(-shared_bytes // 4),
         variables=variables,
         functions=functions,
+        messages=any(symbol.name == _MESSAGES for symbol in symbols),
         lines=sorted(_lines(file)),
     )
 
@@ -131,11 +131,11 @@ def _words(data: bytes | bytearray) -> list[int]:
     return [int.from_bytes(padded[at : at + 4], "little") for at in range(0, len(padded), 4)]
 
 
-def _symbols(file: Any) -> tuple[dict[str, Variable], list[tuple[int, str]]]:
+def _globals(symbols: Iterable[Any]) -> tuple[dict[str, Variable], list[tuple[int, str]]]:
     """Shared variables of whole words, and functions."""
     variables: dict[str, Variable] = {}
     functions = []
-    for symbol in file.get_section_by_name(".symtab").iter_symbols():
+    for symbol in symbols:
         kind, at, size = symbol["st_info"]["type"], symbol["st_value"], symbol["st_size"]
         if kind == "STT_FUNC":
             functions.append((at, symbol.name))

@@ -12,21 +12,6 @@ __attribute__((naked, used, section(".text.start"))) void _start(void) {
 
 __attribute__((used)) void mc_start(void) { mc_exit(main()); }
 
-void mc_send(int core, int word) {
-  MC_DEVICE->destination = core;
-  MC_DEVICE->send = word;
-}
-
-int mc_receive(int *sender) {
-  int word = MC_DEVICE->receive;
-  if (sender) {
-    *sender = MC_DEVICE->sender;
-  }
-  return word;
-}
-
-int mc_arrived(void) { return MC_DEVICE->arrived; }
-
 void mc_print(const char *text) {
   while (*text) {
     mc_print_char(*text++);

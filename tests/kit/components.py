@@ -10,6 +10,7 @@ from typing import Any
 from amaranth.lib import data
 from multicube.hdl.bench.replying_terminal import ReplyingTerminal
 from multicube.hdl.bench.stamp import Stamp
+from multicube.hdl.computer.message_end import message_payload
 from multicube.hdl.fabric.fabric import CellType
 from multicube.hdl.families.connection_machine.message import Message
 from multicube.hdl.families.dcsh.dcsh_graph import DCSH
@@ -229,6 +230,9 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     # computer
     "ComputerNode": {"program_rows": 16, "local_rows": 16},
     "SharedWindow": {"words": 4},
+    "NoSharedMemory": {},
+    "MessageEnd": {"packet": Packet(2, message_payload(), flits=True), "tags": TAGS},
+    "NoMessages": {},
     # bench
     "Bursts": {},
     "StepProcessor": {"fold": ADD, "links": 2, "rows": 1, "steps": 3},

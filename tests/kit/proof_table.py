@@ -210,6 +210,9 @@ NOT_PROVED: dict[str, str] = {
     "ProgramPort": "its programs' requests; programs are run",
     "ComputerNode": "its programs; they are run on three engines",
     "SharedWindow": "its accesses; programs are run",
+    "MessageEnd": "its words; programs are run",
+    "NoMessages": "has no logic",
+    "NoSharedMemory": "has next to none",
 }
 """What is not proved, by the name of a component; the reason, or what is done instead."""
 

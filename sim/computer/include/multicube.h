@@ -63,9 +63,24 @@ MC_INLINE void mc_barrier(void) {
 /* Messages: send a word to a core, once the network takes it; receive the next word that has arrived,
  * once there is one, and who sent it (or 0, for nobody asks); whether a word has arrived. Messages may
  * overtake each other if the network lets them. */
-void mc_send(int core, int word);
-int mc_receive(int *sender);
-int mc_arrived(void);
+#define MC_USES_MESSAGES __asm__ volatile(".set mc_uses_messages, 1" ::: "memory")
+MC_INLINE void mc_send(int core, int word) {
+  MC_USES_MESSAGES;
+  MC_DEVICE->destination = core;
+  MC_DEVICE->send = word;
+}
+MC_INLINE int mc_receive(int *sender) {
+  MC_USES_MESSAGES;
+  int word = MC_DEVICE->receive;
+  if (sender) {
+    *sender = MC_DEVICE->sender;
+  }
+  return word;
+}
+MC_INLINE int mc_arrived(void) {
+  MC_USES_MESSAGES;
+  return MC_DEVICE->arrived;
+}
 
 /* Print. The lines of each core are kept apart. */
 MC_INLINE void mc_print_int(int value) { MC_DEVICE->print_integer = value; }
