@@ -317,7 +317,18 @@ class Network(FabricComponent, ABC):
         return None
 
     def check_class(self, source: int, destination: int) -> None:
-        """Raise ValueError if packets between two endpoints would change their class."""
+        """Check that packets between two endpoints stay in their class.
+
+        Parameters
+        ----------
+        source, destination : int
+            Endpoints.
+
+        Raises
+        ------
+        InvalidValue
+            If they are of two classes.
+        """
         if (source - destination) % self.classes:
             raise InvalidValue(
                 f"Packets must stay in their class: endpoint {source} is of class "
@@ -846,7 +857,18 @@ class PacketNetwork(Network):
         )
 
     def starts(self, source: int, destination: int) -> Collection[Pin]:
-        """The channels that a header may take first: that of `path`, unless it has a choice."""
+        """The channels that a header may take first: that of `path`, unless it has a choice.
+
+        Parameters
+        ----------
+        source, destination : int
+            Terminals.
+
+        Returns
+        -------
+        Collection[Pin]
+            The outputs that drive them.
+        """
         return self.path(source, destination)[:1]
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:

@@ -538,7 +538,6 @@ class RoutedNetwork(PacketNetwork):
 
     @property
     def channel_model(self) -> ChannelModel:
-        """As in `PacketNetwork`."""
         given, graph = self.parameters, self.relation.graph
         plain = {"recovery": "none", "group_entries": 0, "pipeline": 0}
         given.check_bounded(plain, ("wormhole", "cut-through", "store-and-forward"))
@@ -560,7 +559,6 @@ class RoutedNetwork(PacketNetwork):
         return ChannelModel(given.depth, self.lengths, cycles, given.decision, store)
 
     def starts(self, source: int, destination: int) -> Collection[Pin]:
-        """As in `PacketNetwork`."""
         relation = self.relation
         home, exit_ = relation.graph.homes[source], relation.graph.exits[destination]
         found = (

@@ -38,7 +38,8 @@ class ComputerPage(DesignPage):
     program : path-like
         A file in C that includes `multicube.h`.
     network : Network
-        As in `run_computer`.
+        One with memory, or one that carries packets and loses none. Its terminals are a power of
+        two.
     stack : int
         Bytes of each core's stack.
     defines : Sequence[str]
@@ -48,14 +49,19 @@ class ComputerPage(DesignPage):
     ------
     NoCompiler
         If the package ziglang is not installed.
-    TypeError, ValueError, MulticubeError
-        As `run_computer`.
+    TypeError, ValueError
+        If the program can't be compiled, or the network is not one of those.
+    MulticubeError
+        If a package of `multicube[computer]` is not installed.
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from multicube import build
-    >>> page = ComputerPage("examples/computer/barrier.c", build("combining", ports=4))
-    >>> page.save("barrier.html")  # doctest: +SKIP
+    >>> from multicube.sim import ComputerPage
+    >>> _ = Path("end.c").write_text("int main(void) { return 0; }")
+    >>> ComputerPage("end.c", build("combining", ports=2)).title
+    'end.c'
     """
 
     def __init__(
@@ -75,7 +81,6 @@ class ComputerPage(DesignPage):
         super().__init__(Design(self.computer, self.path.name, _layout(self.computer), wires=False))
 
     def about(self) -> dict[str, Any]:
-        """As in `Page`; and the program."""
         return super().about() | {
             "words": f"{self.title} {self.computer.network}",
             "lesson": self.lesson,

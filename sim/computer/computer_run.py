@@ -41,11 +41,13 @@ class ComputerRun:
     network : str
         The network, in words.
     engine : str
+        The engine that ran it.
     cycles : int
         Cycles until the last core had ended.
     results : list[int]
         What `main` returned in each core.
     console : list[ConsoleLine]
+        The lines that cores printed, in the order of time.
     cores : dict[str, list[int]]
         For each core: the cycle in which it `ended`, the `instructions` that ended, and the cycles
         in which none did, by cause: it waited for the fetch of an instruction, for its own memory
@@ -91,7 +93,13 @@ class ComputerRun:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """All of it as plain data.
+
+        Returns
+        -------
+        dict[str, Any]
+            Of JSON's types.
+        """
         return {**asdict(self), "console": [line._asdict() for line in self.console]}
 
 
@@ -128,6 +136,11 @@ def run_computer(
     vcd_cores : Sequence[int], optional
         Which; by default core 0.
 
+    Returns
+    -------
+    ComputerRun
+        What the cores printed and returned, and where they waited.
+
     Raises
     ------
     ProgramFault
@@ -137,6 +150,15 @@ def run_computer(
         If the program can't be compiled, or the network is not one of those.
     MulticubeError
         If a package of `multicube[computer]` is not installed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from multicube import build
+    >>> from multicube.sim import run_computer
+    >>> _ = Path("end.c").write_text("int main(void) { return 0; }")
+    >>> run_computer("end.c", build("combining", ports=2)).results
+    [0, 0]
     """
     check_path("Program", program)
     check_kind("Network", network, Network, "a network")

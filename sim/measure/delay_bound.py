@@ -37,7 +37,15 @@ _Queue = Pin | int
 
 
 class FlowBound(NamedTuple):
-    """Most cycles of a packet between two terminals; None if there is no bound."""
+    """Most cycles of a packet between two terminals.
+
+    Attributes
+    ----------
+    source, destination : int
+        The terminals.
+    cycles : int or None
+        None if there is no bound.
+    """
 
     source: int
     destination: int
@@ -201,6 +209,12 @@ def delay_bounds(network: PacketNetwork) -> DelayBounds:
     Parameters
     ----------
     network : PacketNetwork
+        Of queues with fair arbiters.
+
+    Returns
+    -------
+    DelayBounds
+        What answers for each flow.
 
     Raises
     ------
@@ -210,7 +224,8 @@ def delay_bounds(network: PacketNetwork) -> DelayBounds:
 
     Examples
     --------
-    >>> from multicube.hdl import build
+    >>> from multicube import build
+    >>> from multicube.sim import delay_bounds
     >>> delay_bounds(build("mesh", k=2, n=1)).of(0, 1)
     FlowBound(source=0, destination=1, cycles=26)
     """

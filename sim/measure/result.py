@@ -115,7 +115,7 @@ class ClassResult:
     Attributes
     ----------
     generated, rejected : int
-        As in `Result`.
+        Packets that its endpoints generated, and those of them for which a source had no room.
     injected, delivered : int
         Packets in the window.
     throughput : float
@@ -123,7 +123,8 @@ class ClassResult:
     least_served : float
         The throughput of the endpoint that got the fewest packets into the network.
     latency, network_latency : Latency
-        As in `Result`. In a saturated network those that arrived in the run.
+        Of its packets, from birth and from the first flit in the network. In a saturated network
+        those that arrived in the run.
     """
 
     generated: int
@@ -137,7 +138,18 @@ class ClassResult:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "ClassResult":
-        """The result of which `asdict` gave these values."""
+        """The result of which `asdict` gave these values.
+
+        Parameters
+        ----------
+        record : Mapping[str, Any]
+            The values by name.
+
+        Returns
+        -------
+        ClassResult
+            The result.
+        """
         latencies = {name: Latency(**record[name]) for name in ("latency", "network_latency")}
         return cls(**{**record, **latencies})
 

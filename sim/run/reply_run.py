@@ -39,7 +39,13 @@ class ReplyRun:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """All fields as numbers and truth values."""
+        """All fields as numbers and truth values.
+
+        Returns
+        -------
+        dict[str, Any]
+            Of JSON's types.
+        """
         return asdict(self)
 
 
@@ -60,17 +66,34 @@ def run_replies(
     Parameters
     ----------
     network : PacketNetwork
+        Its packets may have one flit.
     reply : tuple[int, int]
         The classes of requests and of replies.
     depth : int
         Replies that wait at a terminal.
-    cycles, seed : int
+    cycles : int
+        Cycles in which requests are sent.
+    seed : int
+        Of the random destinations.
     engine : str
+        `auto`, `compiled`, `amaranth` or `verilator`.
+
+    Returns
+    -------
+    ReplyRun
+        How many were sent and answered, and whether all stopped.
 
     Raises
     ------
     TypeError, ValueError
         If an argument is not as above, or packets can't be of one flit.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim import run_replies
+    >>> run_replies(build("torus", k=2, n=1, classes=2), (0, 1), cycles=50).stuck
+    False
     """
     check_kind("Network", network, PacketNetwork, "a network of packets")
     depth = check_integer("Depth", depth, 1, 2**16)

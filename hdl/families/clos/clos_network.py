@@ -27,7 +27,6 @@ class RearrangeableNetwork(RoutedNetwork):
     rearrangeable = True
 
     def rearranged(self, destinations: Permutation) -> BoxSettings:
-        """As in `Network`."""
         return self.routing.settings(destinations)
 
     def tables_set(

@@ -348,7 +348,6 @@ class MultistageNetwork(PacketNetwork):
 
     @property
     def channel_model(self) -> ChannelModel:
-        """As in `PacketNetwork`."""
         given = self.parameters
         plain: dict[str, Any] = {
             "pipeline": 0,
