@@ -77,7 +77,9 @@ _SUBCOMMANDS = {
         "Show how a network passes a permutation, or which of its paths conflict.",
     ),
     "prove": _subcommand(
-        "prove_command", "prove", "Prove that a network delivers its packets; write a certificate."
+        "prove_command",
+        "prove",
+        "Prove that a network delivers its packets; and write a certificate.",
     ),
     "rerun": _subcommand("rerun", "rerun", "Run again what FILE records, and compare all numbers."),
     "sim": _subcommand("simulation_command", "sim", "Simulate a network at one load."),
