@@ -18,6 +18,7 @@ from multicube.hdl import build
 from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.networks.network import PacketNetwork
+from multicube.sim.proofs import certificate as composition
 from multicube.sim.proofs.certificate import certificate
 
 CHECKER = Path(__file__).parents[1] / "tools" / "check_certificate.py"
@@ -243,3 +244,22 @@ def test_the_command_writes_a_certificate_and_its_verilog(
     done = subprocess.run(checks, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith("void: ")
+
+
+BROKEN = {
+    # What is wrong with a queue of two places, in the text of its module.
+    "level": (r"queue_0__level <= (?!2'h0)\w+;", r"queue_0__level <= 2'h1;"),
+    "bank": (r"(queue_1__head_bank <= )(?!1'h0)(\w+);", r"\1~\2;"),
+}
+
+
+@needs_yosys
+@pytest.mark.parametrize("name", [long("level"), "bank"])
+def test_a_broken_cell_is_not_certified(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = BROKEN[name]
+    network = build(CUBE)
+    text, count = re.subn(old, new, verilog_text(network))
+    assert count
+    monkeypatch.setattr(composition, "verilog_text", lambda *_: text)
+    assert isinstance(network, PacketNetwork)
+    assert certificate(network)["conditions"] == ["network_output_queued_switch"]

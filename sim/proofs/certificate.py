@@ -220,7 +220,7 @@ class _Walks:
         cells = self.network.fabric.cells
         types = {module: cells[cell].type for cell, module in self.module_of.items()}
         return {
-            module: route_rows(types[module].build())  # type: ignore[arg-type]
+            module: route_rows(types[module].build())
             for module, one in self.contracts.items()
             if one.get("route", {}).get("by") == "gates"
         }

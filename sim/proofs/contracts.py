@@ -162,7 +162,7 @@ def _proved(what: str, text: str, top: str, limit: float) -> dict[str, Any]:
 def _switch(component: RoutedSwitch) -> dict[str, Any]:
     """What the composition needs of a switch."""
     shape = component.shape
-    entry, logic = component.entry, component.logic  # type: ignore[attr-defined]
+    entry, logic = component.entry, component.logic
     before = isinstance(component, OutputQueued)
     decision = component.grant.decision if isinstance(component, Switch) else 1
     arbiter = "round-robin"

@@ -28,7 +28,7 @@ from queue import SimpleQueue
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 PACKAGES = ("hdl", "sim", "boards")
-COPIED = (*PACKAGES, "tests", "docs", "examples", "pyproject.toml", "README.md")
+COPIED = (*PACKAGES, "tools", "tests", "docs", "examples", "pyproject.toml", "README.md")
 LIMIT = 300
 """Seconds that the tests of a bug may take, on a busy machine."""
 
