@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 from command_line import exit_status
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.fabric.errors import InvalidValue
+from multicube.hdl.computer import minerva_core
+from multicube.hdl.fabric.errors import InvalidValue, MulticubeError
 from multicube.sim import ComputerRun, ProgramFault, run_computer
 
 NETWORKS = [
@@ -209,6 +211,29 @@ def test_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out = capfd.readouterr().out
     assert f"{said['cycles']} cycles on engine compiled" in out
     assert f"core {said['results'].index(1)} returned 1" in out
+
+
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delitem(sys.modules, "minerva.core", raising=False)
+    monkeypatch.setattr(minerva_core, "_INSIDE", {"no_such_core": "sources"})
+    with pytest.raises(MulticubeError, match=r"no_such_core is not installed: pip install 'multi"):
+        run(tmp_path, SHORT, "combining ports=2 depth=5")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"stack": 100}, "Stack must be a multiple of 16 bytes, not 100"),
+        ({"cycles": 0}, "Cycles must be .*, not 0"),
+        ({"defines": ["2N"]}, "Macro must be NAME or NAME=VALUE, not '2N'"),
+        ({"vcd_cores": [0]}, "Cores for waveforms need a file for them"),
+        ({"vcd": "a.vcd", "engine": "amaranth"}, "Engine must be compiled to write waveforms, .*"),
+        ({"network": "combining ports=3 radix=3"}, "Buses need a power of two of terminals, .*"),
+    ],
+)
+def test_refusals(options: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match=f"^{message}$"):
+        run(tmp_path, SHORT, **options)
 
 
 @pytest.mark.long
