@@ -3,6 +3,8 @@
 import inspect
 from importlib.metadata import version as version_of
 
+from docutils import nodes
+from docutils.parsers.rst import roles
 from sphinx.application import Sphinx
 
 project = "multicube"
@@ -29,7 +31,6 @@ myst_heading_anchors = 4
 autodoc_member_order = "bysource"
 autodoc_default_options = {"exclude-members": "description, parameters_type"}
 autodoc_typehints = "none"  # types are in the docstrings
-rst_prolog = ".. role:: py(code)\n   :language: python\n"  # as in Amaranth's docstrings
 default_role = "py:obj"  # a name in single quotes is code, and a link where it is documented
 suppress_warnings = ["ref.python"]  # ... the first one, if several objects have this name
 napoleon_google_docstring = False
@@ -58,8 +59,8 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "logo": {"text": "multicube", "image_light": _ICON, "image_dark": _ICON},
-    "pygments_light_style": "tango",
-    "pygments_dark_style": "monokai",
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
 }
 
 
@@ -83,5 +84,6 @@ def _bases(app: Sphinx, name: str, obj: type, options: object, bases: list[type]
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    roles.register_generic_role("py", nodes.literal)  # in docstrings that are Amaranth's
     app.connect("autodoc-process-signature", _signature)
     app.connect("autodoc-process-bases", _bases)
