@@ -91,7 +91,8 @@ class MultistageNetwork(PacketNetwork):
         self.drops = given.rejects or given.parity != "none"
         self.resubmits = given.resubmit > 0
         self.broadcasts = bool(given.broadcast)
-        self.transparent = given.switching.circuits
+        # Endpoints of several classes share the wires of their terminal.
+        self.transparent = given.switching.circuits or given.classes > 1
         self.flits = given.switching.has_flits(self.lengths[1])
         self.ordered = given.replication == 1 and given.switching.keeps_order(given)
         if given.extra_stage:
