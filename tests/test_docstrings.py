@@ -140,6 +140,11 @@ def _changed(old: str, new: str) -> Callable[..., int]:
         ("The first.", "the first", "number has no sentence: 'the first'"),
         ("number : int", "numeral : int", "not described: number"),
         ("number : int", "numeral : int", "no arguments: numeral"),
+        (
+            "number : int\n        The first.\n    *others : int\n        The others.",
+            "*others : int\n        The others.\n    number : int\n        The first.",
+            "not in their order: others, number",
+        ),
         ("    Returns\n    -------\n    int\n        The sum.\n\n", "", "no Returns"),
         ("int\n        The sum.", "int", "answer has no description"),
         ("    ValueError\n", "    OSError\n", "not in Raises: ValueError"),
