@@ -8,7 +8,7 @@ from multicube.hdl import FAMILIES
 from .commands import commands_page
 from .figures import figures_page
 from .networks import DOCS, network_list, network_page, references
-from .python import PLACE, python_pages
+from .python import python_pages
 
 __all__ = ["FROM_ROOT", "GENERATED", "all_pages"]
 
@@ -20,6 +20,7 @@ GENERATED = {
     "generate/figures.toml": "figures.md",
     "generate/networks.py": "references.md",
     "generate/networks.toml": "networks/index.md",
+    "generate/python.py": "reference/python/index.md",
 }
 """Files of `docs` that a page is made of, and its name in the site.
 
@@ -62,4 +63,4 @@ def _generated(drawn: Collection[str], live: Collection[str]) -> Iterator[tuple[
     yield "figures.md", figures_page()
     yield "commands.md", commands_page()
     yield "references.md", references()
-    yield from python_pages(_from_docs(DOCS / PLACE / "index.md"))
+    yield from python_pages()
