@@ -10,7 +10,7 @@ from .figures import with_figures
 from .markdown import DOCS
 from .networks import network_list, network_page, parameters_page, references
 from .proofs import with_cards
-from .python import PLACE, python_pages
+from .python import python_pages
 
 __all__ = ["FROM_ROOT", "GENERATED", "all_pages"]
 
@@ -65,4 +65,4 @@ def _generated(drawn: Collection[str], live: Collection[str]) -> Iterator[tuple[
     yield "reference/commands.md", commands_page()
     yield "reference/works.md", references()
     yield "reference/parameters.md", parameters_page()
-    yield from python_pages(_from_docs(DOCS / PLACE / "index.md"))
+    yield from python_pages()

@@ -19,6 +19,19 @@ __all__ = ["PARTS", "PLACE", "python_pages", "rooms"]
 PLACE = "reference/python"
 """The folder of the pages, in the site."""
 
+_INTRODUCTION = """\
+# Python
+
+Most programs need the names of `multicube` only. `multicube.hdl` has the networks as Amaranth
+components, `multicube.sim` what runs and measures them, `multicube.boards` the FPGA boards. Each
+function and each class has a page, and the examples there are run by the tests. Below are also
+those of which networks of one's own are made.
+
+An argument that is not as its description says raises `InvalidType` or `InvalidValue`. These are a
+`TypeError` and a `ValueError`, and as all errors that a user can correct they are a
+`MulticubeError`, whose text is one line.
+"""
+
 _PACKAGES = ("multicube", "multicube.hdl", "multicube.sim", "multicube.sim.live")
 _PACKAGES += ("multicube.sim.synthesis",)
 
@@ -170,8 +183,8 @@ def rooms() -> dict[str, tuple[str, list[_Name]]]:
     }
 
 
-def python_pages(index: str) -> Iterator[tuple[str, str]]:
-    """All pages by their paths; `index` is what the first one says before its list."""
+def python_pages() -> Iterator[tuple[str, str]]:
+    """The paths and the texts of all pages."""
     seen: dict[int | str, _Name] = {}
     lines = []
     for room, (about, names) in rooms().items():
@@ -182,7 +195,7 @@ def python_pages(index: str) -> Iterator[tuple[str, str]]:
         yield from ((f"{PLACE}/{each.page}.md", each.text()) for each in own)
         summary = " ".join(about.partition("\n\n")[0].split())
         lines.append(f"- [{room}]({room}.md): {summary}\n")
-    yield f"{PLACE}/index.md", f"{index}\n{''.join(lines)}\n{_hidden(rooms())}"
+    yield f"{PLACE}/index.md", f"{_INTRODUCTION}\n{''.join(lines)}\n{_hidden(rooms())}"
 
 
 def _of_package(package: str) -> list[_Name]:

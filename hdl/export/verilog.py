@@ -418,14 +418,14 @@ def write_verilog(
         A network, or its fabric.
     path : path-like
         The file; `-` is standard output.
-    core : bool
-        Whether to write a FuseSoC core file too: `net.core` beside `net.v`.
     name : str
         Name of the top module, and prefix of all others.
     title : str
         A few words that describe the module, for the comment at the head.
     clock : Clock
         Names of clock and reset, and how the reset works.
+    core : bool
+        Whether to write a FuseSoC core file too: `net.core` beside `net.v`.
 
     Returns
     -------

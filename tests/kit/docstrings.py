@@ -169,6 +169,9 @@ def _faults_of_sections(each: Documented, parsed: NumpyDocString) -> Iterator[st
         names = [name for names, _, _ in told for name in names.split(", ")]
         if extra := [name for name in names if name.strip("*") not in wanted and name[:2] != "**"]:
             yield f"no arguments: {', '.join(extra)}"
+        order = [name.strip("*") for name in names if name.strip("*") in wanted]
+        if order != sorted(order, key=wanted.index):
+            yield f"not in their order: {', '.join(order)}"
         if each.function is not None:
             yield from _faults_of_answer(each, parsed)
     yield from _faults_of_errors(each, parsed)

@@ -42,13 +42,13 @@ class CircuitNetwork(FabricComponent):
         A word of data from the destination to the source. None: there is no reply.
     routing : "destination", "xor" or "difference"
         The tag scheme. XOR tags need a radix that is a power of two.
-    broadcast : bool
-        Headers have a broadcast mask, and circuits are trees.
     policy : "hold", "drop" or "modified-hold"
         What becomes of a request that does not get its output: it waits, it is rejected, or it is
         rejected after `hold_limit` cycles.
     hold_limit : int
         Cycles that a refused request waits with the policy "modified-hold", at least 1.
+    broadcast : bool
+        Headers have a broadcast mask, and circuits are trees.
 
     Attributes
     ----------
