@@ -31,7 +31,6 @@ myst_heading_anchors = 4
 autodoc_member_order = "bysource"
 autodoc_default_options = {"exclude-members": "description, parameters_type"}
 autodoc_typehints = "none"  # types are in the docstrings
-rst_prolog = ".. role:: py(code)\n   :language: python\n"  # as in Amaranth's docstrings
 default_role = "py:obj"  # a name in single quotes is code, and a link where it is documented
 suppress_warnings = ["ref.python"]  # ... the first one, if several objects have this name
 napoleon_google_docstring = False
