@@ -62,9 +62,16 @@ class Design:
         ]
 
 
-def network_design(fabric: Fabric) -> Design:
-    """A network, or one of its cells alone, as exported Verilog."""
-    text = verilog_text(fabric, "network")
+def network_design(fabric: Fabric, target: str = "lut4") -> Design:
+    """A network, or one of its cells alone, as exported Verilog.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    target : str
+        As `verilog_text`; that of a device is `Device.target`.
+    """
+    text = verilog_text(fabric, "network", target=target)
     return Design({"network.v": text}, "network", clock="clk", reset="rst")
 
 
