@@ -332,8 +332,8 @@ def _heading(
     yield from paths.told()
     start = f"the values that `{clock.reset}` gives them"
     if len(fabric.clocks) > 1:
-        yield "// The clocks need no relation. Tell the tools so, and that paths between two of them"
-        yield "// must be shorter than a cycle of the faster one: by the .sdc or .xdc beside this file."
+        yield "// The clocks need no relation. Tell the tools so, and that paths between two"
+        yield "// of them must be shorter than a cycle of the faster one, as the .sdc and .xdc do."
         start = "the values that resets give them"
     if paths.asynchronous:
         yield "// A reset that is asynchronous to other clocks sets synchronisers there at once, so"
