@@ -59,12 +59,11 @@ def _drive(
     }
     other = dict(given)
     for stream, received in _streams(type_):
+        path = (*stream, "payload")
         # The header of a circuit stays with its request.
-        offered = given[*stream, "valid"] or given.get((*stream, "request"))
-        if received and not offered:
-            path = (*stream, "payload")
-            if path in given:
-                other[path] = rng.getrandbits(type_.leaves[path].width)
+        offered = given.get((*stream, "valid")) or given.get((*stream, "request"))
+        if received and not offered and path in given:
+            other[path] = rng.getrandbits(type_.leaves[path].width)
     for cell, values in ((first, given), (second, other)):
         for path, value in values.items():
             engine.set(_name(path, cell), value)

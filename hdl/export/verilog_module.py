@@ -28,6 +28,7 @@ from amaranth.lib.cdc import AsyncFFSynchronizer, FFSynchronizer
 from ..fabric.errors import MulticubeError
 from ..primitives.multiplexer import MultiplexerForm
 from .combinational import ModulePaths, module_paths
+from .readable import readable
 from .target import TARGETS, Target
 from .verilog_names import legal_names, plain_name
 
@@ -106,9 +107,10 @@ def exported_module(
     """
     platform = _Exporting(target.multiplexer)
     netlist = rtlil.convert(component, name=name, emit_src=False, platform=platform)
+    netlist = _without_numbered(netlist)
     netlist = _without_aliases(_yosys(netlist, _TIDY))
     text, begin, cells = _yosys(_equal_widths(netlist), _WRITE).partition("\n{\n")
-    text = _declare_ports(legal_names(text + "\n"), ports)
+    text = readable(_declare_ports(legal_names(text + "\n"), ports))
     text = _marked(text, re.findall(_MARKED, netlist, re.MULTILINE))
     return ExportedModule(text, module_paths(begin + cells, _MULTIPLEXER))
 
@@ -293,6 +295,28 @@ def _yosys(netlist: str, commands: list[str]) -> str:
             reason = refused[0].strip() if refused else "it was killed"
             raise MulticubeError(f"Yosys can't be run: {reason}") from None
         raise
+
+
+def _without_numbered(netlist: str) -> str:
+    """RTLIL in which wires that Amaranth had to number, `\\o__valid$12`, have no public name.
+
+    They join ports of submodules, and Yosys then keeps the names of these: `queue_8__o__valid`.
+    Registers keep their names.
+    """
+
+    def unnamed(module: re.Match[str]) -> str:
+        wires = re.findall(
+            r"((?:^  attribute .*\n)*)^  wire (?:width \d+ )?\\(\S+\$\d+)$", module[0], re.M
+        )
+        kept = {name for attributes, name in wires if re.search(rf"\\(init|{_MARK}) ", attributes)}
+        inner = {name for _, name in wires} - kept
+        return re.sub(
+            r"\\(\S+\$\d+)(?=\s)",
+            lambda name: f"${name[1]}" if name[1] in inner else name[0],
+            module[0],
+        )
+
+    return re.sub(r"^module .*?^end$", unnamed, netlist, flags=re.M | re.S)
 
 
 def _without_aliases(netlist: str) -> str:

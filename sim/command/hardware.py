@@ -324,8 +324,10 @@ def _fabric(
     return Fabric.alone(type_), f"one {type_.name.replace('_', ' ')}", Clock()
 
 
-def only_type(fabric: "Fabric") -> "CellType":
+def only_type(fabric: "Fabric", instead: str = "") -> "CellType":
     """The one kind of cell that a network has, besides those that only serve others.
+
+    The message of an error ends with what to do instead, with the name of a cell for `CELL`.
 
     Raises
     ------
@@ -336,5 +338,9 @@ def only_type(fabric: "Fabric") -> "CellType":
     if len(types) > 1:
         names = ", ".join(dict.fromkeys(type_.name for type_ in types))
         kinds = f"{len(types)} kinds of {names}" if ", " not in names else names
-        raise InvalidValue(f"Option --node needs a network whose cells are all alike, not {kinds}")
+        cell = next(name for name, cell in fabric.cells.items() if not cell.type.auxiliary)
+        raise InvalidValue(
+            f"Option --node needs a network whose cells are all alike, not {kinds}"
+            + instead.replace("CELL", cell)
+        )
     return types[0]

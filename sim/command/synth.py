@@ -104,7 +104,7 @@ def _network(
     fabric = network.fabric
     what: dict[str, Any] = {"network": network.family, "parameters": network.chosen}
     if node:
-        type_ = only_type(fabric)
+        type_ = only_type(fabric, "; --cell NAME takes one of them, such as CELL")
         what["node"] = type_.name
         fabric = Fabric.alone(type_, without=fabric.unread(type_))
     elif cell is not None:
