@@ -36,6 +36,7 @@ from ..support.output_file import check_output, is_regular, whole_file
 from .combinational import FabricPaths, ModulePaths, fabric_paths, pattern_of
 from .constraints import PERIOD, check_periods, constraints
 from .fusesoc import core_text
+from .ip_xact import ip_xact_text
 from .target import Target, find_target
 from .verilog_module import (
     ModuleTemplate,
@@ -46,6 +47,7 @@ from .verilog_module import (
     with_multiplexers,
 )
 from .verilog_names import check_name, net_name, port_name
+from .wrapper import instantiation, wrapper_text
 
 __all__ = ["Clock", "port_list", "storage_of", "verilog_text", "write_verilog"]
 
@@ -456,7 +458,9 @@ def write_verilog(
     name, title, clock, target
         As `verilog_text`.
     core : bool
-        Whether to write a FuseSoC core file too: `net.core` beside `net.v`.
+        Whether to write files for projects too, beside `net.v`: a FuseSoC core `net.core`, an
+        IP-XACT component `net.xml`, a SystemVerilog wrapper with arrays of interfaces `net.sv`, and
+        an instantiation template `net.veo`.
     period : float or Mapping[str, float]
         The period of the clocks in the constraints, in ns; or of each clock, by its port.
 
@@ -481,7 +485,7 @@ def write_verilog(
     periods = check_periods(period, {domain: ports[0] for domain, ports in clocks.items()})
     path = os.fspath(path)
     regular = is_regular(path)
-    suffixes = [*([".core"] if core else []), *([".sdc", ".xdc"] if regular else [])]
+    suffixes = [*(_CORE if core else ()), *((".sdc", ".xdc") if regular else ())]
     beside = {suffix: _beside(path, suffix) for suffix in suffixes}
     for output in (path, *([f"{path}.json"] if regular else []), *beside.values()):
         check_output(output)
@@ -495,10 +499,13 @@ def write_verilog(
         "paths": paths.listed(),
     }
     own = (name, fabric, clocks, periods, paths.asynchronous)
+    file, ports, said = FilePath(path).name, summary["ports"], title or _UNTITLED
+    plain = frozenset(port for pair in clocks.values() for port in pair)
     made = {
-        ".core": lambda: core_text(
-            name, FilePath(path).name, description=title or _UNTITLED, target=made_for
-        ),
+        ".core": lambda: core_text(name, file, description=said, target=made_for),
+        ".xml": lambda: ip_xact_text(name, _file_types(file, beside), ports, description=said),
+        ".sv": lambda: wrapper_text(name, ports, plain),
+        ".veo": lambda: instantiation(name, ports),
         ".sdc": lambda: constraints(*own),
         ".xdc": lambda: constraints(*own, vivado=True),
     }
@@ -511,6 +518,26 @@ def write_verilog(
     return summary
 
 
+_CORE = (".core", ".xml", ".sv", ".veo")
+"""The suffixes of files with which projects and tools use a module."""
+
+_KINDS = {
+    ".core": "a core file",
+    ".xml": "an IP-XACT file",
+    ".sv": "a wrapper",
+    ".veo": "a template",
+    ".sdc": "constraints",
+    ".xdc": "constraints",
+}
+
+
+def _file_types(verilog: str, beside: Mapping[str, str]) -> dict[str, str]:
+    """The types of files for IP-XACT."""
+    types = {".sv": "systemVerilogSource", ".sdc": "SDC", ".xdc": "xdc"}
+    others = {FilePath(beside[suffix]).name: type_ for suffix, type_ in types.items()}
+    return {verilog: "verilogSource", **others}
+
+
 def _beside(path: str, suffix: str) -> str:
     """The path of a file beside a Verilog file.
 
@@ -520,7 +547,7 @@ def _beside(path: str, suffix: str) -> str:
         If it would be that of the Verilog file, or is for a core that can't name the Verilog file.
     """
     name = FilePath(path).name
-    if suffix == ".core":
+    if suffix in _CORE:
         if not is_regular(path):
             raise InvalidValue(f"A core file needs a Verilog file that it can name, not {path}")
         if name != name.encode(errors="replace").decode():
@@ -530,6 +557,3 @@ def _beside(path: str, suffix: str) -> str:
             f"Output {path} would be taken for {_KINDS[suffix]}: it must not end in {suffix}"
         )
     return os.fspath(FilePath(path).with_suffix(suffix)) if name else path + suffix
-
-
-_KINDS = {".core": "a core file", ".sdc": "constraints", ".xdc": "constraints"}

@@ -148,7 +148,12 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     metavar="lut4|lut6|asic",
     help="What the Verilog is made for: tables of 4 or 6 inputs, or standard cells.",
 )
-@click.option("--core", is_flag=True, help="Write a FuseSoC core file too, FILE.core.")
+@click.option(
+    "--core",
+    is_flag=True,
+    help="For projects: FuseSoC core, IP-XACT, wrapper in "
+    "SystemVerilog, template of an instance (FILE.core, .xml, .sv, .veo).",
+)
 @click.option(
     "--period",
     "periods",
