@@ -112,7 +112,7 @@ def test_synth_measures_the_form_of_the_device(capsys: pytest.CaptureFixture[str
 def _fusesoc(core: Path, folder: Path, *words: str) -> None:
     program = "import sys; from fusesoc.main import main; sys.exit(main())"
     command = [sys.executable, "-c", program, "--cores-root", str(core.parent), "run", *words]
-    own = {"HOME": str(folder), "XDG_CACHE_HOME": str(folder / "cache")}
+    own = {"XDG_CONFIG_HOME": str(folder), "XDG_DATA_HOME": str(folder)}
     path = f"{folder}/bin:{os.environ['PATH']}"
     done = subprocess.run(
         [*command, "multicube:networks:network"],
