@@ -74,9 +74,7 @@ def _put(line: str, name: str, expression: str) -> str | None:
     if not (whole or simple):
         expression = f"({expression})"
     put = re.sub(rf"\b{name}\b", lambda _: expression, line)
-    # A number counts as two columns, so that networks of other widths have the same lines.
-    columns = len(re.sub(r"\d+'[bdh]\w+|\b\d+\b", "00", put))
-    return put if columns <= _LONGEST else None
+    return put if len(put) <= _LONGEST else None
 
 
 def _repeated(text: str) -> str:
