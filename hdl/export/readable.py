@@ -131,8 +131,8 @@ def _named(text: str) -> str:
             names[wire] = candidate
         return names[wire]
 
-    for wire in sorted(declared, key=lambda name: int(name.strip("_"))):
-        name_of(wire)
+    for name in sorted(declared, key=lambda name: int(name.strip("_"))):
+        name_of(name)
     return _UNNAMED.sub(lambda match: names.get(match[0], match[0]), text)
 
 
