@@ -50,7 +50,7 @@ def module_paths(netlist: str, multiplexer: str) -> ModulePaths:
     for cell in module["cells"].values():
         for output, inputs in _cell_paths(cell, multiplexer):
             sources[output] = [bit for bit in inputs if isinstance(bit, int)]
-        resets += _at_once(cell)
+        resets += [bit for bit in _at_once(cell) if isinstance(bit, int)]
     starts = {
         bit: 1 << number
         for number, port in enumerate(module["ports"].values())

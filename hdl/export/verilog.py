@@ -490,7 +490,7 @@ def write_verilog(
     for output in (path, *([f"{path}.json"] if regular else []), *beside.values()):
         check_output(output)
     text, paths = _exported(fabric, name, title, clock, made_for)
-    summary = {
+    summary: dict[str, Any] = {
         "top": name,
         "target": target,
         "modules": len(fabric.types()),
