@@ -20,7 +20,12 @@ from multicube.hdl.boxes.unbuffered import UnbufferedSwitch
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.interchange_box import InterchangeBox
-from multicube.hdl.primitives.multiplexer import CodedMultiplexer, select_code
+from multicube.hdl.primitives.multiplexer import (
+    CodedMultiplexer,
+    TreeMultiplexer,
+    select_code,
+    tree_code,
+)
 from multicube.hdl.primitives.request_queue import RequestQueue
 from multicube.hdl.switch import held
 from proof_table import proves
@@ -70,6 +75,26 @@ def test_coded_multiplexer_shows_the_selected_word(tmp_path: Path, count: int) -
     for bit, word in zip(selected, given):
         claims.claim(~bit | (dut.o == word))
     claims.claim((number < count) | (dut.o == 0))
+    assert claims.hold(tmp_path)
+
+
+@proves(
+    TreeMultiplexer,
+    says="The output is the word whose bit the code was made of",
+    sizes="4 to 10 words of 2 bits",
+)
+@pytest.mark.parametrize("count", [long(4), long(5), long(6), long(7), long(8), 9, long(10)])
+def test_tree_multiplexer_shows_the_selected_word(tmp_path: Path, count: int) -> None:
+    claims = Claims()
+    m = claims.m
+    m.submodules.dut = dut = TreeMultiplexer(count, 2)
+    given = [claims.free(2, f"given_{i}") for i in range(count)]
+    number = claims.free(count.bit_length(), "number")
+    selected = [number == i for i in range(count)]
+    m.d.comb += [port.eq(value) for port, value in zip(dut.i, given)]
+    m.d.comb += dut.code.eq(Cat(tree_code(selected)))
+    for bit, word in zip(selected, given):
+        claims.claim(~bit | (dut.o == word))
     assert claims.hold(tmp_path)
 
 

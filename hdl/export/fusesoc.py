@@ -1,15 +1,19 @@
-"""Core files for FuseSoC 2 (CAPI2), so that projects can find and lint an exported network."""
+"""Core files for FuseSoC 2 (CAPI2), so that projects can find, lint and synthesise a network."""
 
 import json
 from importlib.metadata import version
+from pathlib import PurePath
+
+from .target import Target
 
 __all__ = ["core_text"]
 
 
-def core_text(name: str, verilog: str, *, description: str) -> str:
-    """A core `multicube:networks:NAME:VERSION` of one Verilog file, with a target `lint`.
+def core_text(name: str, verilog: str, *, description: str, target: Target) -> str:
+    """A core `multicube:networks:NAME:VERSION` of one Verilog file.
 
-    The version is that of the library.
+    The version is that of the library. Besides `lint` there is a target for each tool that the
+    Verilog is made for, with the flags that it needs.
 
     Parameters
     ----------
@@ -19,7 +23,10 @@ def core_text(name: str, verilog: str, *, description: str) -> str:
         The file's name, relative to the core file's folder.
     description : str
         One line.
+    target : Target
+        What the Verilog is made for.
     """
+    stem = PurePath(verilog).stem
     # In YAML, text may be quoted as in JSON.
     return f"""\
 CAPI=2:
@@ -30,7 +37,14 @@ filesets:
   rtl:
     files: [{json.dumps(verilog)}]
     file_type: verilogSource
+  constraints:
+    files:
+      - {json.dumps(f"{stem}.sdc")}: {{file_type: SDC}}
+  vivado:
+    files:
+      - {json.dumps(f"{stem}.xdc")}: {{file_type: xdc}}
 
+# The Verilog is made for {target.description}.
 targets:
   default: &default
     filesets: [rtl]
@@ -42,4 +56,48 @@ targets:
     flow_options:
       tool: verilator
       verilator_options: [-Wall]
+{_SYNTHESIS[target.name]}"""
+
+
+def _yosys(name: str, title: str, architecture: str, options: str, form: str = "json") -> str:
+    return f"""\
+  {name}:
+    <<: *default
+    description: Synthesis for {title} by Yosys
+    flow: generic
+    flow_options:
+      tool: yosys
+      arch: {architecture}
+      output_format: {form}
+      yosys_synth_options: [{options}]
 """
+
+
+# Where tables can be joined to wider ones, Yosys prefers these, and needs a multiple of the tables.
+_SYNTHESIS = {
+    "lut4": _yosys("ecp5", "Lattice ECP5", "ecp5", "-nowidelut")
+    + _yosys("ice40", "Lattice iCE40", "ice40", "")
+    + _yosys("gowin", "Gowin", "gowin", "-nowidelut"),
+    "lut6": _yosys("xc7", "AMD 7-series", "xilinx", "-family xc7, -flatten", "edif")
+    + """\
+  vivado:
+    <<: *default
+    description: Synthesis for AMD 7-series by Vivado
+    filesets: [rtl, vivado]
+    flow: vivado
+    flow_options:
+      part: xc7a35tcsg324-1
+      pnr: none
+  quartus:
+    <<: *default
+    description: Synthesis for Cyclone V by Quartus
+    filesets: [rtl, constraints]
+    default_tool: quartus
+    tools:
+      quartus:
+        family: Cyclone V
+        device: 5CSEMA5F31C6
+        pnr: none
+""",
+    "asic": "",
+}

@@ -11,15 +11,15 @@ is the payload of input stream 3. The top also has `clk` (rising edge) and `rst`
 active high), or the names given by its `Clock`; and, for each further clock of a fabric, a clock
 and a reset whose names begin with that clock's name: `terminal_3_clk`.
 
-Flip-flops of synchronisers between two clocks have the attribute `ASYNC_REG`. Choices of four
-to nine words are modules of their own, with the attribute `keep_hierarchy`
-(`primitives.multiplexer`).
+Flip-flops of synchronisers between two clocks have the attribute `ASYNC_REG`. For tables of an
+FPGA, choices of four to ten words are modules of their own, with the attribute `keep_hierarchy`, in
+the form that takes the fewest of its tables (`target`, `primitives.multiplexer`).
 """
 
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -33,9 +33,21 @@ from ..fabric.checks import check_flag, check_kind, check_path, shown
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Leaf, Path, Pin
 from ..support.output_file import check_output, is_regular, whole_file
+from .combinational import FabricPaths, ModulePaths, fabric_paths, pattern_of
+from .constraints import PERIOD, check_periods, constraints
 from .fusesoc import core_text
-from .verilog_module import ModuleTemplate, Storage, module_storage, module_text, with_multiplexers
+from .ip_xact import ip_xact_text
+from .target import Target, find_target
+from .verilog_module import (
+    ModuleTemplate,
+    Storage,
+    exported_module,
+    module_storage,
+    module_text,
+    with_multiplexers,
+)
 from .verilog_names import check_name, net_name, port_name
+from .wrapper import instantiation, wrapper_text
 
 __all__ = ["Clock", "port_list", "storage_of", "verilog_text", "write_verilog"]
 
@@ -160,8 +172,9 @@ def port_list(fabric: Fabric, clock: Clock = _OWN) -> list[dict[str, Any]]:
 class _Modules:
     """The text of each distinct module, its name, and the names of its Verilog ports."""
 
-    def __init__(self, top: str, fabric: Fabric) -> None:
+    def __init__(self, top: str, fabric: Fabric, target: Target) -> None:
         self.texts: list[str] = []
+        self.paths: dict[str, ModulePaths] = {}
         self._of: dict[object, tuple[str, set[str]]] = {}
         names: set[str] = set()
         numbers: dict[str, int] = {}
@@ -170,6 +183,7 @@ class _Modules:
             # Memory contents are part of a module's text: cells with different contents share none,
             # but their texts differ in the rows only.
             templates: dict[tuple[str, ...], ModuleTemplate] = {}
+            paths = ModulePaths({}, frozenset())
             for contents in dict.fromkeys(_frozen(cell) for cell in cells):
                 base = name = f"{top}_{type_.name}"
                 while name in names:
@@ -181,15 +195,16 @@ class _Modules:
                 if memories in templates:
                     text = templates[memories].text(name, rows)
                 else:
-                    text = module_text(type_.build(rows), name, ports)
+                    text, paths = exported_module(type_.build(rows), name, ports, target)
                     templates[memories] = ModuleTemplate(text, name)
                 header = re.search(r"\((.*?)\);", text, re.DOTALL)
                 assert header is not None, f"there is no module {name}"
                 present = set(re.findall(r"(\w+),?$", header[1], re.MULTILINE))
                 self._of[type_, contents] = name, present
+                self.paths[name] = paths
                 title = f"// {type_!r}\n" if "\n" not in repr(type_) else ""
                 self.texts.append(title + text)
-        self.texts = with_multiplexers(self.texts, top)
+        self.texts = with_multiplexers(self.texts, top, target)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -278,18 +293,17 @@ def _cells(fabric: Fabric) -> str:
     )
 
 
-_NUMBER = re.compile(r"(?<=_)\d+(?=_|$)")
-"""What ports differ in that are otherwise alike."""
-
-
-def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[str]:
+def _heading(
+    name: str, fabric: Fabric, title: str, clock: Clock, target: Target, paths: FabricPaths
+) -> Iterator[str]:
     """A comment that describes how to use the top."""
     yield f"// Module {name}: {title or _UNTITLED}."
     yield f"// Written by multicube: {_cells(fabric)}."
+    yield f"// Made for {target.description} (--target {target.name})."
     yield "//"
     rows: dict[tuple[str, str, str], list[str]] = {}
     for port in port_list(fabric, clock):
-        pattern = re.sub(_NUMBER, "#", port["name"])
+        pattern = pattern_of(port["name"])
         fields = ", ".join(
             f"{field} [{at['offset'] + at['width'] - 1}:{at['offset']}]"
             for field, at in port.get("fields", {}).items()
@@ -298,9 +312,10 @@ def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[st
         rows.setdefault((pattern, direction, fields), []).append(port["name"])
     level = "low" if clock.active_low else "high"
     notes: dict[str, str] = {}
-    for each in map(clock.of, fabric.clocks):
-        pattern, reset = (re.sub(_NUMBER, "#", port) for port in each.ports)
-        notes |= {pattern: "rising edge", reset: f"synchronous, active {level}"}
+    for domain in fabric.clocks:
+        pattern, reset = (pattern_of(port) for port in clock.of(domain).ports)
+        other = "; asynchronous to other clocks" if domain in paths.asynchronous else ""
+        notes |= {pattern: "rising edge", reset: f"synchronous, active {level}{other}"}
     column = max(len(pattern) for pattern, _, _ in rows)
     for (pattern, direction, fields), names in rows.items():
         note = notes.get(pattern, fields) or ""
@@ -316,12 +331,21 @@ def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[st
         yield "// The ports are those of AXI4 (Arm IHI 0022)."
     if any(str(path[-1]).endswith("_stb") for path in fabric.boundary):
         yield "// The ports are those of Wishbone B4, with classic cycles."
+    yield from paths.told()
     start = f"the values that `{clock.reset}` gives them"
     if len(fabric.clocks) > 1:
         yield "// The clocks need no relation. Tell the tools so, and that paths between two"
-        yield "// of them must be shorter than a cycle of the faster one."
+        yield "// of them must be shorter than a cycle of the faster one, as the .sdc and .xdc do."
         start = "the values that resets give them"
+    if paths.asynchronous:
+        yield "// A reset that is asynchronous to other clocks sets synchronisers there at once, so"
+        yield "// it must come from a flip-flop; it ends there after edges of the other clock."
     yield f"// Registers and memories start with {start}, or with zero."
+
+
+def _paths(fabric: Fabric, modules: _Modules, clock: Clock) -> FabricPaths:
+    of = {name: modules.paths[modules.of(cell)[0]] for name, cell in fabric.cells.items()}
+    return fabric_paths(fabric, of, {domain: clock.of(domain).reset for domain in fabric.clocks})
 
 
 def _check_names(name: str, fabric: Fabric, clock: Clock) -> None:
@@ -359,6 +383,7 @@ def verilog_text(
     *,
     title: str = "",
     clock: Clock = _OWN,
+    target: str = "lut4",
 ) -> str:
     """A fabric as plain Verilog (2001), for Yosys, Verilator, Icarus and vendors' tools.
 
@@ -371,22 +396,32 @@ def verilog_text(
     title : str
         A few words that describe the module, for the comment at the head.
     clock : Clock
+    target : "lut4", "lut6" or "asic"
+        What it is made for: tables of four or six inputs, or standard cells (`TARGETS`).
 
     Raises
     ------
     ValueError
-        If a name is not a Verilog identifier, or is taken, or a pin of the fabric has no driver.
+        If a name is not a Verilog identifier, or is taken, a pin of the fabric has no driver, or
+        there is no such target.
     """
-    fabric = _fabric_of(fabric)
+    return _exported(_fabric_of(fabric), name, title, clock, find_target(target))[0]
+
+
+def _exported(
+    fabric: Fabric, name: str, title: str, clock: Clock, target: Target
+) -> tuple[str, FabricPaths]:
+    """The Verilog, and its paths from inputs to outputs."""
     check_kind("Clock", clock, Clock, "a Clock")
     check_kind("Title", title, str, "a text")
     _check_names(name, fabric, clock)
     fabric.check()
-    modules = _Modules(name, fabric)
+    modules = _Modules(name, fabric, target)
     title = " ".join(title.split())
     if title != title.encode(errors="replace").decode():
         raise InvalidValue(f"Title must be a text, not {shown(title)}")
-    heading = "\n".join(_heading(name, fabric, title, clock))
+    paths = _paths(fabric, modules, clock)
+    heading = "\n".join(_heading(name, fabric, title, clock, target, paths))
     top = "\n".join(_top(name, fabric, modules, clock))
     structure = [_WAIVE_OPEN, top, _WAIVE_OPEN_ENDS] if "()" in top else [top]
     if ".clk(" not in top:
@@ -395,7 +430,7 @@ def verilog_text(
     if len(fabric.clocks) > 1:
         parts = [_WAIVE_CROSSING, *parts, _WAIVE_CROSSING_ENDS]
     parts = [heading, _WAIVE, *parts, _WAIVE_ENDS]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts) + "\n", paths
 
 
 def write_verilog(
@@ -405,9 +440,12 @@ def write_verilog(
     *,
     title: str = "",
     clock: Clock = _OWN,
+    target: str = "lut4",
     core: bool = False,
+    period: float | Mapping[str, float] = PERIOD,
 ) -> dict[str, Any]:
-    """Write a network's Verilog to a file, and its ports as JSON to `<path>.json` beside it.
+    """Write a network's Verilog to a file, its ports as JSON to `<path>.json` beside it, and its
+    timing constraints: `net.sdc` and, for Vivado, `net.xdc` beside `net.v`.
 
     Either all files are written, or none. Nothing is written beside standard output (`-`), a device
     or a FIFO.
@@ -424,14 +462,20 @@ def write_verilog(
         A few words that describe the module, for the comment at the head.
     clock : Clock
         Names of clock and reset, and how the reset works.
+    target : str
+        What it is made for: one of `hdl.export.target.TARGETS`.
     core : bool
-        Whether to write a FuseSoC core file too: `net.core` beside `net.v`.
+        Whether to write files for projects too, beside `net.v`: a FuseSoC core `net.core`, an
+        IP-XACT component `net.xml`, a SystemVerilog wrapper with arrays of interfaces `net.sv`, and
+        an instantiation template `net.veo`.
+    period : float or Mapping[str, float]
+        The period of the clocks in the constraints, in ns; or of each clock, by its port.
 
     Returns
     -------
     dict
-        A summary: `top`, `modules` (number of modules of cells), `cells`, and `ports` (see
-        `port_list`).
+        A summary: `top`, `target`, `modules` (number of modules of cells), `cells`, `ports` (see
+        `port_list`), and `paths`: outputs (`to`) that depend within a cycle on inputs (`from`).
 
     Raises
     ------
@@ -449,48 +493,81 @@ def write_verilog(
     fabric = _fabric_of(fabric)
     check_path("Output", path)
     check_flag("Core", core)
+    made_for = find_target(target)
     check_kind("Clock", clock, Clock, "a Clock")
+    clocks = {domain: clock.of(domain).ports for domain in fabric.clocks}
+    periods = check_periods(period, {domain: ports[0] for domain, ports in clocks.items()})
     path = os.fspath(path)
-    outputs = [path]
-    if is_regular(path):
-        outputs.append(f"{path}.json")
-    if core:
-        outputs.append(_core_path(path))
-    for output in outputs:
+    regular = is_regular(path)
+    suffixes = [*(_CORE if core else ()), *((".sdc", ".xdc") if regular else ())]
+    beside = {suffix: _beside(path, suffix) for suffix in suffixes}
+    for output in (path, *([f"{path}.json"] if regular else []), *beside.values()):
         check_output(output)
-    summary = {
+    text, paths = _exported(fabric, name, title, clock, made_for)
+    summary: dict[str, Any] = {
         "top": name,
+        "target": target,
         "modules": len(fabric.types()),
         "cells": len(fabric.cells),
         "ports": port_list(fabric, clock),
+        "paths": paths.listed(),
     }
-    texts = (
-        verilog_text(fabric, name, title=title, clock=clock),
-        json.dumps(summary, indent=1) + "\n",
-        core_text(name, FilePath(path).name, description=title or _UNTITLED),
-    )
+    own = (name, fabric, clocks, periods, paths.asynchronous)
+    file, ports, said = FilePath(path).name, summary["ports"], title or _UNTITLED
+    plain = frozenset(port for pair in clocks.values() for port in pair)
+    made = {
+        ".core": lambda: core_text(name, file, description=said, target=made_for),
+        ".xml": lambda: ip_xact_text(name, _file_types(file, beside), ports, description=said),
+        ".sv": lambda: wrapper_text(name, ports, plain),
+        ".veo": lambda: instantiation(name, ports),
+        ".sdc": lambda: constraints(*own),
+        ".xdc": lambda: constraints(*own, vivado=True),
+    }
+    texts = {path: text, **{beside[suffix]: made[suffix]() for suffix in suffixes}}
+    if regular:
+        texts[f"{path}.json"] = json.dumps(summary, indent=1) + "\n"
     with ExitStack() as files:
-        for output, text in zip(outputs, texts):
+        for output, text in texts.items():
             files.enter_context(whole_file(output)).write_text(text)
     return summary
 
 
-def _core_path(path: str) -> str:
-    """The path of the core file for a Verilog file.
+_CORE = (".core", ".xml", ".sv", ".veo")
+"""The suffixes of files with which projects and tools use a module."""
+
+_KINDS = {
+    ".core": "a core file",
+    ".xml": "an IP-XACT file",
+    ".sv": "a wrapper",
+    ".veo": "a template",
+    ".sdc": "constraints",
+    ".xdc": "constraints",
+}
+
+
+def _file_types(verilog: str, beside: Mapping[str, str]) -> dict[str, str]:
+    """The types of files for IP-XACT."""
+    types = {".sv": "systemVerilogSource", ".sdc": "SDC", ".xdc": "xdc"}
+    others = {FilePath(beside[suffix]).name: type_ for suffix, type_ in types.items()}
+    return {verilog: "verilogSource", **others}
+
+
+def _beside(path: str, suffix: str) -> str:
+    """The path of a file beside a Verilog file.
 
     Raises
     ------
     ValueError
-        If the core file can't name the Verilog file, or would have its path.
+        If it would be that of the Verilog file, or is for a core that can't name the Verilog file.
     """
     name = FilePath(path).name
-    if not is_regular(path):
-        raise InvalidValue(f"A core file needs a Verilog file that it can name, not {path}")
-    if name != name.encode(errors="replace").decode():
-        raise InvalidValue(f"A core file can't name {path}: it must be UTF-8")
-    core_path = FilePath(path).with_suffix(".core")
-    if core_path == FilePath(path):
+    if suffix in _CORE:
+        if not is_regular(path):
+            raise InvalidValue(f"A core file needs a Verilog file that it can name, not {path}")
+        if name != name.encode(errors="replace").decode():
+            raise InvalidValue(f"A core file can't name {path}: it must be UTF-8")
+    if FilePath(path).suffix == suffix:
         raise InvalidValue(
-            f"Output {path} would be taken for a core file: it must not end in .core"
+            f"Output {path} would be taken for {_KINDS[suffix]}: it must not end in {suffix}"
         )
-    return str(core_path)
+    return os.fspath(FilePath(path).with_suffix(suffix)) if name else path + suffix

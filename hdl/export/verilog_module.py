@@ -26,10 +26,21 @@ from amaranth.lib import wiring
 from amaranth.lib.cdc import AsyncFFSynchronizer, FFSynchronizer
 
 from ..fabric.errors import MulticubeError
-from ..primitives.multiplexer import CodedMultiplexer
+from ..primitives.multiplexer import MultiplexerForm
+from .combinational import ModulePaths, module_paths
+from .readable import readable
+from .target import TARGETS, Target
 from .verilog_names import legal_names, plain_name
 
-__all__ = ["ModuleTemplate", "Storage", "module_storage", "module_text", "with_multiplexers"]
+__all__ = [
+    "ExportedModule",
+    "ModuleTemplate",
+    "Storage",
+    "exported_module",
+    "module_storage",
+    "module_text",
+    "with_multiplexers",
+]
 
 _OPTIMISE = [
     "opt_expr -full",
@@ -58,10 +69,30 @@ _WRITE = [
     "bmuxmap",
     "opt_clean -purge",
     "write_verilog -noattr -simple-lhs -noparallelcase",
+    "write_json",
 ]
 
 
-def module_text(component: wiring.Component, name: str, ports: Sequence[str]) -> str:
+_USUAL = TARGETS["lut4"]
+
+
+class ExportedModule(NamedTuple):
+    """The Verilog of a component, and the paths in it that no register interrupts."""
+
+    text: str
+    paths: ModulePaths
+
+
+def module_text(
+    component: wiring.Component, name: str, ports: Sequence[str], target: Target = _USUAL
+) -> str:
+    """The Verilog of a component, as `exported_module`."""
+    return exported_module(component, name, ports, target).text
+
+
+def exported_module(
+    component: wiring.Component, name: str, ports: Sequence[str], target: Target = _USUAL
+) -> ExportedModule:
     """The Verilog of a component without its own hierarchy.
 
     Parameters
@@ -72,20 +103,25 @@ def module_text(component: wiring.Component, name: str, ports: Sequence[str]) ->
     ports : Sequence[str]
         Names of all Verilog ports in the order of declaration. Ports that do not exist (of width 0,
         or an unused clock) are left out.
+    target : Target
     """
-    netlist = rtlil.convert(component, name=name, emit_src=False, platform=_Exporting())
+    platform = _Exporting(target.multiplexer)
+    netlist = rtlil.convert(component, name=name, emit_src=False, platform=platform)
+    netlist = _without_numbered(netlist)
     netlist = _without_aliases(_yosys(netlist, _TIDY))
-    text = _declare_ports(legal_names(_yosys(_equal_widths(netlist), _WRITE)), ports)
-    return _marked(text, re.findall(_MARKED, netlist, re.MULTILINE))
+    text, begin, cells = _yosys(_equal_widths(netlist), _WRITE).partition("\n{\n")
+    text = readable(_declare_ports(legal_names(text + "\n"), ports))
+    text = _marked(text, re.findall(_MARKED, netlist, re.MULTILINE))
+    return ExportedModule(text, module_paths(begin + cells, _MULTIPLEXER))
 
 
 _MULTIPLEXER = "multiplexer"
-"""Instances of `multiplexer_4x36` are `CodedMultiplexer(4, 36)`."""
+"""Instances of `multiplexer_4x36` choose among 4 words of 36 bits, in the form of the target."""
 
 _INSTANCE = re.compile(rf"^  ({_MULTIPLEXER}_(\d+)x(\d+)) ", re.MULTILINE)
 
 
-def with_multiplexers(texts: Sequence[str], prefix: str) -> list[str]:
+def with_multiplexers(texts: Sequence[str], prefix: str, target: Target = _USUAL) -> list[str]:
     """The modules of the multiplexers in some modules, and these; their names have a prefix.
 
     The attribute `keep_hierarchy` tells synthesis tools to optimise such a module by itself.
@@ -94,7 +130,9 @@ def with_multiplexers(texts: Sequence[str], prefix: str) -> list[str]:
     modules = []
     for name, count, width in sorted(found):
         ports = [*(f"i__{number}" for number in range(int(count))), "code", "o"]
-        text = module_text(CodedMultiplexer(int(count), int(width)), f"{prefix}_{name}", ports)
+        form = target.multiplexer
+        assert form is not None, f"{target.name} has no multiplexers"
+        text = module_text(form(int(count), int(width)), f"{prefix}_{name}", ports)
         modules.append(f"(* keep_hierarchy *)\n{text}")
     return [*modules, *(_INSTANCE.sub(rf"  {prefix}_\1 ", text) for text in texts)]
 
@@ -119,6 +157,9 @@ class _Exporting:
 
     Amaranth asks a platform for synchronisers by these methods, and `one_of` for multiplexers.
     """
+
+    def __init__(self, multiplexer: MultiplexerForm | None) -> None:
+        self.multiplexer = multiplexer
 
     @staticmethod
     def get_multiplexer(m: Module, name: str, code: Value, words: Sequence[Value]) -> Signal:
@@ -254,6 +295,28 @@ def _yosys(netlist: str, commands: list[str]) -> str:
             reason = refused[0].strip() if refused else "it was killed"
             raise MulticubeError(f"Yosys can't be run: {reason}") from None
         raise
+
+
+def _without_numbered(netlist: str) -> str:
+    """RTLIL in which wires that Amaranth had to number, `\\o__valid$12`, have no public name.
+
+    They join ports of submodules, and Yosys then keeps the names of these: `queue_8__o__valid`.
+    Registers keep their names.
+    """
+
+    def unnamed(module: re.Match[str]) -> str:
+        wires = re.findall(
+            r"((?:^  attribute .*\n)*)^  wire (?:width \d+ )?\\(\S+\$\d+)$", module[0], re.M
+        )
+        kept = {name for attributes, name in wires if re.search(rf"\\(init|{_MARK}) ", attributes)}
+        inner = {name for _, name in wires} - kept
+        return re.sub(
+            r"\\(\S+\$\d+)(?=\s)",
+            lambda name: f"${name[1]}" if name[1] in inner else name[0],
+            module[0],
+        )
+
+    return re.sub(r"^module .*?^end$", unnamed, netlist, flags=re.M | re.S)
 
 
 def _without_aliases(netlist: str) -> str:

@@ -204,7 +204,7 @@ class ArrivalQueue(wiring.Component):
         head_bank, tail_bank = Signal(range(len(banks))), Signal(range(len(banks)))
         head_row, tail_row, following_row = (Signal(range(rows)) for _ in range(3))
         m.d.comb += following_row.eq(_next_row(tail_row, rows))
-        m.submodules.box = box = InterchangeBox(self.writers, self.shape, len(banks))
+        m.submodules.box = box = InterchangeBox(self.writers, self.shape, len(banks), blank=False)
         m.d.comb += [entry.eq(port.payload) for entry, port in zip(box.i, self.i)]
         select = [Signal(range(self.writers), name=f"select_{bank}") for bank in banks]
         written = Signal(len(banks))

@@ -7,9 +7,9 @@ from amaranth.hdl import Cat, Module, Shape, ShapeLike, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import MOST_RADIX, check_integer, check_limit, check_radix
+from ..fabric.checks import MOST_RADIX, check_flag, check_integer, check_limit, check_radix
 from ..fabric.payload_shape import check_payload
-from .multiplexer import is_coded, one_of
+from .multiplexer import form_of, one_of
 
 if TYPE_CHECKING:
     import enum
@@ -37,7 +37,7 @@ class InterchangeBox(wiring.Component):
 
     All outputs are combinational. A 2 x 2 box is set by one `BoxState`. In any other box, each
     output selects an input or is idle, which gives every one-to-one, broadcast and partial
-    broadcast connection. An idle output is zero.
+    broadcast connection. An idle output is zero, unless it need not be `blank`.
 
     Parameters
     ----------
@@ -47,6 +47,9 @@ class InterchangeBox(wiring.Component):
         Shape of the data.
     outputs : int or None
         Number of outputs, at least 1; by default as many as inputs.
+    blank : bool
+        Whether an idle output must be zero. Otherwise it may show anything in exported Verilog,
+        which saves tables.
 
     Members
     -------
@@ -67,7 +70,9 @@ class InterchangeBox(wiring.Component):
     <BoxState.EXCHANGE: 3>
     """
 
-    def __init__(self, radix: int, shape: ShapeLike, outputs: int | None = None) -> None:
+    def __init__(
+        self, radix: int, shape: ShapeLike, outputs: int | None = None, *, blank: bool = True
+    ) -> None:
         radix = check_radix(radix)
         outputs = radix if outputs is None else check_integer("Outputs", outputs, 1)
         check_limit("Outputs", outputs, MOST_RADIX)
@@ -75,6 +80,8 @@ class InterchangeBox(wiring.Component):
         self.radix = radix
         self.outputs = outputs
         self.shape = shape
+        check_flag("Blank", blank)
+        self.blank = blank
         if self.has_state:
             control = {"state": In(BoxState)}
         else:
@@ -140,11 +147,13 @@ class InterchangeBox(wiring.Component):
                     m.d.comb += output.eq(self.i[1])
                 with m.Else():
                     m.d.comb += output.eq(self.i[0])
-        elif is_coded(platform, self.radix, Shape.cast(self.shape).width):
+        elif form := form_of(platform, self.radix, Shape.cast(self.shape).width, blank=self.blank):
             words = [Value.cast(source) for source in self.i]
             for j, output in enumerate(self.o):
-                chosen = [self.enable[j] & (self.select[j] == i) for i in range(self.radix)]
-                m.d.comb += output.eq(one_of(m, platform, f"output_{j}", chosen, words))
+                enable = self.enable[j] if form.blank else 1
+                chosen = [enable & (self.select[j] == i) for i in range(self.radix)]
+                shown = one_of(m, platform, f"output_{j}", chosen, words, blank=self.blank)
+                m.d.comb += output.eq(shown)
         else:
             for j, output in enumerate(self.o):
                 with m.If(self.enable[j]), m.Switch(self.select[j]):

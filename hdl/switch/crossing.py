@@ -63,7 +63,7 @@ def cross(
     box = None
     if numbers and len(words) > 1 and len(links) == len(outputs):
         shape = next(iter(words.values())).shape()
-        m.submodules.box = box = InterchangeBox(len(words), shape, len(outputs))
+        m.submodules.box = box = InterchangeBox(len(words), shape, len(outputs), blank=False)
         m.d.comb += [port.eq(word) for port, word in zip(box.i, words.values())]
         box.set(m, numbers, ~0)
     for number, link in enumerate(links):

@@ -95,7 +95,9 @@ class OutputQueued(RoutedSwitch):
                 wanted = self._copies(m, i, source, wanted, ready)
             else:
                 taken = [wanted[j] & arrival.ready for j, arrival in own.items()]
-                m.d.comb += source.ready.eq(Cat(taken).any())
+                # In a bundle the sender shows a packet with `valid` only once it can go.
+                offered = source.valid if self.shape.lanes == 1 else 1
+                m.d.comb += source.ready.eq(offered & Cat(taken).any())
             for j, arrival in own.items():
                 m.d.comb += [
                     arrival.valid.eq(source.valid & wanted[j]),

@@ -297,7 +297,7 @@ class AxiTarget(wiring.Component):
             bus.bvalid.eq(writes.valid & write.note.last & room),
             bus.bid.eq(write.note.id),
             bus.bresp.eq(response),
-            writes.ready.eq(room & (bus.bready | ~write.note.last)),
+            writes.ready.eq(room & (bus.bready | (writes.valid & ~write.note.last))),
         ]
         with m.If(writes.valid & writes.ready):
             m.d.sync += worst.eq(Mux(write.note.last, 0, response))

@@ -117,7 +117,7 @@ class ProcessorEnd(wiring.Component):
             flit.payload.sender.eq(self.address),
             flit.payload.identity.eq(request.payload.identity),
             flit.last.eq(position == length - 1),
-            request.ready.eq(self.o.ready & flit.last),
+            request.ready.eq(request.valid & self.o.ready & flit.last),
         ]
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += position.eq(Mux(flit.last, 0, position + 1))
@@ -184,7 +184,7 @@ class MemoryEnd(wiring.Component):
             request.payload.identity.eq(word.identity),
             Cat(request.payload.address, request.payload.operation).eq(header),
             request.payload.operand.eq(Mux(position == 1, word.word, second)),
-            self.i.ready.eq(request.ready | ~self.i.payload.last),
+            self.i.ready.eq(request.ready | (self.i.valid & ~self.i.payload.last)),
         ]
         with m.If(self.i.valid & self.i.ready):
             with m.Switch(position):

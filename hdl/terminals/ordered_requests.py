@@ -39,7 +39,8 @@ class OrderedRequests(wiring.Component):
     As many requests can be unanswered as there are identities; an answer occupies its identity
     until it is taken, so that `o.reply.ready` is always 1. An answer is shown one cycle after the
     reply arrived, or after a request with `skip` was taken. `answers` comes from registers and
-    memories; `asks.ready` depends combinationally on `asks.payload.skip` and `o.request.ready`.
+    memories; `asks.ready` depends combinationally on `asks.valid`,
+    `asks.payload.skip` and `o.request.ready`.
 
     Requests are *sent* in order. Whether they are performed in order is up to the network: those
     for one word are, in all networks with memory.
@@ -97,7 +98,7 @@ class OrderedRequests(wiring.Component):
             request.payload.address.eq(row),
             request.payload.operation.eq(asks.payload.operation),
             request.payload.operand.eq(asks.payload.operand),
-            asks.ready.eq(free & (request.ready | asks.payload.skip)),
+            asks.ready.eq(free & (request.ready | (asks.valid & asks.payload.skip))),
             asked.eq(asks.valid & asks.ready),
             write["notes"].en.eq(asked),
             write["notes"].addr.eq(next_),

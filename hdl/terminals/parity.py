@@ -150,7 +150,7 @@ class ParityChecker(wiring.Component):
         m.d.comb += [
             sound.eq(parity_of(arrived, payload, self.parity) == arrived.payload.parity),
             self.o.valid.eq(self.i.valid & sound),
-            self.i.ready.eq(self.o.ready | ~sound),
+            self.i.ready.eq(self.o.ready | self.corrupted),
             self.corrupted.eq(self.i.valid & ~sound),
         ]
         return m

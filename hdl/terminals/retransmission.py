@@ -218,7 +218,7 @@ class RetransmissionInterface(wiring.Component):
             self.o.payload.tag.eq(came.payload.tag),
             self.o.payload.payload.eq(header.payload),
             self.o.payload.last.eq(came.payload.last),
-            came.ready.eq((self.o.ready | ~new) & ~clearing.active),
+            came.ready.eq((self.o.ready | (came.valid & ~new)) & ~clearing.active),
             ends.eq(came.valid & came.ready & came.payload.last & ~header.acknowledgement),
             self.repeated.eq(ends & ~new),
             owed.i[0].valid.eq(ends),

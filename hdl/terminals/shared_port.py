@@ -76,7 +76,7 @@ class ProcessorMultiplexer(wiring.Component):
                 port.reply.payload.identity.eq(reply.payload.identity[: self.link.identity]),
                 port.reply.payload.value.eq(reply.payload.value),
             ]
-            with m.If(target == number):
+            with m.If(port.reply.valid):
                 m.d.comb += reply.ready.eq(port.reply.ready)
         return m
 
@@ -129,7 +129,7 @@ class MemoryDemultiplexer(wiring.Component):
                 port.request.valid.eq(request.valid & (target == number)),
                 port.request.payload.eq(request.payload),
             ]
-            with m.If(target == number):
+            with m.If(port.request.valid):
                 m.d.comb += request.ready.eq(port.request.ready)
         output = paced(m, "pacer", "reply", self.lengths, self.i)
         grant = _merge(m, [port.reply for port in self.o], output)

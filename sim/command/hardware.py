@@ -141,7 +141,26 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     "the network.",
 )
 @click.option("--rows", type=int, help="With buses: words of memory at each terminal.")
-@click.option("--core", is_flag=True, help="Write a FuseSoC core file too, FILE.core.")
+@click.option(
+    "--target",
+    default="lut4",
+    show_default=True,
+    metavar="lut4|lut6|asic",
+    help="What the Verilog is made for: tables of 4 or 6 inputs, or standard cells.",
+)
+@click.option(
+    "--core",
+    is_flag=True,
+    help="For projects: FuseSoC core, IP-XACT, wrapper in "
+    "SystemVerilog, template of an instance (FILE.core, .xml, .sv, .veo).",
+)
+@click.option(
+    "--period",
+    "periods",
+    multiple=True,
+    metavar="NS|CLOCK=NS",
+    help="Period of the clocks, or of one, in the constraints beside it (10).",
+)
 @click.option(
     "--terminal-clocks",
     metavar="each|one",
@@ -160,7 +179,9 @@ def export(
     node: bool,
     face: str,
     rows: int | None,
+    target: str,
     core: bool,
+    periods: tuple[str, ...],
     terminal_clocks: str | None,
     crossing_depth: int | None,
     top: str | None,
@@ -168,8 +189,8 @@ def export(
 ) -> None:
     """Write a network as Verilog, or as a library in C.
 
-    The list of its ports is written as JSON beside it (FILE.v.json). With -o - the Verilog goes to
-    standard output, and no list of ports is written.
+    The list of its ports is written as JSON beside it (FILE.v.json), and timing constraints
+    (FILE.sdc, FILE.xdc). With -o - the Verilog goes to standard output, without these.
 
     With --c DIR the network becomes a library for other simulators: sources, header, and files for
     CMake, pkg-config and SystemVerilog's DPI-C.
@@ -183,7 +204,9 @@ def export(
             "--node": node,
             "--ports": face != "streams",
             "--rows": rows is not None,
+            "--target": target != "lut4",
             "--core": core,
+            "--period": bool(periods),
             "--terminal-clocks": terminal_clocks is not None,
             "--crossing-depth": crossing_depth is not None,
         }
@@ -205,7 +228,10 @@ def export(
         fabric, title, clock = _fabric(
             built, partitions=partitions, node=node, face=face, rows=rows
         )
-    summary = write_verilog(fabric, output, top, title=title, clock=clock, core=core)
+    period = _periods(periods)
+    summary = write_verilog(
+        fabric, output, top, title=title, clock=clock, target=target, core=core, period=period
+    )
     core_file = str(Path(output).with_suffix(".core"))
     if as_json:
         extra = {"core": core_file} if core else {}
@@ -219,6 +245,21 @@ def export(
                 f"{output}: module {top} with {cells} of {summary['modules']} "
                 f"distinct module(s){ports}{beside}"
             )
+
+
+def _periods(words: tuple[str, ...]) -> float | dict[str, float]:
+    """The period of all clocks, or of some by name."""
+    found: dict[str, float] = {}
+    for word in words:
+        name, given, number = word.rpartition("=")
+        try:
+            period = float(number)
+        except ValueError:
+            raise InvalidValue(f"Period must be NS or CLOCK=NS, not {word!r}") from None
+        if name in found or (len(words) > 1 and not given):
+            raise InvalidValue(f"Period {word!r} is one too many")
+        found[name] = period
+    return found.get("", found)
 
 
 def _refuse_with(option: str, others: dict[str, bool]) -> None:
@@ -288,8 +329,10 @@ def _fabric(
     return Fabric.alone(type_), f"one {type_.name.replace('_', ' ')}", Clock()
 
 
-def only_type(fabric: "Fabric") -> "CellType":
+def only_type(fabric: "Fabric", instead: str = "") -> "CellType":
     """The one kind of cell that a network has, besides those that only serve others.
+
+    The message of an error ends with what to do instead, with the name of a cell for `CELL`.
 
     Raises
     ------
@@ -300,5 +343,9 @@ def only_type(fabric: "Fabric") -> "CellType":
     if len(types) > 1:
         names = ", ".join(dict.fromkeys(type_.name for type_ in types))
         kinds = f"{len(types)} kinds of {names}" if ", " not in names else names
-        raise InvalidValue(f"Option --node needs a network whose cells are all alike, not {kinds}")
+        cell = next(name for name, cell in fabric.cells.items() if not cell.type.auxiliary)
+        raise InvalidValue(
+            f"Option --node needs a network whose cells are all alike, not {kinds}"
+            + instead.replace("CELL", cell)
+        )
     return types[0]

@@ -74,7 +74,7 @@ def synth(
     elif (top, clock, reset) != (None, None, None) or other_clock:
         raise InvalidValue("--top, --clock, --other-clock and --reset belong to --verilog FILE")
     else:
-        what, design = _network(words, node, cell)
+        what, design = _network(words, node, cell, setup.target.target)
     # The progress bar is shown on a terminal only.
     with tqdm(total=2 + seeds, disable=None, file=sys.stderr, leave=False) as bar:
         begun = itertools.count()
@@ -91,7 +91,7 @@ def synth(
 
 
 def _network(
-    words: tuple[str, ...], node: bool, cell: str | None
+    words: tuple[str, ...], node: bool, cell: str | None, target: str
 ) -> "tuple[dict[str, Any], Design]":
     """A description of what is measured, and the design."""
     from ...hdl.fabric.cell_part import cell_part
@@ -104,26 +104,26 @@ def _network(
     fabric = network.fabric
     what: dict[str, Any] = {"network": network.family, "parameters": network.chosen}
     if node:
-        type_ = only_type(fabric)
+        type_ = only_type(fabric, "; --cell NAME takes one of them, such as CELL")
         what["node"] = type_.name
         fabric = Fabric.alone(type_, without=fabric.unread(type_))
     elif cell is not None:
         what["cell"] = cell
         fabric = cell_part(fabric, cell)
-    return what, network_design(fabric)
+    return what, network_design(fabric, target)
 
 
 def _print(what: dict[str, Any], found: "Measurement") -> None:
     from ...hdl.catalogue.catalogue import summary
 
     words = summary(what["network" if "network" in what else "top"], what["parameters"])
-    area, storage = found.area, found.storage
+    area, storage, inputs = found.area, found.storage, found.setup.target.target[-1]
     rows = [
-        ("4-input tables in all", area.tables),
+        (f"{inputs}-input tables in all", area.tables),
         ("of these for logic", area.luts),
         ("multiplexers of tables", area.multiplexers),
         ("carry cells", area.carries),
-        ("memories of 16 x 4 bits in tables", area.lut_rams),
+        (f"memories of {'16 x 4' if inputs == '4' else '32 x 6'} bits in tables", area.lut_rams),
         ("flip-flops", area.flip_flops),
         ("block memories", area.block_rams),
         *area.others.items(),

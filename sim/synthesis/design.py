@@ -74,13 +74,15 @@ class Design:
         ]
 
 
-def network_design(fabric: Fabric) -> Design:
+def network_design(fabric: Fabric, target: str = "lut4") -> Design:
     """A network, or one of its cells alone, as exported Verilog.
 
     Parameters
     ----------
     fabric : Fabric
         The network's `fabric`, or that of a cell.
+    target : str
+        What the Verilog is made for; that of a device is `Device.target`.
 
     Returns
     -------
@@ -94,7 +96,7 @@ def network_design(fabric: Fabric) -> Design:
     >>> network_design(build("cube", ports=4).fabric).top
     'network'
     """
-    text = verilog_text(fabric, "network")
+    text = verilog_text(fabric, "network", target=target)
     return Design({"network.v": text}, "network", clock="clk", reset="rst")
 
 

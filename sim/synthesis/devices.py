@@ -16,19 +16,20 @@ class Area(NamedTuple):
     Attributes
     ----------
     tables : int
-        All 4-input look-up tables used: for logic, and for carry cells and memories.
+        All look-up tables used: for logic, and for carry cells and memories.
     luts : int
-        Look-up tables for logic only (LUT4, SB_LUT4).
+        Look-up tables for logic only (LUT4, SB_LUT4, LUT6).
     multiplexers : int
-        Multiplexers that combine tables to wider functions (PFUMX, L6MUX21). They are not tables.
+        Multiplexers that combine tables to wider functions (PFUMX, L6MUX21, MUXF7). They are not
+        tables.
     carries : int
-        Carry cells (CCU2C, SB_CARRY).
+        Carry cells (CCU2C, SB_CARRY, CARRY4).
     lut_rams : int
-        Memories of 16 x 4 bits made of tables (TRELLIS_DPR16X4).
+        Memories made of tables (TRELLIS_DPR16X4, RAM16SDP4, RAM32M).
     flip_flops : int
         Flip-flops (TRELLIS_FF, SB_DFF and its kinds).
     block_rams : int
-        DP16KD of 18 Kbit, SB_RAM40_4K of 4 Kbit.
+        DP16KD of 18 Kbit, SB_RAM40_4K of 4 Kbit, RAMB18E1.
     others : dict[str, int]
         Cells of other kinds, such as multipliers.
 
@@ -66,7 +67,13 @@ class Device:
     cells : Mapping[str, tuple[str, ...]]
         For each field of `Area`, name prefixes of the primitives that it counts.
     per_carry, per_ram : int
-        Tables used by a carry cell, and by a memory of 16 x 4 bits.
+        Tables used by a carry cell, and by a memory made of tables.
+    flags : str
+        What `synth_FAMILY` needs besides.
+    target : str
+        What Verilog for it is made for (`hdl.export.target`): the inputs of its tables.
+    places : bool
+        Whether nextpnr can place designs on it; otherwise its primitives are only counted.
 
     Examples
     --------
@@ -82,6 +89,9 @@ class Device:
     cells: Mapping[str, tuple[str, ...]]
     per_carry: int = 0
     per_ram: int = 0
+    flags: str = ""
+    target: str = "lut4"
+    places: bool = True
 
     def count(self, cells: Mapping[str, int]) -> Area:
         """The area, from the number of cells of each type.
@@ -127,6 +137,23 @@ _ICE40 = {
     "block_rams": ("SB_RAM40",),
 }
 
+_XC7 = {
+    "luts": ("LUT",),
+    "multiplexers": ("MUXF",),
+    "carries": ("CARRY4",),  # Next to tables, whose inputs it shares.
+    "lut_rams": ("RAM32M", "RAM64M"),
+    "flip_flops": ("FD",),
+    "block_rams": ("RAMB",),
+}
+_GOWIN = {
+    "luts": ("LUT1", "LUT2", "LUT3", "LUT4"),
+    "multiplexers": ("MUX2_LUT",),
+    "carries": ("ALU",),
+    "lut_rams": ("RAM16S",),
+    "flip_flops": ("DFF",),
+    "block_rams": ("SDP", "DPB", "SPX9", "pROM"),
+}
+
 DEVICES: dict[str, Device] = {
     device.name: device
     for device in (
@@ -153,6 +180,29 @@ DEVICES: dict[str, Device] = {
             "ice40",
             ("--hx8k", "--package", "ct256", "--pcf-allow-unconstrained"),
             _ICE40,
+        ),
+        # An ALU is a table; a memory uses four.
+        Device(
+            "gowin",
+            "Gowin GW1N and GW2A",
+            "gowin",
+            (),
+            _GOWIN,
+            per_carry=1,
+            per_ram=4,
+            places=False,
+        ),
+        # A memory of 32 x 6 bits uses the four tables of half a slice.
+        Device(
+            "xc7",
+            "AMD 7-series",
+            "xilinx",
+            (),
+            _XC7,
+            per_ram=4,
+            flags="-family xc7 -flatten",
+            target="lut6",
+            places=False,
         ),
     )
 }

@@ -95,7 +95,7 @@ class Setup:
         Number of placements and routings, with the seeds 1, 2, ..., at most 1,000. With 0, only the
         primitives are counted.
     flags : str
-        Further flags for `synth_ecp5` or `synth_ice40` of Yosys.
+        Further flags for `synth_ecp5`, `synth_ice40` and so on of Yosys.
     limit : float
         Seconds for each run of a tool, at most 1,000,000.
 
@@ -124,6 +124,10 @@ class Setup:
         if not 0 < self.limit <= 1e6:
             raise InvalidValue(
                 f"Limit must be above 0 and at most 1000000 seconds, not {self.limit:g}"
+            )
+        if self.seeds and not self.target.places:
+            raise InvalidValue(
+                f"Nothing places designs on {self.device}: with seeds=0 its primitives are counted"
             )
         need_tools(self.target if self.seeds else None)
 
@@ -298,7 +302,7 @@ def synthesise(setup: Setup, roles: Roles | None, folder: Path) -> Area:
     device = setup.target
     script = [
         "read_rtlil design.il",
-        f"synth_{device.family} {setup.flags} -top {SUBJECT}",
+        f"synth_{device.family} {device.flags} {setup.flags} -top {SUBJECT}",
         "setattr -mod -unset keep_hierarchy *; flatten; opt_clean -purge",
         "tee -o area.json stat -json",
     ]

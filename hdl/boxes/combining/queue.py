@@ -170,7 +170,7 @@ class CombiningQueue(wiring.Component):
                 combiner.second.eq(arriving.operation),
                 combiner.second_operand.eq(arriving.operand),
                 combines.eq(may),
-                self.i[i].ready.eq(combines | may_append[i]),
+                self.i[i].ready.eq((self.i[i].valid & combines) | may_append[i]),
                 accepted[i].eq(self.i[i].valid & self.i[i].ready),
                 appended[i].eq(accepted[i] & ~combines),
                 self.combined[i].eq(accepted[i] & combines),

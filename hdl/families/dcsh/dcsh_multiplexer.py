@@ -30,7 +30,8 @@ class ClusterChannel(wiring.Component):
     it.
 
     `o_payload` and `o_valid` depend combinationally on `i`, and with a broadcast mask `o_valid` on
-    `o_ready` too; `i.ready` depends on `i.payload` and `o_ready`.
+    `o_ready` too; `i.ready` depends on `i` and `o_ready`, and without
+    masks is 0 while `i.valid` is.
 
     Parameters
     ----------
@@ -76,9 +77,11 @@ class ClusterChannel(wiring.Component):
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += [following.eq(~flit.last), kept.eq(addressed)]
 
+        # With masks the router offers a flit only once all its outputs are ready.
+        offered = 1 if self.packet.broadcast else self.i.valid
         together = self.i.ready if self.packet.broadcast else 1
         m.d.comb += [
-            self.i.ready.eq((addressed & ~Cat(self.o_ready)) == 0),
+            self.i.ready.eq(offered & ((addressed & ~Cat(self.o_ready)) == 0)),
             self.o_payload.eq(flit),
             *(
                 valid.eq(self.i.valid & addressed[slot] & together)

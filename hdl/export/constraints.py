@@ -1,0 +1,108 @@
+"""Timing constraints for exported Verilog: SDC, and XDC for Vivado."""
+
+from collections.abc import Iterator, Mapping
+from itertools import permutations
+
+from ..fabric.errors import InvalidType, InvalidValue
+from ..fabric.fabric import Cell, Fabric
+
+__all__ = ["PERIOD", "check_periods", "constraints"]
+
+PERIOD = 10.0
+"""The period of a clock in ns, if none is given."""
+
+
+def check_periods(
+    given: float | Mapping[str, float], clocks: Mapping[str, str]
+) -> dict[str, float]:
+    """The period of each clock of a fabric in ns.
+
+    Parameters
+    ----------
+    given : float or Mapping[str, float]
+        That of all clocks, or of some, by port; the others have `PERIOD`.
+    clocks : Mapping[str, str]
+        The port of each clock.
+    """
+    own = given if isinstance(given, Mapping) else dict.fromkeys(clocks.values(), given)
+    for port, period in own.items():
+        if port not in clocks.values():
+            raise InvalidValue(
+                f"Period must be that of one of {', '.join(clocks.values())}, not of {port!r}"
+            )
+        if isinstance(period, bool) or not isinstance(period, int | float):
+            raise InvalidType(f"Period must be a number of ns, not {period!r}")
+        if not 0 < period <= 1e6:
+            raise InvalidValue(f"Period must be above 0 and at most 1000000 ns, not {period!r}")
+    return {domain: float(own.get(port, PERIOD)) for domain, port in clocks.items()}
+
+
+def constraints(
+    name: str,
+    fabric: Fabric,
+    clocks: Mapping[str, tuple[str, str]],
+    periods: Mapping[str, float],
+    asynchronous: Mapping[str, set[str]],
+    *,
+    vivado: bool = False,
+) -> str:
+    """The constraints of an exported module.
+
+    Each clock has its period. Clocks with a crossing between them are unrelated: a path from one to
+    the other may take a period of the faster one, so that the bits of a Gray code arrive within a
+    cycle, and it is not checked for hold.
+
+    Parameters
+    ----------
+    name : str
+        The module.
+    fabric : Fabric
+    clocks : Mapping[str, tuple[str, str]]
+        The ports of each clock and its reset.
+    periods : Mapping[str, float]
+        Of each clock, in ns.
+    asynchronous : Mapping[str, set[str]]
+        For each clock whose reset sets registers of others asynchronously, these others.
+    vivado : bool
+        Whether it is for Vivado (XDC); otherwise it is SDC.
+    """
+    return "\n".join(_lines(name, fabric, clocks, periods, asynchronous, vivado)) + "\n"
+
+
+def _lines(
+    name: str,
+    fabric: Fabric,
+    clocks: Mapping[str, tuple[str, str]],
+    periods: Mapping[str, float],
+    asynchronous: Mapping[str, set[str]],
+    vivado: bool,
+) -> Iterator[str]:
+    yield f"# Constraints of module {name}, written by multicube. Times are in ns."
+    yield "# Delays at its ports are those of the design around it."
+    if vivado:
+        yield f"# If that has the clocks, leave out `create_clock`, and use read_xdc -ref {name}."
+    for domain, period in periods.items():
+        port = clocks[domain][0]
+        yield f"create_clock -name {port} -period {period:g} [get_ports {port}]"
+    crossed = {
+        pair for cell in fabric.cells.values() for pair in permutations(sorted(_clocks_of(cell)), 2)
+    }
+    for begin, end in sorted(crossed):
+        bound = f"{min(periods[begin], periods[end]):g}"
+        path = f"-from [get_clocks {clocks[begin][0]}] -to [get_clocks {clocks[end][0]}]"
+        if vivado:
+            yield f"set_max_delay -datapath_only {path} {bound}"
+        else:
+            yield f"set_max_delay {bound} {path}"
+            yield f"set_false_path -hold {path}"
+    if asynchronous:
+        yield "# Where these resets reach other clocks, synchronisers are set asynchronously."
+    for begin, ends in asynchronous.items():
+        for end in sorted(ends):
+            reset, clock = clocks[begin][1], clocks[end][0]
+            yield f"set_false_path -from [get_ports {reset}] -to [get_clocks {clock}]"
+
+
+def _clocks_of(cell: Cell) -> set[str]:
+    """The clocks of a fabric that a cell has."""
+    return {cell.clocks.get(domain, domain) for domain in cell.type.domains}
