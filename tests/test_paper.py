@@ -569,9 +569,18 @@ def test_machines() -> None:
     assert cedar == {12: 12, 1020: 1020, 4: 4}
     # PASM of 16 terminals: four boxes are set up, one cycle each of 16 bits / 24 Mbit/s.
     assert shown["pasm", "us", 2]["measured"] == pytest.approx(4 * 16 / 24)
+    # RP3: two cycles a box, a byte a cycle.
+    found = [row["measured"] for row in table if row["machine"] == "rp3" and row["published"]]
+    assert found == [2, 8, 1]
     cycles = [row["cycles"] for row in table if row["published"] is None]
+    # Remote reads: 42 bits, and with data; each takes a cycle a box, and one for the retries' link.
+    reads = [2 * (4 + 1) + 11 + 15, 2 * (3 + 1) + 6 + 10]
     # 64 words cross one by one, and are passed on when all have been checked; ASPRO's turn is 32.
-    assert cycles == [4 + 64 + 64, 32]
+    others = [4 + 64 + 64, 32]
+    # The first word of a reply: to the memory, the other bytes or words, the access, and back.
+    rp3 = [8 + (4 * words - 1) + 1 + 8 for words in (2, 3)]
+    ultracomputer = [8 + (words - 1) + 1 + 8 for words in (2, 2, 4, 4)]
+    assert cycles == reads + others + rp3 + ultracomputer
 
 
 @pytest.mark.long
