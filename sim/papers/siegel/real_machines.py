@@ -78,7 +78,8 @@ def _remote_read(name: str, options: Options) -> dict[str, Any]:
     Both cross the same network. The memory takes no time, since none is printed.
     """
     network, preset = build(name), PRESETS[name]
-    assert isinstance(network, PacketNetwork) and preset.cycle_ns is not None
+    assert isinstance(network, PacketNetwork)
+    assert preset.cycle_ns is not None
     request = -(-sum(field.bits for field in preset.fields) // preset.path_bits)
     messages = (
         WorkloadMessage(0, 1, 2, request),
@@ -101,7 +102,7 @@ def _round_trip(name: str, operation: str, options: Options, **parameters: int) 
 
     run = run_programs(build(name, **parameters), [program()], engine=options.engine)
     (access,) = (each for word in run.history.values() for each in word)
-    return access.answered - access.sent
+    return int(access.answered - access.sent)
 
 
 def _rp3(options: Options) -> list[dict[str, Any]]:
