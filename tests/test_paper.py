@@ -50,6 +50,7 @@ NAMES = [
     *("siegel-shared-memory", "siegel-layout", "siegel-crossings"),
     *("siegel-packets", "siegel-dilation", "siegel-equal-cost", "siegel-box-size"),
     *("siegel-reliability", "siegel-tags"),
+    *("siegel-attempts", "siegel-circuit", "siegel-passes", "stanfill-intermediate"),
     *("combining-hotspot", "combining-latency", "combining-graphs"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),
@@ -67,7 +68,8 @@ SLOW = (
     *("siegel-fig7", "siegel-fig9", "siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
     *("siegel-shared-memory", "siegel-layout", "siegel-lssn", "siegel-packets"),
     *("siegel-dilation", "siegel-equal-cost", "siegel-box-size", "siegel-reliability"),
-    "siegel-tags",
+    *("siegel-tags", "siegel-attempts", "siegel-circuit", "siegel-passes"),
+    "stanfill-intermediate",
     *(f"siegel-fig{number}" for number in range(12, 15)),
     *("combining-hotspot", "combining-latency", "combining-graphs"),
     *("stanfill-800us", "stanfill-processors-per-node"),
@@ -581,6 +583,52 @@ def test_machines() -> None:
     rp3 = [8 + (4 * words - 1) + 1 + 8 for words in (2, 3)]
     ultracomputer = [8 + (words - 1) + 1 + 8 for words in (2, 2, 4, 4)]
     assert cycles == reads + others + rp3 + ultracomputer
+
+
+@pytest.mark.long
+def test_simd_permutations() -> None:
+    """As many passes as the paper says, or fewer of any permutation; none of them conflicts."""
+    for row in rows("siegel-passes", quick=True):
+        assert row["measured"] <= row["published"]
+        assert row["permutation"] == "any" or row["measured"] == row["published"]
+        assert row["slowest"] == row["stages"] == 3
+        # Shift, lambda and delta pass directly; the shuffle in halves of its inputs.
+        assert row["direct"] >= min(row["published"], 2)
+
+
+@pytest.mark.long
+def test_attempts() -> None:
+    """tau is the reciprocal of s, with which p = s (p + q); it is optimistic, the more the load."""
+    low, high = rows("siegel-attempts", quick=True)
+    for row in (low, high):
+        assert row["published"] == pytest.approx(1 / row["survival"])
+        total = row["load"] + row["returned"]
+        assert row["load"] == pytest.approx(row["survival"] * total)
+        assert row["measured"] == pytest.approx(row["predicted"], rel=0.03)
+    assert 0 > low["published_deviation"] > high["published_deviation"]
+
+
+@pytest.mark.long
+def test_drop_or_hold() -> None:
+    """Hold carries more short messages; a message of c words that is never blocked takes n + c."""
+    found = {(row["length"], row["policy"]): row for row in rows("siegel-circuit", quick=True)}
+    assert found[1, "drop"]["ratio"] < 0.9 < 1 == found[1, "hold"]["ratio"]
+    assert found[16, "drop"]["ratio"] > found[1, "drop"]["ratio"]
+    for (length, policy), row in found.items():
+        assert row["measured"] < length / (6 + length)
+        assert (row["attempts"] == 1) == (policy == "hold")
+
+
+@pytest.mark.long
+def test_random_intermediate_processors() -> None:
+    """At least two ways through all stages; the bit reversal of 16 meets in every fourth line."""
+    found = {row["permutation"]: row for row in rows("stanfill-intermediate", quick=True)}
+    for row in found.values():
+        assert row["direct"] > row["stages"] == 4
+        assert row["measured"] > 2 * row["stages"]
+    # A shift passes; of a bit reversal four packets need one link in the middle.
+    assert found["shift by one"]["direct"] == 4 + 1
+    assert found["bit reversal"]["direct"] == 4 + 1 + 3
 
 
 @pytest.mark.long
