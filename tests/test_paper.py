@@ -60,7 +60,7 @@ NAMES = [
     *(f"ginosar-fig{number}" for number in range(3, 10)),
     *(f"dandamudi-fig{number}" for number in range(2, 13)),
     *("dandamudi-table1", "dandamudi-table2", "dandamudi-lengths", "dandamudi-silicon"),
-    *("ginosar-steps", "ginosar-prediction", "ginosar-silicon"),
+    *("ginosar-steps", "ginosar-prediction", "ginosar-silicon", "ginosar-models"),
 ]
 
 
@@ -80,7 +80,7 @@ SLOW = (
     *(f"ginosar-fig{number}" for number in range(6, 10)),
     *(f"dandamudi-fig{number}" for number in range(3, 13)),
     *("dandamudi-table1", "dandamudi-table2", "dandamudi-lengths", "dandamudi-silicon"),
-    *("ginosar-prediction", "ginosar-silicon"),
+    *("ginosar-prediction", "ginosar-silicon", "ginosar-models"),
 )
 """Items whose quick runs take longest."""
 
