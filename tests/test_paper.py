@@ -50,7 +50,13 @@ NAMES = [
     *("siegel-shared-memory", "siegel-layout", "siegel-crossings"),
     *("siegel-packets", "siegel-dilation", "siegel-equal-cost", "siegel-box-size"),
     *("siegel-reliability", "siegel-tags"),
-    *("siegel-attempts", "siegel-circuit", "siegel-passes", "stanfill-intermediate"),
+    *(
+        "siegel-attempts",
+        "siegel-circuit",
+        "siegel-passes",
+        "siegel-loops",
+        "stanfill-intermediate",
+    ),
     *("combining-hotspot", "combining-latency", "combining-graphs"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),
@@ -583,6 +589,20 @@ def test_machines() -> None:
     rp3 = [8 + (4 * words - 1) + 1 + 8 for words in (2, 3)]
     ultracomputer = [8 + (words - 1) + 1 + 8 for words in (2, 2, 4, 4)]
     assert cycles == reads + others + rp3 + ultracomputer
+
+
+def test_single_stage_cubes_in_parts() -> None:
+    """2^r parts of as many nodes as a network of m - r stages has; in rings of links there are
+    cycles of channels, and none with those of the paper's first remedy."""
+    table = rows("siegel-loops", quick=True)
+    assert len(table) == 9
+    for row in table:
+        left = row["stages"] - row["straight"]
+        assert row["measured"] == row["published"] == 2 ** row["straight"]
+        assert row["equal"]
+        assert row["nodes"] == left * 2 ** (left - 1)
+        assert row["waiting"] > 1 < row["channels"]
+        assert row["left"] == 0
 
 
 @pytest.mark.long
