@@ -84,7 +84,7 @@ APART = Item(
         "Cycle: channels that can wait for each other (VIII-E), with one channel on each link, and "
         "with those that these networks have by default.",
         "Parts (VIII-F): the paper has 2^r for r stages that do not exchange. Nodes in such stages "
-        "are not counted. The others of a part are as many as the nodes of a network of m - r stages; "
-        "its links pass the straight nodes on their way.",
+        "are not counted. The others of a part are as many as the nodes of a network of m - r "
+        "stages; its links pass the straight nodes on their way.",
     ),
 )
