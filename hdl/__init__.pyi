@@ -20,6 +20,7 @@ from .families.hierarchical.hierarchical_network import CyclesNetwork as CyclesN
 from .families.hierarchical.hierarchical_network import HierarchicalNetwork as HierarchicalNetwork
 from .families.hierarchical.hierarchical_network import TwoLevelNetwork as TwoLevelNetwork
 from .families.hypercube.hypercube_network import HypercubeNetwork as HypercubeNetwork
+from .families.multistage.birrd import BirrdNetwork as BirrdNetwork
 from .families.multistage.box_controlled import BoxControlledNetwork as BoxControlledNetwork
 from .families.multistage.circuit_network import CircuitNetwork as CircuitNetwork
 from .families.multistage.crossbar_network import CrossbarNetwork as CrossbarNetwork
@@ -42,6 +43,7 @@ from .families.single_stage.single_stage_network import LoopSwitchingNetwork as 
 from .families.single_stage.single_stage_network import ManYoNetwork as ManYoNetwork
 from .families.torus.torus_network import RingNetwork as RingNetwork
 from .families.torus.torus_network import TorusNetwork as TorusNetwork
+from .graphs.plans.birrd_plan import BirrdPlan as BirrdPlan
 from .graphs.plans.multistage import multistage_plan as multistage_plan
 from .networks.any_routing import AnyRoutingNetwork
 from .networks.axi_stream_network import AXI_CLOCK as AXI_CLOCK

@@ -1,5 +1,7 @@
-"""Data manipulators, spanning-bus hypercubes, Slim Fly, PolarFly, Megafly, dragonflies, hexagons,
-tori, X-trees, meshes of trees, chordal rings, linear arrays: against networkx and figures."""
+# amaranth: UnusedElaboratable=no
+"""Data manipulators, Dynamic Redundancy networks, spanning-bus hypercubes, Slim Fly, PolarFly,
+Megafly, dragonflies, hexagons, tori, X-trees, hypertrees, meshes of trees, trees of meshes, chordal
+rings, linear arrays: against networkx and figures."""
 
 import itertools
 from collections import Counter
@@ -10,18 +12,22 @@ import pytest
 from multicube.hdl import build
 from multicube.hdl.families.data_manipulator_graph import AugmentedDataManipulator
 from multicube.hdl.families.dragonfly_graph import Dragonfly
+from multicube.hdl.families.dynamic_redundancy_graph import DynamicRedundancy
 from multicube.hdl.families.generalized_chordal_ring_graph import GeneralizedChordalRing
 from multicube.hdl.families.hexa_mesh_graph import FoldedHexaTorus, HexaMesh
+from multicube.hdl.families.hypertree_graph import Hypertree
 from multicube.hdl.families.linear_array_graph import LinearArray
 from multicube.hdl.families.megafly_graph import Megafly
 from multicube.hdl.families.mesh_of_trees_graph import MeshOfTrees
 from multicube.hdl.families.polarfly_graph import PolarFly
 from multicube.hdl.families.slim_fly_graph import SlimFly
 from multicube.hdl.families.spanning_bus_hypercube_graph import SpanningBusHypercube
+from multicube.hdl.families.tree_of_meshes_graph import TreeOfMeshes
 from multicube.hdl.families.twisted_torus_graph import TwistedTorus
 from multicube.hdl.families.x_tree_graph import XTree
 from multicube.hdl.graphs.conversion import to_networkx
 from multicube.hdl.graphs.graph import Graph, check_graph
+from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.graphs.routing.layered import Layered
 from multicube.hdl.graphs.routing.relation import RoutedGraph
 from multicube.hdl.graphs.routing.survey import survey
@@ -38,6 +44,8 @@ OTHERS: list[Graph] = [
     *map(HexaMesh, (1, 2, 3)),
     *map(FoldedHexaTorus, (1, 2, 3)),
     *(TwistedTorus(*sizes) for sizes in ((8, 4), (4, 2), (5, 3, 1), (2, 2), (6, 4, 0))),
+    *map(TreeOfMeshes, (2, 4)),
+    *map(Hypertree, (2, 3, 5)),
     *(XTree(levels, ring) for levels in (2, 3, 5) for ring in ("full", "open")),
     *(GeneralizedChordalRing(*how) for how in ((16,), (16, "5/0"), (12, "4,6/-3/0"), (3, "0"))),
 ]
@@ -115,6 +123,80 @@ def test_augmented_data_manipulator(bits: int, order: str) -> None:
             reached = onward
         ways = sums[(destination - source) % graph.ports]
         assert reached == {graph.exit_homes[destination]: ways}
+
+
+@pytest.mark.parametrize(("ports", "spares"), [(2, 1), (4, 2), (8, 1), (16, 2)])
+def test_dynamic_redundancy(ports: int, spares: int) -> None:
+    """From any first row, the paths are those of the Generalized Cube, row by row; and for every
+    switch there are first rows that leave it out, as there are for its links."""
+    n, rows = ports.bit_length() - 1, ports + spares
+    cube = multistage_plan("cube", ports)
+    used = []
+    for first in range(rows):
+        graph = DynamicRedundancy(ports, spares, first)
+        check_graph(graph)
+        assert survey(graph).cycle is None
+        used.append(set())
+        for source, destination in itertools.product(range(ports), repeat=2):
+            node, line = graph.homes[source], source
+            for stage, hop in enumerate(cube.path(source, destination)):
+                assert graph.name(node) == f"{n - 1 - stage}.{(first + line) % rows}"
+                used[-1].add(graph.name(node))
+                (channel,) = graph.route(node, None, destination)
+                node = graph.link_of(channel).peer
+                # A box of stage n - 1 - s has the lines that differ in that bit only.
+                line = line & ~(1 << n - 1 - stage) | hop.output << n - 1 - stage
+                assert graph.name(node).split(".")[1] == str((first + line) % rows)
+            assert line == destination
+            assert node == graph.exit_homes[destination]
+    for stage, row in itertools.product(range(n), range(rows)):
+        assert sum(f"{stage}.{row}" not in names for names in used) == spares
+
+
+def test_a_row_that_is_left_out() -> None:
+    """Its routers, in which no packet has a turn, are made all the same."""
+    network = build("dynamic-redundancy ports=8 spares=2")
+    turns = survey(network.relation).turns
+    assert any(not turns.get(node) for node in range(network.relation.graph.nodes))
+    for type_ in network.fabric.types():
+        type_.build().elaborate(None)
+
+
+@pytest.mark.parametrize("n", [2, 4, 8])
+def test_tree_of_meshes(n: int) -> None:
+    """Grids of networkx, joined from the root down; (2 log n + 1) n^2 nodes."""
+    expected, level, shape = nx.Graph(), [()], (n, n)
+    while level:
+        rows, columns = shape
+        below = []
+        for mesh in level:
+            for one, other in nx.grid_2d_graph(rows, columns).edges:
+                expected.add_edge((mesh, *one), (mesh, *other))
+            if shape != (1, 1):
+                below += [(*mesh, side) for side in range(2)]
+                for row, side in itertools.product(range(rows), range(2)):
+                    column = side * (columns - 1)
+                    expected.add_edge((mesh, row, column), ((*mesh, side), 0, row))
+        level, shape = below, (columns // 2, rows)
+    graph = TreeOfMeshes(n)
+    assert graph.nodes == len(expected) == (2 * log2(n) + 1) * n * n
+    plain = simple(graph)
+    assert nx.faster_could_be_isomorphic(plain, expected)
+    assert n > 4 or nx.is_isomorphic(plain, expected)
+    assert {plain.degree(home) for home in graph.homes} == {1}
+    assert len(graph.homes) == n * n
+
+
+@pytest.mark.parametrize("levels", [2, 3, 5, 8])
+def test_hypertree(levels: int) -> None:
+    """By the labels of later authors: 1 at the root, and 2^(i-2) apart in level i."""
+    expected = nx.Graph()
+    for label in range(2, 1 << levels):
+        expected.add_edge(label - 1, label // 2 - 1)
+        apart = 1 << label.bit_length() - 2
+        if (label + apart).bit_length() == label.bit_length():
+            expected.add_edge(label - 1, label + apart - 1)
+    assert nx.utils.graphs_equal(simple(Hypertree(levels)), expected)
 
 
 @pytest.mark.parametrize("cluster", ["bus", "crossbar"])

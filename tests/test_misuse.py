@@ -20,6 +20,8 @@ from multicube import LivePage, draw, hdl, sim
 from multicube.hdl import (
     FAMILIES,
     AxiStreamNetwork,
+    BirrdNetwork,
+    BirrdPlan,
     BoxControlledNetwork,
     CircuitNetwork,
     InputQueuedSwitch,
@@ -197,6 +199,8 @@ ASKED: dict[Callable[..., Any], dict[str, Any]] = {
     ReconfigurableExtraStageCube: {"network": build("cube", ports=4, extra_stage=1)},
     MultidimensionalMemory: {"size": 4},
     CircuitNetwork: {"ports": 4},
+    BirrdNetwork: {"ports": 4, "shape": 4},
+    BirrdPlan: {"ports": 4},
     BoxControlledNetwork: {"graph": Clos(2, 2, 2), "shape": 4},
     StageControlledNetwork: {"ports": 4, "shape": 4},
     InterchangeBox: {"radix": 2, "shape": 4},

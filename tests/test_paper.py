@@ -50,6 +50,13 @@ NAMES = [
     *("siegel-shared-memory", "siegel-layout", "siegel-crossings"),
     *("siegel-packets", "siegel-dilation", "siegel-equal-cost", "siegel-box-size"),
     *("siegel-reliability", "siegel-tags"),
+    *(
+        "siegel-attempts",
+        "siegel-circuit",
+        "siegel-passes",
+        "siegel-loops",
+        "stanfill-intermediate",
+    ),
     *("combining-hotspot", "combining-latency", "combining-graphs"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),
@@ -59,7 +66,7 @@ NAMES = [
     *(f"ginosar-fig{number}" for number in range(3, 10)),
     *(f"dandamudi-fig{number}" for number in range(2, 13)),
     *("dandamudi-table1", "dandamudi-table2", "dandamudi-lengths", "dandamudi-silicon"),
-    *("ginosar-steps", "ginosar-prediction", "ginosar-silicon"),
+    *("ginosar-steps", "ginosar-prediction", "ginosar-silicon", "ginosar-models"),
 ]
 
 
@@ -67,7 +74,8 @@ SLOW = (
     *("siegel-fig7", "siegel-fig9", "siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
     *("siegel-shared-memory", "siegel-layout", "siegel-lssn", "siegel-packets"),
     *("siegel-dilation", "siegel-equal-cost", "siegel-box-size", "siegel-reliability"),
-    "siegel-tags",
+    *("siegel-tags", "siegel-attempts", "siegel-circuit", "siegel-passes"),
+    "stanfill-intermediate",
     *(f"siegel-fig{number}" for number in (8, *range(12, 15))),
     *("combining-hotspot", "combining-latency", "combining-graphs"),
     *("stanfill-800us", "stanfill-processors-per-node"),
@@ -78,7 +86,7 @@ SLOW = (
     *(f"ginosar-fig{number}" for number in range(6, 10)),
     *(f"dandamudi-fig{number}" for number in range(3, 13)),
     *("dandamudi-table1", "dandamudi-table2", "dandamudi-lengths", "dandamudi-silicon"),
-    *("ginosar-prediction", "ginosar-silicon"),
+    *("ginosar-prediction", "ginosar-silicon", "ginosar-models"),
 )
 """Items whose quick runs take longest."""
 
@@ -569,9 +577,78 @@ def test_machines() -> None:
     assert cedar == {12: 12, 1020: 1020, 4: 4}
     # PASM of 16 terminals: four boxes are set up, one cycle each of 16 bits / 24 Mbit/s.
     assert shown["pasm", "us", 2]["measured"] == pytest.approx(4 * 16 / 24)
+    # RP3: two cycles a box, a byte a cycle.
+    found = [row["measured"] for row in table if row["machine"] == "rp3" and row["published"]]
+    assert found == [2, 8, 1]
     cycles = [row["cycles"] for row in table if row["published"] is None]
+    # Remote reads: 42 bits, and with data; each takes a cycle a box, and one for the retries' link.
+    reads = [2 * (4 + 1) + 11 + 15, 2 * (3 + 1) + 6 + 10]
     # 64 words cross one by one, and are passed on when all have been checked; ASPRO's turn is 32.
-    assert cycles == [4 + 64 + 64, 32]
+    others = [4 + 64 + 64, 32]
+    # The first word of a reply: to the memory, the other bytes or words, the access, and back.
+    rp3 = [8 + (4 * words - 1) + 1 + 8 for words in (2, 3)]
+    ultracomputer = [8 + (words - 1) + 1 + 8 for words in (2, 2, 4, 4)]
+    assert cycles == reads + others + rp3 + ultracomputer
+
+
+def test_single_stage_cubes_in_parts() -> None:
+    """2^r parts of as many nodes as a network of m - r stages has; in rings of links there are
+    cycles of channels, and none with those of the paper's first remedy."""
+    table = rows("siegel-loops", quick=True)
+    assert len(table) == 9
+    for row in table:
+        left = row["stages"] - row["straight"]
+        assert row["measured"] == row["published"] == 2 ** row["straight"]
+        assert row["equal"]
+        assert row["nodes"] == left * 2 ** (left - 1)
+        assert row["waiting"] > 1 < row["channels"]
+        assert row["left"] == 0
+
+
+@pytest.mark.long
+def test_simd_permutations() -> None:
+    """As many passes as the paper says, or fewer of any permutation; none of them conflicts."""
+    for row in rows("siegel-passes", quick=True):
+        assert row["measured"] <= row["published"]
+        assert row["permutation"] == "any" or row["measured"] == row["published"]
+        assert row["slowest"] == row["stages"] == 3
+        # Shift, lambda and delta pass directly; the shuffle in halves of its inputs.
+        assert row["direct"] >= min(row["published"], 2)
+
+
+@pytest.mark.long
+def test_attempts() -> None:
+    """tau is the reciprocal of s, with which p = s (p + q); it is optimistic, the more the load."""
+    low, high = rows("siegel-attempts", quick=True)
+    for row in (low, high):
+        assert row["published"] == pytest.approx(1 / row["survival"])
+        total = row["load"] + row["returned"]
+        assert row["load"] == pytest.approx(row["survival"] * total)
+        assert row["measured"] == pytest.approx(row["predicted"], rel=0.03)
+    assert 0 > low["published_deviation"] > high["published_deviation"]
+
+
+@pytest.mark.long
+def test_drop_or_hold() -> None:
+    """Hold carries more short messages; a message of c words that is never blocked takes n + c."""
+    found = {(row["length"], row["policy"]): row for row in rows("siegel-circuit", quick=True)}
+    assert found[1, "drop"]["ratio"] < 0.9 < 1 == found[1, "hold"]["ratio"]
+    assert found[16, "drop"]["ratio"] > found[1, "drop"]["ratio"]
+    for (length, policy), row in found.items():
+        assert row["measured"] < length / (6 + length)
+        assert (row["attempts"] == 1) == (policy == "hold")
+
+
+@pytest.mark.long
+def test_random_intermediate_processors() -> None:
+    """At least two ways through all stages; the bit reversal of 16 meets in every fourth line."""
+    found = {row["permutation"]: row for row in rows("stanfill-intermediate", quick=True)}
+    for row in found.values():
+        assert row["direct"] > row["stages"] == 4
+        assert row["measured"] > 2 * row["stages"]
+    # A shift passes; of a bit reversal four packets need one link in the middle.
+    assert found["shift by one"]["direct"] == 4 + 1
+    assert found["bit reversal"]["direct"] == 4 + 1 + 3
 
 
 @pytest.mark.long

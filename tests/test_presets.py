@@ -16,6 +16,8 @@ from multicube.sim import simulate
 PAPER: dict[str, dict[str, Any]] = {
     # "a flip network with 2^n = 32 inputs, n = 5 control lines"; bit-serial processors.
     "aspro": {"ports": 32, "wiring": "flip", "payload": 1},
+    # The same network, of 256 lines in the references 31 and 52.
+    "staran": {"ports": 256, "wiring": "flip", "payload": 1},
     # "two stages of 8 x 8 interchange boxes form a network with 64 inputs", "one, two, or three
     # words long for read, write, and synchronization primitives", "each packet word is 64 bits",
     # "input and output buffers that can hold two packet words", "the access speed of the global
@@ -76,7 +78,7 @@ EFFECTIVE = {  # Mbit/s of a path, by data bits of a packet
     "gp1000": {16: 5.3, 256: 24.4},
     "tc2000": {32: 86.9, 128: 187.1},
 }
-STAGES = {"aspro": 5, "cedar": 2, "pasm": 4, "gp1000": 4, "tc2000": 3}
+STAGES = {"aspro": 5, "staran": 8, "cedar": 2, "pasm": 4, "gp1000": 4, "tc2000": 3}
 STAGES |= {"ultracomputer": 8, "rp3-combining": 7, "rp3": 4, "rp3-design": 4}
 
 QUICK = ("aspro", "pasm", "gp1000")

@@ -21,6 +21,7 @@ from multicube.hdl import GraphNetwork, build, write_verilog
 from multicube.hdl.fabric.fabric import member
 from multicube.hdl.families.clos.benes_graph import Benes
 from multicube.hdl.families.clos.clos_graph import Clos
+from multicube.hdl.families.clos.five_stage_clos_graph import FiveStageClos
 from multicube.hdl.families.clos.rearrangeable_graph import RearrangeableGraph
 from multicube.hdl.families.multistage.box_controlled import BoxControlledNetwork
 from multicube.hdl.graphs.conversion import to_networkx
@@ -42,6 +43,7 @@ from refusals import refusals
 GRAPHS: list[RearrangeableGraph] = [
     *(Clos(n, m, r) for n, m, r in ((2, 2, 2), (2, 3, 4), (4, 7, 3), (3, 2, 2), (2, 1, 2))),
     *(Clos(n, m, r, "fixed") for n, m, r in ((2, 2, 4), (3, 5, 2))),
+    *(FiveStageClos(*sizes) for sizes in ((2, 2, 2), (2, 3, 3), (3, 3, 2, "fixed"))),
     *(Benes(ports) for ports in (2, 4, 16)),
     Benes(8, "fixed"),
 ]
@@ -160,6 +162,30 @@ def test_clos_passes_every_permutation(n: int, m: int, r: int, sample: int | Non
                 shown = [one for one in box if one is not None]
                 assert len(set(shown)) == len(shown)
         assert performed(graph, settings) == destinations
+
+
+@pytest.mark.parametrize(("n", "m", "r"), [(2, 2, 2), (2, 3, 3), (3, 4, 2)])
+def test_five_stages_pass_every_permutation(n: int, m: int, r: int) -> None:
+    """m ways to a middle network, and m through it; its crosspoints are those of the formula."""
+    graph = FiveStageClos(n, m, r)
+    assert ways(graph) == {m * m}
+    for destinations in permutations(graph.ports, 40):
+        settings = graph.settings(destinations)
+        assert [len(column) for column in settings] == [n * r, m * r, m * m, m * r, n * r]
+        assert performed(graph, settings) == destinations
+
+
+def test_stanfills_five_layers() -> None:
+    """146,300 switches for 1,000 inputs: crosspoints, of the strictly nonblocking network."""
+    graph = FiveStageClos(10, 19, 10)
+    plain = to_networkx(graph)
+    inputs, outputs = dict(plain.in_degree()), dict(plain.out_degree())
+    entering, leaving = Counter(graph.homes), Counter(graph.exit_homes)
+    assert len(graph.homes) == 1000
+    assert (
+        sum((inputs[node] + entering[node]) * (outputs[node] + leaving[node]) for node in plain)
+        == 146300
+    )
 
 
 def permutations(ports: int, sample: int | None) -> Any:

@@ -49,6 +49,16 @@ PRESETS: dict[str, Preset] = {
         source="VII-A",
         papers=("batcher",),
     ),
+    # The paper has ASPRO's size; 256 lines are from the works that it names.
+    "staran": Preset(
+        "Goodyear STARAN: flip network of 256 lines, one control per stage, set by a sequencer",
+        "stage-sequenced",
+        {"ports": 256, "payload": 1},
+        cycle_ns=None,
+        path_bits=1,
+        source="VII-A",
+        papers=("batcher",),
+    ),
     "cedar": Preset(
         "Cedar: 8 x 8 boxes of two buffers, packets of 64-bit words, a network each way, memory",
         "processor-memory",

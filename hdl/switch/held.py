@@ -90,7 +90,9 @@ def hold(
     count, everything = len(outputs), list(range(len(heads)))
     entries = [[i for i in everything if j // lanes in heads[i].aims] for j in range(count)]
     arbiters = {j: RoundRobin(len(own)) for j, own in enumerate(entries) if own}
-    numbered = lanes == 1 and not quick and all(own == everything for own in entries)
+    # Nothing is, where no packet ever comes.
+    numbered = bool(heads) and lanes == 1 and not quick
+    numbered = numbered and all(own == everything for own in entries)
     # One choice after the other: fewer tables for worms, and a shorter path with two inputs.
     chained = numbered and (worms or len(heads) == 2) and heads[0].copies is None
     uses: list[dict[int, Value]] = [{} for _ in entries]

@@ -13,9 +13,20 @@ ALIKE = {name for name, family in FAMILIES.items() if family.preset is not None}
     *("complete", "star", "tree", "chordal-ring", "psnn", "pse", "leiserson-fat-tree"),
     *("slim-fly", "polarfly", "megafly", "hexa-mesh", "folded-hexa-torus", "twisted-torus"),
     *("generalized-chordal-ring", "x-tree", "mesh-of-trees", "linear-array"),
-    *("spanning-bus-hypercube", "data-manipulator"),
+    *("spanning-bus-hypercube", "data-manipulator", "dynamic-redundancy"),
+    *("hypertree", "tree-of-meshes"),
     *("man-yo", "lambda"),
-    *("clos", "benes", "hierarchical", "bh-bh", "bh-br", "bh-cc", "bh-ccc", "cc-br"),
+    *(
+        "clos",
+        "five-stage-clos",
+        "benes",
+        "hierarchical",
+        "bh-bh",
+        "bh-br",
+        "bh-cc",
+        "bh-ccc",
+        "cc-br",
+    ),
 }
 """Networks that have the cells of another one: presets, other wirings of boxes, other graphs for
 the routers and tables of `graph` and `dragonfly`, or for the gates of `lssn`. Of tests that compile

@@ -10,9 +10,16 @@ from ...networks.route_tables import table_memories
 from ...networks.routed import RoutedNetwork
 from .benes_graph import Benes
 from .clos_graph import Clos
+from .five_stage_clos_graph import FiveStageClos
 from .rearrangeable_graph import RearrangeableGraph
 
-__all__ = ["FAMILIES", "BenesNetwork", "ClosNetwork", "RearrangeableNetwork"]
+__all__ = [
+    "FAMILIES",
+    "BenesNetwork",
+    "ClosNetwork",
+    "FiveStageClosNetwork",
+    "RearrangeableNetwork",
+]
 
 
 class RearrangeableNetwork(RoutedNetwork):
@@ -71,6 +78,13 @@ class ClosNetwork(RearrangeableNetwork):
     family = "clos"
 
 
+class FiveStageClosNetwork(RearrangeableNetwork):
+    """A Clos network of five stages (`FiveStageClos`)."""
+
+    description = FiveStageClos
+    family = "five-stage-clos"
+
+
 class BenesNetwork(RearrangeableNetwork):
     """A Benes network (`Benes`)."""
 
@@ -86,6 +100,13 @@ FAMILIES = (
         Group.CLOS,
         example={"n": 2, "r": 4},
         papers=("clos",),
+    ),
+    Family(
+        "five-stage-clos",
+        "a Clos network whose middle boxes are Clos networks: by any free box",
+        FiveStageClosNetwork,
+        Group.CLOS,
+        papers=("clos", "stanfill"),
     ),
     Family(
         "benes",

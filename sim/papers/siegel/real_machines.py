@@ -12,10 +12,13 @@ from matplotlib.figure import Figure
 
 from ....hdl.catalogue.catalogue import build
 from ....hdl.families.machines import PRESETS
+from ....hdl.networks.network import PacketNetwork
 from ...run.programs import Program, Request, run_programs
 from ...run.run import Run
 from ...run.simulation import whole_runs
+from ...run.workload_run import run_workload
 from ...workload.traffic import Trace, TracePacket
+from ...workload.workload import Workload, WorkloadMessage
 from ..item import Item, Options, Row, deviation
 from . import SOURCE
 
@@ -66,7 +69,90 @@ def _bandwidths(name: str, options: Options) -> list[dict[str, Any]]:
             "measured": preset.path_bits / (flits * preset.cycle_ns) * 1000,
         }
     )
-    return rows
+    return [*rows, _remote_read(name, options)]
+
+
+def _remote_read(name: str, options: Options) -> dict[str, Any]:
+    """A PE reads a word of another one: a request without data, and the shortest reply with data.
+
+    Both cross the same network. The memory takes no time, since none is printed.
+    """
+    network, preset = build(name), PRESETS[name]
+    assert isinstance(network, PacketNetwork)
+    assert preset.cycle_ns is not None
+    request = -(-sum(field.bits for field in preset.fields) // preset.path_bits)
+    messages = (
+        WorkloadMessage(0, 1, 2, request),
+        WorkloadMessage(1, 2, 1, network.lengths[0], after=(0,)),
+    )
+    run = run_workload(network, Workload("remote read", messages), engine=options.engine)
+    return {
+        "figure": f"remote read of {preset.bandwidths[0].data_bits} bits: request and reply",
+        "unit": "us",
+        "cycles": run.cycles,
+        "measured": run.cycles * preset.cycle_ns / 1000,
+    }
+
+
+def _round_trip(name: str, operation: str, options: Options, **parameters: int) -> int:
+    """Cycles until the first word of the reply to a request that meets no other."""
+
+    def program() -> Program:
+        yield Request(operation, 1)
+
+    run = run_programs(build(name, **parameters), [program()], engine=options.engine)
+    (access,) = (each for word in run.history.values() for each in word)
+    return int(access.answered - access.sent)
+
+
+def _rp3(options: Options) -> list[dict[str, Any]]:
+    """What a stage and a byte add to a round trip: a fourth stage, and a third word of a request.
+
+    With a fourth of the ports there is a stage less, in both directions.
+    """
+    preset = PRESETS["rp3"]
+    assert preset.cycle_ns is not None
+    stages, bytes_ = build("rp3").stages, preset.defaults["width"] // preset.path_bits
+    load, store = (_round_trip("rp3", each, options) for each in ("load", "store"))
+    fewer = _round_trip("rp3", "load", options, ports=preset.defaults["ports"] // 4)
+    box, byte = (load - fewer) / 2, (store - load) / bytes_
+    return [
+        {
+            "figure": figure,
+            "unit": "cycles",
+            "published": published,
+            "cycles": cycles,
+            "measured": cycles,
+        }
+        for figure, published, cycles in (
+            ("latency of a box", 2, box),
+            ("a request through all stages", 8, stages * box),
+            ("a further byte", 1, byte),
+        )
+    ] + [
+        {
+            "figure": f"{operation}, to the first word of the reply",
+            "unit": "ns",
+            "cycles": cycles,
+            "measured": cycles * preset.cycle_ns,
+        }
+        for operation, cycles in (("load", load), ("store", store))
+    ]
+
+
+def _ultracomputer(options: Options) -> list[dict[str, Any]]:
+    """Round trips in cycles, and in time at the two ends of the cycle time that is expected."""
+    found = {each: _round_trip("ultracomputer", each, options) for each in ("load", "store")}
+    return [
+        {
+            "figure": f"{operation}, at {cycle_ns} ns",
+            "unit": "ns",
+            "cycles": cycles,
+            "measured": cycles * cycle_ns,
+        }
+        for operation, cycles in found.items()
+        for cycle_ns in (30, 50)
+    ]
 
 
 def _cedar(options: Options) -> list[dict[str, Any]]:
@@ -135,6 +221,8 @@ def _rows(options: Options) -> Iterator[Row]:
         ("cedar", _cedar),
         ("pasm", _pasm),
         ("aspro", _aspro),
+        ("rp3", _rp3),
+        ("ultracomputer", _ultracomputer),
     ):
         preset = PRESETS[name]
         for row in measure(options):
@@ -165,7 +253,7 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
 
 MACHINES = Item(
     "siegel-machines",
-    "GP1000, TC2000, Cedar, PASM, ASPRO: the paper's figures beside the presets",
+    "GP1000, TC2000, Cedar, PASM, ASPRO, RP3, Ultracomputer: the paper's figures and the presets",
     f"{SOURCE}, VII",
     columns="machine | cycle_ns = cycle, ns : .4g | path_bits = bits | figure"
     " | cycles = RTL, cycles : .4g | measured = RTL : .1f | published = paper : .4g"
@@ -182,5 +270,12 @@ MACHINES = Item(
         "The paper gives no cycle time for PASM's and ASPRO's boxes. PASM's 24 Mbit/s are one "
         "word of 16 bits every 667 ns. A read through ASPRO's flip network takes 600 ns (one "
         "cycle in `hdl/families/multistage/multidimensional_memory.py`).",
+        "A remote read of the GP1000 or TC2000 goes through the network twice, which is all that "
+        "the paper says of both directions; it gives no time. The TC2000's network is "
+        "bidirectional: whether replies have paths of their own is not said.",
+        "Round trips of RP3 and the Ultracomputer end with the first word of the reply, and meet "
+        "no other request. The paper prints none. RP3's: 8 cycles to the memory, 7 for the other "
+        "bytes of a load, 1 there, and 8 back. The Ultracomputer's cycle is expected to take "
+        "30 to 50 ns.",
     ),
 )
