@@ -151,8 +151,8 @@ multicube = click.version_option(package_name="multicube", message="%(prog)s %(v
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit: 0 if all is well, 1 if packets were lost or damaged, a network can
-    deadlock, or a program in C says that it failed, 2 if the input is bad or the machine or a tool can't do it, 130 after Ctrl-C, 143
-    after SIGTERM.
+    deadlock, or a program in C says that it failed, 2 if the input is bad or the machine or a tool
+    can't do it, 130 after Ctrl-C, 143 after SIGTERM.
 
     An error is one line on standard error. Any exception that is neither a MulticubeError nor an
     OSError is a bug in the library: its traceback is shown, and the status is 70.
