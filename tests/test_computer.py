@@ -11,8 +11,12 @@ from command_line import exit_status
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.computer import minerva_core
+from multicube.hdl.computer.computer import Computer
+from multicube.hdl.computer.computer_node import COUNTERS
 from multicube.hdl.fabric.errors import InvalidValue, MulticubeError
 from multicube.sim import ComputerRun, ProgramFault, run_computer
+from multicube.sim.computer.compilation import compile_program
+from multicube.sim.engines.compiled import CompiledEngine
 
 NETWORKS = [
     pytest.param("combining ports=4", id="boxes that combine"),
@@ -82,12 +86,70 @@ def test_updates_of_shared_words(network: str, tmp_path: Path) -> None:
 
 
 def test_every_cycle_of_a_core_is_counted_once(tmp_path: Path) -> None:
+    """In each, an instruction ends or the core waits for one thing at most, until it has ended."""
+    image, _ = compile_program(write(tmp_path, UPDATES))
+    computer = Computer(
+        build("combining ports=4"),
+        program=image.program,
+        local=image.own,
+        local_rows=len(image.own),
+        shared=image.shared,
+        shared_words=image.shared_words,
+    )
+    counted = [0] * len(COUNTERS)
+    with CompiledEngine(computer) as engine:
+        for _ in range(1000):
+            engine.step(1)
+            now = [engine.read(["core_0"], name)[0] for name in COUNTERS]
+            changes = [after - before for before, after in zip(counted, now)]
+            assert sorted(changes)[:-1] == [0] * (len(COUNTERS) - 1)
+            assert max(changes) <= 1
+            counted = now
     done = run(tmp_path, UPDATES)
-    counts = [values for name, values in done.cores.items() if name != "ended"]
+    assert [done.cores[name][0] for name in COUNTERS] == counted
     for core, end in enumerate(done.cores["ended"]):
-        assert sum(values[core] for values in counts) == end + 1
-        assert all(values[core] >= 0 for values in counts)
+        assert sum(each[core] for name, each in done.cores.items() if name != "ended") == end + 1
     assert done.cycles == 1 + max(done.cores["ended"])
+
+
+ARITHMETIC = """
+volatile int a = -1000003, b = 17, zero, results[8], times[3];
+int main(void) {
+  if (mc_id()) {
+    return 0;
+  }
+  results[0] = a * b;
+  results[1] = a / b;
+  results[2] = a % b;
+  results[3] = (unsigned)a / b;
+  results[4] = (unsigned)a % b;
+  results[5] = a / zero;
+  results[6] = (int)((long long)a * a >> 32);
+  results[7] = a >> 3 & b ^ 5;
+  int began = mc_cycle();
+  __asm__ volatile(".rept 10\\n addi a5, a5, 1\\n .endr" ::: "a5");
+  times[0] = mc_cycle() - began;
+  began = mc_cycle();
+  __asm__ volatile(".rept 10\\n srli a5, a5, 1\\n .endr" ::: "a5");
+  times[1] = mc_cycle() - began;
+  began = mc_cycle();
+  __asm__ volatile(".rept 10\\n divu a5, a5, a4\\n li a4, 3\\n li a5, 90\\n .endr" ::: "a4", "a5");
+  times[2] = mc_cycle() - began;
+  return 0;
+}
+"""
+
+
+def test_arithmetic(tmp_path: Path) -> None:
+    """As in C, with the division by zero of RISC-V; only divisions take long."""
+    shared = run(tmp_path, ARITHMETIC).shared
+    a, b = -1000003, 17
+    unsigned = a + 2**32
+    expected = [a * b, -(-a // b), -(-a % b), unsigned // b, unsigned % b, -1, a * a >> 32]
+    assert shared["results"] == [*expected, a >> 3 & b ^ 5]
+    adds, shifts, divisions = shared["times"]
+    assert 20 <= adds <= shifts <= adds + 10
+    assert divisions > 9 * 32
 
 
 SHORT = """
