@@ -140,7 +140,7 @@ def test_fusesoc_takes_the_core(exported: Path, tmp_path: Path) -> None:
     assert text.startswith("CAPI=2:\n")
     core = yaml.safe_load(text)
     assert core["name"] == f"multicube:networks:network:{version('multicube')}"
-    assert core["filesets"] == {"rtl": {"files": ["omega.v"], "file_type": "verilogSource"}}
+    assert core["filesets"]["rtl"] == {"files": ["omega.v"], "file_type": "verilogSource"}
     assert {target["toplevel"] for target in core["targets"].values()} == {"network"}
     program = "import sys; from fusesoc.main import main; sys.exit(main())"
     words = [
@@ -307,7 +307,8 @@ def test_command(
     status, out, _ = _call(capsys, "export", "cube", "ports=2", "--core", "-o", "y.v")
     assert status == 0
     assert out.endswith("listed in y.v.json; the FuseSoC core is y.core\n")
-    files = [f"{name}{end}" for name in "xy" for end in (".core", ".v", ".v.json")]
+    ends = (".core", ".sdc", ".sv", ".v", ".v.json", ".veo", ".xdc", ".xml")
+    files = [f"{name}{end}" for name in "xy" for end in ends]
     assert sorted(path.name for path in tmp_path.iterdir()) == files
 
 

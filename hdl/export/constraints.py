@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from itertools import permutations
 
+from ..fabric.checks import shown
 from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.fabric import Cell, Fabric
 
@@ -28,12 +29,14 @@ def check_periods(
     for port, period in own.items():
         if port not in clocks.values():
             raise InvalidValue(
-                f"Period must be that of one of {', '.join(clocks.values())}, not of {port!r}"
+                f"Period must be that of one of {', '.join(clocks.values())}, not of {shown(port)}"
             )
         if isinstance(period, bool) or not isinstance(period, int | float):
-            raise InvalidType(f"Period must be a number of ns, not {period!r}")
+            raise InvalidType(f"Period must be a number of ns, not {shown(period)}")
         if not 0 < period <= 1e6:
-            raise InvalidValue(f"Period must be above 0 and at most 1000000 ns, not {period!r}")
+            raise InvalidValue(
+                f"Period must be above 0 and at most 1000000 ns, not {shown(period)}"
+            )
     return {domain: float(own.get(port, PERIOD)) for domain, port in clocks.items()}
 
 
