@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 LIBRARY := $(VENV)/installed-library
 TOOLS := $(VENV)/installed-tools
 SITE_TOOLS := $(VENV)/installed-site-tools
-AXE := build/axe/node_modules/axe-core/axe.min.js
+AXE := build/npm/node_modules/axe-core/axe.min.js
 COVERAGE := $(BIN)/python -m coverage
 FOLDERS := hdl sim boards
 SURFACE := $(notdir $(wildcard sim/multicube/*.py*))
@@ -106,11 +106,12 @@ docs: $(SITE_TOOLS) $(AXE)
 	cd docs && ../$(BIN)/python -m generate.site ../build/site
 	cd docs && ../$(BIN)/python -m generate.look ../build/site ../build/site-looks ../$(AXE)
 
-# The accessibility check, from npm. Without npm it is an empty script, and nothing is checked by it.
+# From npm: the accessibility check, and MathJax. Without npm the check is an empty script, and equations are
+# typeset by a script from the network.
 $(AXE):
 	@mkdir -p $(@D)
 	@if command -v npm > /dev/null; then \
-	  npm install --silent --no-fund --no-audit --prefix build/axe axe-core@4; \
+	  npm install --silent --no-fund --no-audit --prefix build/npm axe-core@4 mathjax@3; \
 	else \
 	  echo "There is no npm: accessibility is not checked" >&2; \
 	  echo 'window.axe = { run: () => ({ violations: [] }) };' > $@; \

@@ -2,6 +2,7 @@
 
 import inspect
 from importlib.metadata import version as version_of
+from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import roles
@@ -38,6 +39,10 @@ napoleon_use_ivar = True
 napoleon_custom_sections = [("Members", "params_style")]
 toc_object_entries_show_parents = "hide"
 
+# From npm, beside the pages; without npm, from the network (see the Makefile and generate/site.py).
+if (Path(__file__).parent / "_static" / "mathjax").exists():
+    mathjax_path = "mathjax/tex-mml-chtml.js"
+
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
 
@@ -47,6 +52,7 @@ html_static_path = ["_static"]
 html_favicon = _ICON = "_static/icon.svg"
 html_css_files = ["multicube.css"]
 html_extra_path = ["extra"]
+html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_show_sourcelink = False
 html_sidebars = {"index": []}

@@ -53,6 +53,7 @@ def main(site: Path) -> int:
     source = site.parent / "site-source"
     cache = site.parent / "site-pictures"
     _copy_files(source)
+    _copy_mathjax(source / "_static")
     networks = source / "networks" / "pictures"
     networks.mkdir(parents=True, exist_ok=True)
     drawn = frozenset(
@@ -81,6 +82,16 @@ def _copy_files(source: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             if not target.exists() or target.stat().st_mtime < path.stat().st_mtime:
                 shutil.copy2(path, target)
+
+
+def _copy_mathjax(static: Path) -> None:
+    """Copy what typesets equations beside the pages, if npm has brought it."""
+    found = ROOT / "build" / "npm" / "node_modules" / "mathjax" / "es5"
+    if found.exists():
+        (static / "mathjax").mkdir(parents=True, exist_ok=True)
+        shutil.copy2(found / "tex-mml-chtml.js", static / "mathjax")
+        fonts = Path("output") / "chtml" / "fonts"
+        shutil.copytree(found / fonts, static / "mathjax" / fonts, dirs_exist_ok=True)
 
 
 def _write_pages(source: Path, pages: Mapping[str, str]) -> None:
