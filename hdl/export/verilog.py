@@ -34,10 +34,12 @@ from ..fabric.errors import InvalidValue
 from ..fabric.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Leaf, Path, Pin
 from ..support.output_file import check_output, is_regular, whole_file
 from .fusesoc import core_text
+from .memory_modules import with_memories
+from .style import RESETS, Style
 from .verilog_module import ModuleTemplate, Storage, module_storage, module_text, with_multiplexers
 from .verilog_names import check_name, net_name, port_name
 
-__all__ = ["Clock", "port_list", "storage_of", "verilog_text", "write_verilog"]
+__all__ = ["Clock", "Style", "port_list", "storage_of", "verilog_text", "write_verilog"]
 
 _CLOCK = ("clk", "rst")
 """The names of the clock and reset in the modules of cells."""
@@ -82,6 +84,7 @@ class Clock:
 
 
 _OWN = Clock()
+_PLAIN = Style()
 _UNTITLED = "an interconnection network"
 
 # All lint rules that Verilator is told to ignore. Old versions know these names too.
@@ -160,13 +163,13 @@ def port_list(fabric: Fabric, clock: Clock = _OWN) -> list[dict[str, Any]]:
 class _Modules:
     """The text of each distinct module, its name, and the names of its Verilog ports."""
 
-    def __init__(self, top: str, fabric: Fabric) -> None:
+    def __init__(self, top: str, fabric: Fabric, style: Style) -> None:
         self.texts: list[str] = []
         self._of: dict[object, tuple[str, set[str]]] = {}
         names: set[str] = set()
         numbers: dict[str, int] = {}
         for type_, cells in fabric.types().items():
-            ports = _ports(type_)
+            ports = _ports(type_, style)
             # Memory contents are part of a module's text: cells with different contents share none,
             # but their texts differ in the rows only.
             templates: dict[tuple[str, ...], ModuleTemplate] = {}
@@ -178,10 +181,10 @@ class _Modules:
                 names.add(name)
                 rows = dict(contents)
                 memories = tuple(rows)
-                if memories in templates:
+                if memories in templates and style.initial:
                     text = templates[memories].text(name, rows)
                 else:
-                    text = module_text(type_.build(rows), name, ports)
+                    text = module_text(type_.build(rows), name, ports, style)
                     templates[memories] = ModuleTemplate(text, name)
                 header = re.search(r"\((.*?)\);", text, re.DOTALL)
                 assert header is not None, f"there is no module {name}"
@@ -189,7 +192,7 @@ class _Modules:
                 self._of[type_, contents] = name, present
                 title = f"// {type_!r}\n" if "\n" not in repr(type_) else ""
                 self.texts.append(title + text)
-        self.texts = with_multiplexers(self.texts, top)
+        self.texts = with_memories(with_multiplexers(self.texts, top), top, style)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -198,19 +201,20 @@ class _Modules:
         return self._of[cell.type, _frozen(cell)]
 
 
-def _clocks(type_: CellType) -> list[str]:
+def _clocks(type_: CellType, style: Style) -> list[str]:
     """The clocks and resets of a cell's module."""
-    return [_named(domain, name) for domain in type_.domains for name in _CLOCK]
+    names = (_CLOCK[0], style.reset_name)
+    return [_named(domain, name) for domain in type_.domains for name in names]
 
 
-def _ports(type_: CellType) -> list[str]:
-    return [*_clocks(type_), *map(port_name, type_.leaves)]
+def _ports(type_: CellType, style: Style) -> list[str]:
+    return [*_clocks(type_, style), *map(port_name, type_.leaves)]
 
 
 @lru_cache(maxsize=256)
 def storage_of(type_: CellType) -> tuple[Storage, ...]:
     """The registers and memories in the Verilog module of a cell type, by their names there."""
-    text = module_text(type_.build(), f"network_{type_.name}", _ports(type_))
+    text = module_text(type_.build(), f"network_{type_.name}", _ports(type_, _PLAIN))
     return tuple(module_storage(text))
 
 
@@ -218,7 +222,7 @@ def _frozen(cell: Cell) -> tuple[tuple[str, tuple[int, ...]], ...]:
     return tuple(sorted(cell.contents.items()))
 
 
-def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock) -> Iterator[str]:
+def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock, style: Style) -> Iterator[str]:
     ports = {port_name(path): leaf for path, leaf in fabric.boundary.items() if leaf.width}
     clocks = {domain: clock.of(domain) for domain in fabric.clocks}
     yield f"module {name} ("
@@ -229,7 +233,7 @@ def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock) -> Iterator
         comma = "," if index < len(ports) - 1 else ""
         yield f"  {direction} {_range(leaf.width)}{port}{comma}"
     yield ");"
-    if clock.active_low:
+    if clock.active_low and style.reset == "sync":
         for each in clocks.values():
             yield f"  wire {each.inner};\n  assign {each.inner} = ~{each.reset};"
     read = set(fabric.drivers.values())
@@ -239,10 +243,12 @@ def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock) -> Iterator
         nets = (
             net
             for domain in cell.type.domains
-            for net in clocks[cell.clocks.get(domain, domain)].nets
+            for net in _nets(clocks[cell.clocks.get(domain, domain)], style)
         )
         connections = [
-            f".{port}({net})" for port, net in zip(_clocks(cell.type), nets) if port in present
+            f".{port}({net})"
+            for port, net in zip(_clocks(cell.type, style), nets)
+            if port in present
         ]
         for path, leaf in cell.type.leaves.items():
             if port_name(path) not in present:
@@ -258,6 +264,11 @@ def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock) -> Iterator
         if leaf.flow != In and leaf.width:
             yield f"  assign {port_name(path)} = {net_name(fabric.drivers[Pin(None, path)])};"
     yield "endmodule"
+
+
+def _nets(clock: Clock, style: Style) -> tuple[str, str]:
+    """The nets that drive the clock and the reset of cells."""
+    return clock.nets if style.reset == "sync" else clock.ports
 
 
 def _connection(fabric: Fabric, cell: Cell, path: Path, leaf: Leaf, read: set[Pin]) -> str:
@@ -282,7 +293,7 @@ _NUMBER = re.compile(r"(?<=_)\d+(?=_|$)")
 """What ports differ in that are otherwise alike."""
 
 
-def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[str]:
+def _heading(name: str, fabric: Fabric, title: str, clock: Clock, style: Style) -> Iterator[str]:
     """A comment that describes how to use the top."""
     yield f"// Module {name}: {title or _UNTITLED}."
     yield f"// Written by multicube: {_cells(fabric)}."
@@ -296,11 +307,13 @@ def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[st
         )
         direction = f"{port['direction']:<6} {_range(port['width'])}".rstrip()
         rows.setdefault((pattern, direction, fields), []).append(port["name"])
-    level = "low" if clock.active_low else "high"
+    level = f"synchronous, active {'low' if clock.active_low else 'high'}"
+    if style.reset != "sync":
+        level = f"{RESETS[style.reset]}; released in step with the clock"
     notes: dict[str, str] = {}
     for each in map(clock.of, fabric.clocks):
         pattern, reset = (re.sub(_NUMBER, "#", port) for port in each.ports)
-        notes |= {pattern: "rising edge", reset: f"synchronous, active {level}"}
+        notes |= {pattern: "rising edge", reset: level}
     column = max(len(pattern) for pattern, _, _ in rows)
     for (pattern, direction, fields), names in rows.items():
         note = notes.get(pattern, fields) or ""
@@ -321,7 +334,14 @@ def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[st
         yield "// The clocks need no relation. Tell the tools so, and that paths between two"
         yield "// of them must be shorter than a cycle of the faster one."
         start = "the values that resets give them"
-    yield f"// Registers and memories start with {start}, or with zero."
+    if style.initial:
+        yield f"// Registers and memories start with {start}, or with zero."
+    else:
+        yield "// Registers and memories have no values before the first reset."
+    if style.memories in ("modules", "gated"):
+        yield f"// Memories are the modules {name}_memory_#, which can be replaced."
+    elif style.memories == "external":
+        yield f"// Memories are the modules {name}_memory_#, which another file must have."
 
 
 def _check_names(name: str, fabric: Fabric, clock: Clock) -> None:
@@ -353,12 +373,22 @@ def _fabric_of(given: Fabric | FabricComponent) -> Fabric:
     return fabric
 
 
+def _styled(clock: Clock, style: Style) -> Clock:
+    """The clock of the top, with the reset of a style."""
+    check_kind("Clock", clock, Clock, "a Clock")
+    check_kind("Style", style, Style, "a Style")
+    if style.reset == "sync" or clock.active_low:
+        return clock
+    return replace(clock, reset=f"{clock.reset}_n", active_low=True)
+
+
 def verilog_text(
     fabric: Fabric | FabricComponent,
     name: str = "network",
     *,
     title: str = "",
     clock: Clock = _OWN,
+    style: Style = _PLAIN,
 ) -> str:
     """A fabric as plain Verilog (2001), for Yosys, Verilator, Icarus and vendors' tools.
 
@@ -371,23 +401,26 @@ def verilog_text(
     title : str
         A few words that describe the module, for the comment at the head.
     clock : Clock
+    style : Style
+        What memories and resets are.
 
     Raises
     ------
     ValueError
-        If a name is not a Verilog identifier, or is taken, or a pin of the fabric has no driver.
+        If a name is not a Verilog identifier, or is taken, a pin of the fabric has no driver, or
+        a cell needs initial values that the style leaves out.
     """
     fabric = _fabric_of(fabric)
-    check_kind("Clock", clock, Clock, "a Clock")
+    clock = _styled(clock, style)
     check_kind("Title", title, str, "a text")
     _check_names(name, fabric, clock)
     fabric.check()
-    modules = _Modules(name, fabric)
+    modules = _Modules(name, fabric, style)
     title = " ".join(title.split())
     if title != title.encode(errors="replace").decode():
         raise InvalidValue(f"Title must be a text, not {shown(title)}")
-    heading = "\n".join(_heading(name, fabric, title, clock))
-    top = "\n".join(_top(name, fabric, modules, clock))
+    heading = "\n".join(_heading(name, fabric, title, clock, style))
+    top = "\n".join(_top(name, fabric, modules, clock, style))
     structure = [_WAIVE_OPEN, top, _WAIVE_OPEN_ENDS] if "()" in top else [top]
     if ".clk(" not in top:
         structure = [_WAIVE_CLOCK, *structure, _WAIVE_UNUSED_ENDS]
@@ -406,6 +439,7 @@ def write_verilog(
     title: str = "",
     clock: Clock = _OWN,
     core: bool = False,
+    style: Style = _PLAIN,
 ) -> dict[str, Any]:
     """Write a network's Verilog to a file, and its ports as JSON to `<path>.json` beside it.
 
@@ -417,7 +451,7 @@ def write_verilog(
     fabric : Fabric or FabricComponent
         A network, or its fabric.
     path : path-like
-    name, title, clock
+    name, title, clock, style
         As `verilog_text`.
     core : bool
         Whether to write a FuseSoC core file too: `net.core` beside `net.v`.
@@ -437,7 +471,7 @@ def write_verilog(
     fabric = _fabric_of(fabric)
     check_path("Output", path)
     check_flag("Core", core)
-    check_kind("Clock", clock, Clock, "a Clock")
+    clock = _styled(clock, style)
     path = os.fspath(path)
     outputs = [path]
     if is_regular(path):
@@ -453,7 +487,7 @@ def write_verilog(
         "ports": port_list(fabric, clock),
     }
     texts = (
-        verilog_text(fabric, name, title=title, clock=clock),
+        verilog_text(fabric, name, title=title, clock=clock, style=style),
         json.dumps(summary, indent=1) + "\n",
         core_text(name, FilePath(path).name, description=title or _UNTITLED),
     )

@@ -3,7 +3,10 @@
 from amaranth.hdl import Module, Mux, Signal, Value, ValueLike
 from amaranth.lib.memory import WritePort
 
-__all__ = ["Clearing"]
+__all__ = ["NEEDS_INITIAL", "Clearing"]
+
+NEEDS_INITIAL = "needs_initial"
+"""The attribute of registers that no reset reaches and whose first value matters."""
 
 
 class Clearing:
@@ -33,8 +36,9 @@ class Clearing:
         self.active = Signal(name=f"{name}_active")
         self._due = Signal(init=1, name=f"{name}_due")
         # What a reset must not reach either: whether some row may not be zero, and which is next.
-        self._written = Signal(reset_less=True, name=f"{name}_written")
-        self._row = Signal(width, reset_less=True, name=f"{name}_row")
+        kept = {"reset_less": True, "attrs": {NEEDS_INITIAL: 1}}
+        self._written = Signal(name=f"{name}_written", **kept)
+        self._row = Signal(width, name=f"{name}_row", **kept)
         m.d.comb += self.active.eq(self._due & self._written)
         m.d.sync += self._due.eq(self.active & ~self._row.all())
         with m.If(self.active):

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from ...hdl.export.style import MEMORIES, Style
 from ...hdl.fabric.errors import InvalidValue
 from ..synthesis import DEVICES
 from .hardware import only_type
@@ -42,6 +43,13 @@ __all__ = ["synth"]
     metavar="FILE",
     help="What switched in a run (multicube sim --activity), for the power of these cells.",
 )
+@click.option(
+    "--memories",
+    type=click.Choice([name for name in MEMORIES if name != "external"]),
+    default="inline",
+    show_default=True,
+    help="What memories are, as of multicube export.",
+)
 @click.option("--flags", default="", metavar="'-FLAG ...'", help="Further flags of Yosys' synth_*.")
 @click.option("--limit", default=600.0, show_default=True, help="Seconds for each run of a tool.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -58,6 +66,7 @@ def synth(
     reset: str | None,
     liberty: str | None,
     saif: str | None,
+    memories: str,
     flags: str,
     limit: float,
     as_json: bool,
@@ -83,8 +92,7 @@ def synth(
         setup = CellSetup(liberty, limit)
     switching = None
     if verilog:
-        if saif is not None:
-            raise InvalidValue("--saif FILE needs a network, not --verilog FILE")
+        _refuse_given("--verilog", ("saif", "memories"))
         if top is None or node or cell is not None:
             raise InvalidValue(
                 "--verilog FILE needs --top NAME, and does not go with --node or --cell"
@@ -98,7 +106,7 @@ def synth(
     elif (top, clock, reset) != (None, None, None) or other_clock:
         raise InvalidValue("--top, --clock, --other-clock and --reset belong to --verilog FILE")
     else:
-        what, design, switching = _network(words, node, cell, saif)
+        what, design, switching = _network(words, node, cell, saif, memories)
     if isinstance(setup, CellSetup):
         with _progress(3) as progress:
             cells = measure_cells(design, setup, switching=switching, progress=progress)
@@ -138,7 +146,7 @@ def _progress(steps: int) -> Iterator[Callable[[str], None]]:
 
 
 def _network(
-    words: tuple[str, ...], node: bool, cell: str | None, saif: str | None
+    words: tuple[str, ...], node: bool, cell: str | None, saif: str | None, memories: str
 ) -> "tuple[dict[str, Any], Design, dict[str, Switching] | None]":
     """A description of what is measured, the design, and what switched in a run."""
     from ...hdl.fabric.cell_part import cell_part
@@ -166,7 +174,7 @@ def _network(
         switching = cell_switching(whole, names, saif, "alone" if node else names[0])
     elif saif is not None:
         switching = network_switching(saif)
-    return what, network_design(fabric), switching
+    return what, network_design(fabric, Style(memories)), switching
 
 
 def _title(what: dict[str, Any]) -> str:

@@ -89,7 +89,7 @@ def _of(
         if leaf.flow != In or driver is None:
             continue
         net, port = net_name(driver), port_name(path)
-        for bit in range(leaf.width):
-            end = f"[{bit}]" if leaf.width > 1 else ""
+        for number in range(leaf.width):
+            end = f"[{number}]" if leaf.width > 1 else ""
             if net + end in entries[""]:
                 yield port + end, entries[""][net + end]

@@ -10,7 +10,8 @@ whatever they are told, and count rise and fall for each change.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,6 +125,10 @@ def cycle_energy(
     return CycleEnergy(**counts, leakage=leakage, known=waves.known)
 
 
+_MODULE = re.compile(r"__memory\.rows\[(?:(\d+)\]|(\d+)\]\.value)")
+"""Where a row is in a memory's own module, plain or with gated clocks."""
+
+
 class _Waves:
     """What each net of a netlist does in some cycles.
 
@@ -148,7 +153,8 @@ class _Waves:
         self.clocks = {clock}
         self.known = 0
         for net, names in names_of(module).items():
-            given = next((switching[name] for name in names if name in switching), None)
+            keys = [_MODULE.sub(r"[\1\2]", name) for name in names]
+            given = next((switching[key] for key in keys if key in switching), None)
             if given is not None and net not in self._bits:
                 self._bits[net] = self._wave(*given)
                 self.known += 1
@@ -212,7 +218,7 @@ class _Waves:
             waiting.pop()
 
 
-_GATES = {
+_GATES: dict[str, Callable[..., _Bits]] = {
     "$_NOT_": lambda a: ~a,
     "$_AND_": lambda a, b: a & b,
     "$_OR_": lambda a, b: a | b,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...hdl.export.style import Style
 from ...hdl.export.verilog import verilog_text
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Fabric
@@ -62,10 +63,11 @@ class Design:
         ]
 
 
-def network_design(fabric: Fabric) -> Design:
+def network_design(fabric: Fabric, style: Style | None = None) -> Design:
     """A network, or one of its cells alone, as exported Verilog."""
-    text = verilog_text(fabric, "network")
-    return Design({"network.v": text}, "network", clock="clk", reset="rst")
+    style = style or Style()
+    text = verilog_text(fabric, "network", style=style)
+    return Design({"network.v": text}, "network", clock="clk", reset=style.reset_name)
 
 
 def verilog_design(
