@@ -32,6 +32,8 @@ __all__ = ["synth"]
 @click.option("--cell", metavar="NAME", help="One cell and what only serves it, as router_5.")
 @click.option("--verilog", multiple=True, metavar="FILE", help="Measure a Verilog file instead.")
 @click.option("--top", help="Module to measure in --verilog. NAME=VALUE sets its parameters.")
+@click.option("--slang", is_flag=True, help="Read it by slang, Yosys' other reader.")
+@click.option("--include", multiple=True, metavar="DIR", help="A folder of files it includes.")
 @click.option("--clock", help="Its clock, if it has an unusual name; empty if none.")
 @click.option("--other-clock", multiple=True, help="A further clock; its speed is not measured.")
 @click.option("--reset", help="Its reset, if it has an unusual name; empty if none.")
@@ -61,6 +63,8 @@ def synth(
     cell: str | None,
     verilog: tuple[str, ...],
     top: str | None,
+    slang: bool,
+    include: tuple[str, ...],
     clock: str | None,
     other_clock: tuple[str, ...],
     reset: str | None,
@@ -99,12 +103,21 @@ def synth(
             )
         what: dict[str, Any] = {"files": list(verilog), "top": top, "parameters": pairs(words)}
         design = verilog_design(
-            verilog, top, what["parameters"], clock=clock, reset=reset, other_clocks=other_clock
+            verilog,
+            top,
+            what["parameters"],
+            clock=clock,
+            reset=reset,
+            other_clocks=other_clock,
+            slang=slang,
+            includes=include,
         )
     elif not words:
         raise InvalidValue("Give the name of a network, or --verilog FILE --top NAME")
-    elif (top, clock, reset) != (None, None, None) or other_clock:
-        raise InvalidValue("--top, --clock, --other-clock and --reset belong to --verilog FILE")
+    elif (top, clock, reset) != (None, None, None) or other_clock or slang or include:
+        raise InvalidValue(
+            "--top, --slang, --include, --clock, --other-clock and --reset belong to --verilog FILE"
+        )
     else:
         what, design, switching = _network(words, node, cell, saif, memories)
     if isinstance(setup, CellSetup):

@@ -33,6 +33,10 @@ class Design:
     other_clocks : Sequence[str]
         Names of further clocks. Only the speed of `clock` is measured: paths from register to
         register of other clocks, and between two clocks, are not timed.
+    slang : bool
+        Whether the files are read by Yosys' other reader of SystemVerilog, slang.
+    includes : Sequence[str]
+        Further folders in which files that are included are.
     """
 
     files: Mapping[str, str]
@@ -41,18 +45,31 @@ class Design:
     clock: str | None = None
     reset: str | None = None
     other_clocks: Sequence[str] = ()
+    slang: bool = False
+    includes: Sequence[str] = ()
 
     def commands(self) -> list[str]:
         """Yosys commands that read the design."""
         folders = dict.fromkeys(os.path.dirname(path) for path in self.files)
+        folders |= dict.fromkeys(self.includes)
         include = "".join(f" -I{folder or '.'}" for folder in folders)
-        read = [
-            f"read_verilog -sv{include} {path}"
-            for path in self.files
-            if path.endswith((".v", ".sv"))
-        ]
+        if self.slang:
+            files = " ".join(self._sources())
+            values = "".join(f" -G {name}={value}" for name, value in self.parameters.items())
+            options = f"-j 1 --single-unit --ignore-assertions -D SYNTHESIS{include}{values}"
+            return [f"read_slang {options} --top {self.top} {files}"]
+        read = [f"read_verilog -sv{include} {path}" for path in self._sources()]
         read += [f"chparam -set {name} {value} {self.top}" for name, value in self._values()]
         return [*read, f"hierarchy -check -top {self.top}"]
+
+    def _sources(self) -> list[str]:
+        """Those of the files that are read by themselves."""
+        further = tuple(f"{folder}/" for folder in self.includes)
+        return [
+            path
+            for path in self.files
+            if path.endswith((".v", ".sv")) and not path.startswith(further)
+        ]
 
     def _values(self) -> list[tuple[str, str]]:
         """Parameters in the form that Yosys reads: a value that is not a number is a string."""
@@ -78,6 +95,8 @@ def verilog_design(
     clock: str | None = None,
     reset: str | None = None,
     other_clocks: Sequence[str] = (),
+    slang: bool = False,
+    includes: Sequence[str | os.PathLike[str]] = (),
 ) -> Design:
     """A module of some Verilog or SystemVerilog files.
 
@@ -91,8 +110,10 @@ def verilog_design(
         Name of the module.
     parameters : Mapping[str, str], optional
         Its parameters: Verilog numbers, or strings.
-    clock, reset, other_clocks
+    clock, reset, other_clocks, slang
         As in `Design`.
+    includes : Sequence[str or PathLike]
+        Further folders of include files, with the folders in them.
 
     Raises
     ------
@@ -112,7 +133,17 @@ def verilog_design(
         files[f"{folder}/{number}.sv"] = _text(path)
         for header in sorted([*path.parent.glob("*.vh"), *path.parent.glob("*.svh")]):
             files[f"{folder}/{header.name}"] = _text(header)
-    return Design(files, top, dict(parameters or {}), clock, reset, tuple(other_clocks))
+    further = []
+    for number, root in enumerate(map(Path, includes)):
+        further.append(f"includes{number}")
+        for header in sorted(path for end in _INCLUDED for path in root.rglob(f"*.{end}")):
+            files[f"includes{number}/{header.relative_to(root)}"] = _text(header)
+    return Design(
+        files, top, dict(parameters or {}), clock, reset, tuple(other_clocks), slang, further
+    )
+
+
+_INCLUDED = ("vh", "svh", "v", "sv")
 
 
 def _check(what: str, text: str, pattern: str) -> None:

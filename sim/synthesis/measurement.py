@@ -236,7 +236,7 @@ def area_of(design: Design, setup: Setup) -> Area:
 def read_design(design: Design, folder: Path, limit: float) -> tuple[Roles, Storage]:
     """The roles of a design's ports, and its storage. Writes the design to design.il."""
     for path, text in design.files.items():
-        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     script = [
         *design.commands(),
