@@ -83,16 +83,15 @@ def time_cells(folder: Path, library: str, limit: float) -> tuple[CellTiming, st
     period = float(found[1])
     module = json.loads((folder / "harness_cells.json").read_text())["modules"][HARNESS]
     names = names_of(module)
-    nets = {(cell, pin): names.get(bit, []) for cell, pin, bit in driving(module)}
+    outputs = {cell: names.get(bit, []) for cell, _, bit in driving(module)}
     # There is a path of each group: gates of the clock are one.
     groups = said.partition("BEGIN")[2].split("Startpoint:")[1:]
     longest = min(groups, key=_slack, default="")
-    steps = re.findall(r"^ .*? [v^] (\S+)/(\S+) \((\S+)\)$", longest, re.M)
+    steps = re.findall(r"^ .*? [v^] (\S+)/\S+ \((\S+)\)$", longest, re.M)
     path = dict.fromkeys(
-        source_name(name) for cell, pin, _ in steps for name in nets.get((cell, pin), ())[:1]
+        source_name(name) for cell, _ in steps for name in outputs.get(cell, ())[:1]
     )
-    cells = dict.fromkeys((cell, kind) for cell, _, kind in steps)
-    timing = CellTiming(period, tuple(path), tuple(kind for _, kind in cells))
+    timing = CellTiming(period, tuple(path), tuple(kind for _, kind in steps))
     return timing, _sta("", folder, limit, "-version").split()[0]
 
 
