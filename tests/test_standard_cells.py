@@ -124,24 +124,13 @@ endmodule
     assert timing.path == ("held", "odd")
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (
-            "always @(posedge clk or posedge d) if (d) q <= 0; else q <= e;",
-            r"^Yosys failed: .* async set or reset are not supported$",
-        ),
-        ("tri t = d ? e : 1'bz; always @* q = t;", r"^The library has no cell for TBUF$"),
-    ],
-    ids=["flip-flop", "three-state"],
-)
-def test_library_without_a_needed_cell(
-    yosys: None, body: str, message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(InvalidValue, match=message):
-        _measure(
-            tmp_path, f"module it (input clk, input e, input d, output reg q); {body} endmodule"
-        )
+def test_library_without_a_needed_cell(yosys: None, tmp_path: Path) -> None:
+    text = """module it (input clk, input rst, input d, output reg q);
+      always @(posedge clk or posedge rst) if (rst) q <= 0; else q <= d; endmodule"""
+    with pytest.raises(
+        InvalidValue, match=r"^Yosys failed: .* async set or reset are not supported$"
+    ):
+        _measure(tmp_path, text)
 
 
 def test_areas_that_are_not_told(yosys: None, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...hdl.fabric.checks import check_path
-from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.children import scratch_folder
 from ...hdl.support.input_file import read_input
 from .cell_power import CycleEnergy, Switching, cycle_energy
@@ -212,11 +211,6 @@ def _mapped(setup: CellSetup, roles: Roles, folder: Path) -> CellArea:
         run_yosys("\n".join(script), folder, setup.limit)
     stat = stat_of(folder / "area.json", SUBJECT)
     types = dict(stat.get("num_cells_by_type", {}))
-    missing = sorted(name for name in types if name.startswith("$_"))
-    if missing:
-        raise InvalidValue(
-            f"The library has no cell for {', '.join(name.strip('$_') for name in missing)}"
-        )
     total, sequential = (stat.get(field, 0.0) for field in ("area", "sequential_area"))
     return CellArea(total, sequential, stat["num_cells"], types, _without_area(folder, types))
 

@@ -87,10 +87,12 @@ def time_cells(folder: Path, library: str, limit: float) -> tuple[CellTiming, st
     # There is a path of each group: gates of the clock are one.
     groups = said.partition("BEGIN")[2].split("Startpoint:")[1:]
     longest = min(groups, key=_slack, default="")
-    steps = re.findall(r"^ .*? [v^] (\S+)/\S+ \((\S+)\)$", longest, re.M)
-    path = dict.fromkeys(
-        source_name(name) for cell, _ in steps for name in outputs.get(cell, ())[:1]
-    )
+    passed = re.findall(r"^ .*? [v^] (\S+)/\S+ \((\S+)\)$", longest, re.M)
+    steps = list(dict.fromkeys(passed))
+    named = [outputs[cell] for cell, _ in steps if outputs.get(cell)]
+    # Of the names of a net, the design's own and not the harness's.
+    own = [min(names, key=lambda name: not name.startswith("subject.")) for names in named]
+    path = dict.fromkeys(map(source_name, own))
     timing = CellTiming(period, tuple(path), tuple(kind for _, kind in steps))
     return timing, _sta("", folder, limit, "-version").split()[0]
 
