@@ -250,6 +250,30 @@ def measured(design: Design, seeds: int) -> dict[str, Any]:
     return {key: found[key] for key in ("area", "storage", "fmax_mhz", "tools")}
 
 
+def rows(data: dict[str, Any]) -> list[str]:
+    """The table, in Markdown."""
+    lines = [
+        "| what | whose | tables | for logic | memories | FFs | Fmax, MHz | ours / peer |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, row in ROWS.items():
+        if "peer_measured" not in data.get(name, {}):
+            continue
+        both = [data[name][side] for side in ("ours_measured", "peer_measured")]
+        ratio = both[0]["area"]["tables"] / both[1]["area"]["tables"]
+        sides = ((row.what, f"`{row.ours}`", f"{ratio:.2f}"), ("", f"`{row.peer}`", ""))
+        for found, (what, whose, share) in zip(both, sides):
+            area, clock = found["area"], found["fmax_mhz"]
+            speed = ""
+            if clock["median"] is not None:
+                speed = f"{clock['median']:.0f} ({clock['min']:.0f} to {clock['max']:.0f})"
+            lines.append(
+                f"| {what} | {whose} | {area['tables']:,} | {area['luts']:,} | "
+                f"{area['lut_rams']:,} | {area['flip_flops']:,} | {speed} | {share} |"
+            )
+    return lines
+
+
 def main(folder: Path, names: list[str]) -> None:
     """Measure rows, and write the file after each: first all areas, and then all clocks."""
     data = json.loads(DATA.read_text()) if DATA.exists() else {}
@@ -270,6 +294,7 @@ def main(folder: Path, names: list[str]) -> None:
                 clock = found["fmax_mhz"]["median"]
                 print(name, side, found["area"]["tables"], clock, flush=True)
                 DATA.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+    print("\n".join(rows(data)))
 
 
 if __name__ == "__main__":
