@@ -36,9 +36,9 @@ class Clearing:
         self.active = Signal(name=f"{name}_active")
         self._due = Signal(init=1, name=f"{name}_due")
         # What a reset must not reach either: whether some row may not be zero, and which is next.
-        kept = {"reset_less": True, "attrs": {NEEDS_INITIAL: 1}}
-        self._written = Signal(name=f"{name}_written", **kept)
-        self._row = Signal(width, name=f"{name}_row", **kept)
+        attributes = {NEEDS_INITIAL: 1}
+        self._written = Signal(reset_less=True, name=f"{name}_written", attrs=attributes)
+        self._row = Signal(width, reset_less=True, name=f"{name}_row")
         m.d.comb += self.active.eq(self._due & self._written)
         m.d.sync += self._due.eq(self.active & ~self._row.all())
         with m.If(self.active):
