@@ -18,7 +18,7 @@ FOLDERS := hdl sim boards
 SURFACE := $(notdir $(wildcard sim/multicube/*.py*))
 LINKS := $(FOLDERS:%=build/types/multicube/%) $(SURFACE:%=build/types/multicube/%)
 
-.PHONY: demo test test-long fuzz nightly coverage mutants bench speed bench-others boards docs docs-data lint imports types clean
+.PHONY: demo test test-long fuzz nightly coverage mutants bench speed bench-others bench-hardware boards docs docs-data lint imports types clean
 .DELETE_ON_ERROR:
 
 demo: $(LIBRARY)
@@ -80,6 +80,14 @@ BOOKSIM ?= ../booksim2
 
 bench-others: $(TOOLS)
 	$(BIN)/python examples/booksim.py $(BOOKSIM) -o build/booksim.svg
+
+# Beside other people's networks, of which PEERS has clones, each in a folder of its name: basejump_stl,
+# common_cells, verilog-axis; and in PEERS/generated what `pymtl3-net gen` made, mesh.v and bfly.v (the
+# commands are in docs/design/boxes-cost.md). More than an hour.
+PEERS ?= ../peers
+
+bench-hardware: $(TOOLS)
+	cd docs && ../$(BIN)/python -m generate.hardware_peers $(abspath $(PEERS))
 
 # The networks of docs/how-to/boards-list.md, JOBS at a time, the longest ones first.
 ulx3s-cube: NETWORK = ulx3s-85f cube ports=64 switch=single-buffered depth=1 --counter-bits 12

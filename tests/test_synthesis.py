@@ -464,7 +464,8 @@ def test_node_leaves_out_what_only_a_bench_is_told() -> None:
         (["cube", "ports=7"], ".*7.*"),
         (
             ["cube", "--top", "cube"],
-            "--top, --clock, --other-clock and --reset belong to --verilog FILE",
+            "--top, --slang, --include, --clock, --other-clock and --reset "
+            "belong to --verilog FILE",
         ),
         (["connection-machine", "--node", "ports"], "Parameter must be written as .*'ports'"),
         (

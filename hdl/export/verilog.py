@@ -37,6 +37,8 @@ from .combinational import FabricPaths, ModulePaths, fabric_paths, pattern_of
 from .constraints import PERIOD, check_periods, constraints
 from .fusesoc import core_text
 from .ip_xact import ip_xact_text
+from .memory_modules import with_memories
+from .style import RESETS, Style
 from .target import Target, find_target
 from .verilog_module import (
     ModuleTemplate,
@@ -49,7 +51,7 @@ from .verilog_module import (
 from .verilog_names import check_name, net_name, port_name
 from .wrapper import instantiation, wrapper_text
 
-__all__ = ["Clock", "port_list", "storage_of", "verilog_text", "write_verilog"]
+__all__ = ["Clock", "Style", "port_list", "storage_of", "verilog_text", "write_verilog"]
 
 _CLOCK = ("clk", "rst")
 """The names of the clock and reset in the modules of cells."""
@@ -94,6 +96,7 @@ class Clock:
 
 
 _OWN = Clock()
+_PLAIN = Style()
 _UNTITLED = "an interconnection network"
 
 # All lint rules that Verilator is told to ignore. Old versions know these names too.
@@ -172,14 +175,14 @@ def port_list(fabric: Fabric, clock: Clock = _OWN) -> list[dict[str, Any]]:
 class _Modules:
     """The text of each distinct module, its name, and the names of its Verilog ports."""
 
-    def __init__(self, top: str, fabric: Fabric, target: Target) -> None:
+    def __init__(self, top: str, fabric: Fabric, target: Target, style: Style) -> None:
         self.texts: list[str] = []
         self.paths: dict[str, ModulePaths] = {}
         self._of: dict[object, tuple[str, set[str]]] = {}
         names: set[str] = set()
         numbers: dict[str, int] = {}
         for type_, cells in fabric.types().items():
-            ports = _ports(type_)
+            ports = _ports(type_, style)
             # Memory contents are part of a module's text: cells with different contents share none,
             # but their texts differ in the rows only.
             templates: dict[tuple[str, ...], ModuleTemplate] = {}
@@ -192,10 +195,10 @@ class _Modules:
                 names.add(name)
                 rows = dict(contents)
                 memories = tuple(rows)
-                if memories in templates:
+                if memories in templates and style.initial:
                     text = templates[memories].text(name, rows)
                 else:
-                    text, paths = exported_module(type_.build(rows), name, ports, target)
+                    text, paths = exported_module(type_.build(rows), name, ports, target, style)
                     templates[memories] = ModuleTemplate(text, name)
                 header = re.search(r"\((.*?)\);", text, re.DOTALL)
                 assert header is not None, f"there is no module {name}"
@@ -204,7 +207,7 @@ class _Modules:
                 self.paths[name] = paths
                 title = f"// {type_!r}\n" if "\n" not in repr(type_) else ""
                 self.texts.append(title + text)
-        self.texts = with_multiplexers(self.texts, top, target)
+        self.texts = with_memories(with_multiplexers(self.texts, top, target), top, style)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -213,19 +216,20 @@ class _Modules:
         return self._of[cell.type, _frozen(cell)]
 
 
-def _clocks(type_: CellType) -> list[str]:
+def _clocks(type_: CellType, style: Style) -> list[str]:
     """The clocks and resets of a cell's module."""
-    return [_named(domain, name) for domain in type_.domains for name in _CLOCK]
+    names = (_CLOCK[0], style.reset_name)
+    return [_named(domain, name) for domain in type_.domains for name in names]
 
 
-def _ports(type_: CellType) -> list[str]:
-    return [*_clocks(type_), *map(port_name, type_.leaves)]
+def _ports(type_: CellType, style: Style) -> list[str]:
+    return [*_clocks(type_, style), *map(port_name, type_.leaves)]
 
 
 @lru_cache(maxsize=256)
 def storage_of(type_: CellType) -> tuple[Storage, ...]:
     """The registers and memories in the Verilog module of a cell type, by their names there."""
-    text = module_text(type_.build(), f"network_{type_.name}", _ports(type_))
+    text = module_text(type_.build(), f"network_{type_.name}", _ports(type_, _PLAIN))
     return tuple(module_storage(text))
 
 
@@ -233,7 +237,7 @@ def _frozen(cell: Cell) -> tuple[tuple[str, tuple[int, ...]], ...]:
     return tuple(sorted(cell.contents.items()))
 
 
-def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock) -> Iterator[str]:
+def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock, style: Style) -> Iterator[str]:
     ports = {port_name(path): leaf for path, leaf in fabric.boundary.items() if leaf.width}
     clocks = {domain: clock.of(domain) for domain in fabric.clocks}
     yield f"module {name} ("
@@ -244,7 +248,7 @@ def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock) -> Iterator
         comma = "," if index < len(ports) - 1 else ""
         yield f"  {direction} {_range(leaf.width)}{port}{comma}"
     yield ");"
-    if clock.active_low:
+    if clock.active_low and style.reset == "sync":
         for each in clocks.values():
             yield f"  wire {each.inner};\n  assign {each.inner} = ~{each.reset};"
     read = set(fabric.drivers.values())
@@ -254,10 +258,12 @@ def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock) -> Iterator
         nets = (
             net
             for domain in cell.type.domains
-            for net in clocks[cell.clocks.get(domain, domain)].nets
+            for net in _nets(clocks[cell.clocks.get(domain, domain)], style)
         )
         connections = [
-            f".{port}({net})" for port, net in zip(_clocks(cell.type), nets) if port in present
+            f".{port}({net})"
+            for port, net in zip(_clocks(cell.type, style), nets)
+            if port in present
         ]
         for path, leaf in cell.type.leaves.items():
             if port_name(path) not in present:
@@ -273,6 +279,11 @@ def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock) -> Iterator
         if leaf.flow != In and leaf.width:
             yield f"  assign {port_name(path)} = {net_name(fabric.drivers[Pin(None, path)])};"
     yield "endmodule"
+
+
+def _nets(clock: Clock, style: Style) -> tuple[str, str]:
+    """The nets that drive the clock and the reset of cells."""
+    return clock.nets if style.reset == "sync" else clock.ports
 
 
 def _connection(fabric: Fabric, cell: Cell, path: Path, leaf: Leaf, read: set[Pin]) -> str:
@@ -294,7 +305,13 @@ def _cells(fabric: Fabric) -> str:
 
 
 def _heading(
-    name: str, fabric: Fabric, title: str, clock: Clock, target: Target, paths: FabricPaths
+    name: str,
+    fabric: Fabric,
+    title: str,
+    clock: Clock,
+    target: Target,
+    style: Style,
+    paths: FabricPaths,
 ) -> Iterator[str]:
     """A comment that describes how to use the top."""
     yield f"// Module {name}: {title or _UNTITLED}."
@@ -310,12 +327,14 @@ def _heading(
         )
         direction = f"{port['direction']:<6} {_range(port['width'])}".rstrip()
         rows.setdefault((pattern, direction, fields), []).append(port["name"])
-    level = "low" if clock.active_low else "high"
+    level = f"synchronous, active {'low' if clock.active_low else 'high'}"
+    if style.reset != "sync":
+        level = f"{RESETS[style.reset]}; released in step with the clock"
     notes: dict[str, str] = {}
     for domain in fabric.clocks:
         pattern, reset = (pattern_of(port) for port in clock.of(domain).ports)
         other = "; asynchronous to other clocks" if domain in paths.asynchronous else ""
-        notes |= {pattern: "rising edge", reset: f"synchronous, active {level}{other}"}
+        notes |= {pattern: "rising edge", reset: f"{level}{other}"}
     column = max(len(pattern) for pattern, _, _ in rows)
     for (pattern, direction, fields), names in rows.items():
         note = notes.get(pattern, fields) or ""
@@ -340,7 +359,14 @@ def _heading(
     if paths.asynchronous:
         yield "// A reset that is asynchronous to other clocks sets synchronisers there at once, so"
         yield "// it must come from a flip-flop; it ends there after edges of the other clock."
-    yield f"// Registers and memories start with {start}, or with zero."
+    if style.initial:
+        yield f"// Registers and memories start with {start}, or with zero."
+    else:
+        yield "// Registers and memories have no values before the first reset."
+    if style.memories in ("modules", "gated"):
+        yield f"// Memories are the modules {name}_memory_#, which can be replaced."
+    elif style.memories == "external":
+        yield f"// Memories are the modules {name}_memory_#, which another file must have."
 
 
 def _paths(fabric: Fabric, modules: _Modules, clock: Clock) -> FabricPaths:
@@ -377,6 +403,15 @@ def _fabric_of(given: Fabric | FabricComponent) -> Fabric:
     return fabric
 
 
+def _styled(clock: Clock, style: Style) -> Clock:
+    """The clock of the top, with the reset of a style."""
+    check_kind("Clock", clock, Clock, "a Clock")
+    check_kind("Style", style, Style, "a Style")
+    if style.reset == "sync" or clock.active_low:
+        return clock
+    return replace(clock, reset=f"{clock.reset}_n", active_low=True)
+
+
 def verilog_text(
     fabric: Fabric | FabricComponent,
     name: str = "network",
@@ -384,6 +419,7 @@ def verilog_text(
     title: str = "",
     clock: Clock = _OWN,
     target: str = "lut4",
+    style: Style = _PLAIN,
 ) -> str:
     """A fabric as plain Verilog (2001), for Yosys, Verilator, Icarus and vendors' tools.
 
@@ -398,31 +434,33 @@ def verilog_text(
     clock : Clock
     target : "lut4", "lut6" or "asic"
         What it is made for: tables of four or six inputs, or standard cells (`TARGETS`).
+    style : Style
+        What memories and resets are.
 
     Raises
     ------
     ValueError
         If a name is not a Verilog identifier, or is taken, a pin of the fabric has no driver, or
-        there is no such target.
+        there is no such target, or a cell needs initial values that the style leaves out.
     """
-    return _exported(_fabric_of(fabric), name, title, clock, find_target(target))[0]
+    fabric = _fabric_of(fabric)
+    return _exported(fabric, name, title, _styled(clock, style), find_target(target), style)[0]
 
 
 def _exported(
-    fabric: Fabric, name: str, title: str, clock: Clock, target: Target
+    fabric: Fabric, name: str, title: str, clock: Clock, target: Target, style: Style
 ) -> tuple[str, FabricPaths]:
     """The Verilog, and its paths from inputs to outputs."""
-    check_kind("Clock", clock, Clock, "a Clock")
     check_kind("Title", title, str, "a text")
     _check_names(name, fabric, clock)
     fabric.check()
-    modules = _Modules(name, fabric, target)
+    modules = _Modules(name, fabric, target, style)
     title = " ".join(title.split())
     if title != title.encode(errors="replace").decode():
         raise InvalidValue(f"Title must be a text, not {shown(title)}")
     paths = _paths(fabric, modules, clock)
-    heading = "\n".join(_heading(name, fabric, title, clock, target, paths))
-    top = "\n".join(_top(name, fabric, modules, clock))
+    heading = "\n".join(_heading(name, fabric, title, clock, target, style, paths))
+    top = "\n".join(_top(name, fabric, modules, clock, style))
     structure = [_WAIVE_OPEN, top, _WAIVE_OPEN_ENDS] if "()" in top else [top]
     if ".clk(" not in top:
         structure = [_WAIVE_CLOCK, *structure, _WAIVE_UNUSED_ENDS]
@@ -443,6 +481,7 @@ def write_verilog(
     target: str = "lut4",
     core: bool = False,
     period: float | Mapping[str, float] = PERIOD,
+    style: Style = _PLAIN,
 ) -> dict[str, Any]:
     """Write a network's Verilog to a file, its ports as JSON to `<path>.json` beside it, and its
     timing constraints: `net.sdc` and, for Vivado, `net.xdc` beside `net.v`.
@@ -464,6 +503,8 @@ def write_verilog(
         Names of clock and reset, and how the reset works.
     target : str
         What it is made for: one of `hdl.export.target.TARGETS`.
+    style : Style
+        What memories and resets are.
     core : bool
         Whether to write files for projects too, beside `net.v`: a FuseSoC core `net.core`, an
         IP-XACT component `net.xml`, a SystemVerilog wrapper with arrays of interfaces `net.sv`, and
@@ -494,7 +535,7 @@ def write_verilog(
     check_path("Output", path)
     check_flag("Core", core)
     made_for = find_target(target)
-    check_kind("Clock", clock, Clock, "a Clock")
+    clock = _styled(clock, style)
     clocks = {domain: clock.of(domain).ports for domain in fabric.clocks}
     periods = check_periods(period, {domain: ports[0] for domain, ports in clocks.items()})
     path = os.fspath(path)
@@ -503,7 +544,7 @@ def write_verilog(
     beside = {suffix: _beside(path, suffix) for suffix in suffixes}
     for output in (path, *([f"{path}.json"] if regular else []), *beside.values()):
         check_output(output)
-    text, paths = _exported(fabric, name, title, clock, made_for)
+    text, paths = _exported(fabric, name, title, clock, made_for, style)
     summary: dict[str, Any] = {
         "top": name,
         "target": target,

@@ -24,11 +24,15 @@ from amaranth.hdl import (
 )
 from amaranth.lib import wiring
 from amaranth.lib.cdc import AsyncFFSynchronizer, FFSynchronizer
+from amaranth.lib.memory import Memory
 
-from ..fabric.errors import MulticubeError
+from ..fabric.errors import InvalidValue, MulticubeError
+from ..primitives.clearing import NEEDS_INITIAL
 from ..primitives.multiplexer import MultiplexerForm
 from .combinational import ModulePaths, module_paths
+from .memory_modules import memory_part
 from .readable import readable
+from .style import Style
 from .target import TARGETS, Target
 from .verilog_names import legal_names, plain_name
 
@@ -73,7 +77,7 @@ _WRITE = [
 ]
 
 
-_USUAL = TARGETS["lut4"]
+_USUAL, _PLAIN = TARGETS["lut4"], Style()
 
 
 class ExportedModule(NamedTuple):
@@ -84,14 +88,22 @@ class ExportedModule(NamedTuple):
 
 
 def module_text(
-    component: wiring.Component, name: str, ports: Sequence[str], target: Target = _USUAL
+    component: wiring.Component,
+    name: str,
+    ports: Sequence[str],
+    target: Target = _USUAL,
+    style: Style = _PLAIN,
 ) -> str:
     """The Verilog of a component, as `exported_module`."""
-    return exported_module(component, name, ports, target).text
+    return exported_module(component, name, ports, target, style).text
 
 
 def exported_module(
-    component: wiring.Component, name: str, ports: Sequence[str], target: Target = _USUAL
+    component: wiring.Component,
+    name: str,
+    ports: Sequence[str],
+    target: Target = _USUAL,
+    style: Style = _PLAIN,
 ) -> ExportedModule:
     """The Verilog of a component without its own hierarchy.
 
@@ -104,13 +116,34 @@ def exported_module(
         Names of all Verilog ports in the order of declaration. Ports that do not exist (of width 0,
         or an unused clock) are left out.
     target : Target
+    style : Style
+
+    Raises
+    ------
+    ValueError
+        If it needs initial values, and the style has none.
     """
-    platform = _Exporting(target.multiplexer)
-    netlist = rtlil.convert(component, name=name, emit_src=False, platform=platform)
+    clocked = style.reset != "sync"
+    netlist = rtlil.convert(
+        component,
+        name=name,
+        emit_src=False,
+        platform=_Exporting(target.multiplexer, style),
+        missing_domain=lambda domain: ClockDomain(domain, async_reset=clocked),
+    )
+    if not style.initial and rf"attribute \{NEEDS_INITIAL}" in netlist:
+        raise InvalidValue(
+            "Without initial values a memory that is cleared after a reset is not right"
+        )
     netlist = _without_numbered(netlist)
     netlist = _without_aliases(_yosys(netlist, _TIDY))
+    if clocked:
+        netlist = _active_low(netlist)
     text, begin, cells = _yosys(_equal_widths(netlist), _WRITE).partition("\n{\n")
-    text = readable(_declare_ports(legal_names(text + "\n"), ports))
+    text = legal_names(text + "\n")
+    if not style.initial:
+        text = re.sub(r"^  initial begin\n(?:    \S+ = \S+;\n)*  end\n", "", text, flags=re.M)
+    text = readable(_declare_ports(text, ports, initial_values=style.initial))
     text = _marked(text, re.findall(_MARKED, netlist, re.MULTILINE))
     return ExportedModule(text, module_paths(begin + cells, _MULTIPLEXER))
 
@@ -155,11 +188,16 @@ class _Exporting:
     """A platform that marks the flip-flops of synchronisers, which are otherwise Amaranth's own,
     and makes instances of multiplexers.
 
-    Amaranth asks a platform for synchronisers by these methods, and `one_of` for multiplexers.
+    Amaranth asks a platform for synchronisers and memories by these methods, and `one_of` for
+    multiplexers.
     """
 
-    def __init__(self, multiplexer: MultiplexerForm | None) -> None:
+    def __init__(self, multiplexer: MultiplexerForm | None, style: Style) -> None:
         self.multiplexer = multiplexer
+        self._style = style
+
+    def get_memory(self, memory: Memory) -> object:
+        return memory_part(memory, self._style)
 
     @staticmethod
     def get_multiplexer(m: Module, name: str, code: Value, words: Sequence[Value]) -> Signal:
@@ -401,7 +439,30 @@ def _cell(type_: str, name: str, signed: bool = False, **pins: tuple[str, int]) 
 _DECLARATION = re.compile(r"  (wire|reg) (\[\d+:\d+\] )?(\w+)( = (\S+))?;")
 
 
-def _declare_ports(text: str, ports: Sequence[str]) -> str:
+_RESET_PORT = re.compile(r"^  wire (input \d+) (\\(?:\w+_)?rst)\n", re.MULTILINE)
+
+
+def _active_low(netlist: str) -> str:
+    """RTLIL of a module whose asynchronous resets are active at 0 at their ports.
+
+    The flip-flops take the port as it is; whatever else a reset drives has its inverse.
+    """
+    for input_, reset in _RESET_PORT.findall(netlist):
+        port = f"{reset}_n"
+        inverter = _cell("$not", f"{reset}_inverter", A=(port, 1), Y=(reset, 1))
+        netlist = re.sub(
+            rf"(    parameter \\ARST_POLARITY )1(\n(?:    .*\n)*?    connect \\ARST )"
+            rf"{re.escape(reset)}\n",
+            lambda match: f"{match[1]}0{match[2]}{port}\n",  # noqa: B023
+            netlist,
+        )
+        netlist = netlist.replace(
+            f"  wire {input_} {reset}\n", f"  wire {input_} {port}\n  wire {reset}\n{inverter}"
+        )
+    return netlist
+
+
+def _declare_ports(text: str, ports: Sequence[str], *, initial_values: bool = True) -> str:
     """Declare ports only in the module's header, and initial values with `initial`."""
     _, name, body = re.split(r"^module (\w+)\(.*?\);\n", text, maxsplit=1, flags=re.M | re.S)
     directions: dict[str, str] = {}
@@ -416,7 +477,7 @@ def _declare_ports(text: str, ports: Sequence[str]) -> str:
             continue
         if declaration := _DECLARATION.fullmatch(line):
             kind, width, net, _, value = declaration.groups(default="")
-            if value:
+            if value and initial_values:
                 initial.append(f"    {net} = {value};")
             if net in directions:
                 reg = "reg " if kind == "reg" else ""

@@ -3,7 +3,10 @@
 from amaranth.hdl import Module, Mux, Signal, Value, ValueLike
 from amaranth.lib.memory import WritePort
 
-__all__ = ["Clearing"]
+__all__ = ["NEEDS_INITIAL", "Clearing"]
+
+NEEDS_INITIAL = "needs_initial"
+"""The attribute of registers that no reset reaches and whose first value matters."""
 
 
 class Clearing:
@@ -33,7 +36,8 @@ class Clearing:
         self.active = Signal(name=f"{name}_active")
         self._due = Signal(init=1, name=f"{name}_due")
         # What a reset must not reach either: whether some row may not be zero, and which is next.
-        self._written = Signal(reset_less=True, name=f"{name}_written")
+        attributes = {NEEDS_INITIAL: 1}
+        self._written = Signal(reset_less=True, name=f"{name}_written", attrs=attributes)
         self._row = Signal(width, reset_less=True, name=f"{name}_row")
         m.d.comb += self.active.eq(self._due & self._written)
         m.d.sync += self._due.eq(self.active & ~self._row.all())

@@ -105,7 +105,9 @@ _SUBCOMMANDS = {
         "Simulate a network at many loads, and draw latency and throughput.",
     ),
     "synth": _subcommand(
-        "synth", "synth", "Measure the FPGA resources of a network, and how fast it can be clocked."
+        "synth",
+        "synth",
+        "Measure the area of a network in an FPGA, and how fast it can be clocked.",
     ),
     "view": _subcommand(
         "view",

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from ...hdl.export.style import MEMORIES, RESETS, Style
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import is_regular
 from .shared_arguments import check_outputs, messages, network_arguments, network_from
@@ -168,6 +169,22 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     "terminal, or one for all.",
 )
 @click.option("--crossing-depth", type=int, help="With them: depth of each queue, a power of two.")
+@click.option(
+    "--memories",
+    type=click.Choice(list(MEMORIES)),
+    default="inline",
+    show_default=True,
+    help="What memories are: inline in the modules of cells, modules of their own, the same with "
+    "gated clocks, or external modules that another file has.",
+)
+@click.option(
+    "--reset",
+    type=click.Choice(list(RESETS)),
+    default="sync",
+    show_default=True,
+    help="Synchronous resets, or asynchronous ones that are active at 0.",
+)
+@click.option("--no-initial", is_flag=True, help="No values before the first reset.")
 @click.option("--top", help="Name of the top module (network), or of the library in C (mc).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(
@@ -184,6 +201,9 @@ def export(
     periods: tuple[str, ...],
     terminal_clocks: str | None,
     crossing_depth: int | None,
+    memories: str,
+    reset: str,
+    no_initial: bool,
     top: str | None,
     as_json: bool,
 ) -> None:
@@ -209,6 +229,9 @@ def export(
             "--period": bool(periods),
             "--terminal-clocks": terminal_clocks is not None,
             "--crossing-depth": crossing_depth is not None,
+            "--memories": memories != "inline",
+            "--reset": reset != "sync",
+            "--no-initial": no_initial,
         }
         _refuse_with("--c", given_too)
         _write_library(network_from(network, parameters), library, top, as_json)
@@ -229,8 +252,17 @@ def export(
             built, partitions=partitions, node=node, face=face, rows=rows
         )
     period = _periods(periods)
+    style = Style(memories, reset, initial=not no_initial)
     summary = write_verilog(
-        fabric, output, top, title=title, clock=clock, target=target, core=core, period=period
+        fabric,
+        output,
+        top,
+        title=title,
+        clock=clock,
+        target=target,
+        style=style,
+        core=core,
+        period=period,
     )
     core_file = str(Path(output).with_suffix(".core"))
     if as_json:

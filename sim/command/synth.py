@@ -1,21 +1,25 @@
-"""`multicube synth`: the FPGA resources and the clock frequency of a network, or any Verilog."""
+"""`multicube synth`: area and clock of a network, or any Verilog, in an FPGA or standard cells."""
 
 import itertools
 import json
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from ...hdl.export.style import MEMORIES, Style
 from ...hdl.fabric.errors import InvalidValue
 from ..synthesis import DEVICES
 from .hardware import only_type
+from .printed_cells import print_cells
 from .shared_arguments import network_from
 
 if TYPE_CHECKING:
-    from ..synthesis import Design, Measurement
+    from ..synthesis import CellSetup, Design, Measurement, Setup, Switching
 
 __all__ = ["synth"]
 
@@ -28,9 +32,26 @@ __all__ = ["synth"]
 @click.option("--cell", metavar="NAME", help="One cell and what only serves it, as router_5.")
 @click.option("--verilog", multiple=True, metavar="FILE", help="Measure a Verilog file instead.")
 @click.option("--top", help="Module to measure in --verilog. NAME=VALUE sets its parameters.")
+@click.option("--slang", is_flag=True, help="Read it by slang, Yosys' other reader.")
+@click.option("--include", multiple=True, metavar="DIR", help="A folder of files it includes.")
 @click.option("--clock", help="Its clock, if it has an unusual name; empty if none.")
 @click.option("--other-clock", multiple=True, help="A further clock; its speed is not measured.")
 @click.option("--reset", help="Its reset, if it has an unusual name; empty if none.")
+@click.option(
+    "--liberty", metavar="FILE.lib", help="Map to the standard cells of this library, not an FPGA."
+)
+@click.option(
+    "--saif",
+    metavar="FILE",
+    help="What switched in a run (multicube sim --activity), for the power of these cells.",
+)
+@click.option(
+    "--memories",
+    type=click.Choice([name for name in MEMORIES if name != "external"]),
+    default="inline",
+    show_default=True,
+    help="What memories are, as of multicube export.",
+)
 @click.option("--flags", default="", metavar="'-FLAG ...'", help="Further flags of Yosys' synth_*.")
 @click.option("--limit", default=600.0, show_default=True, help="Seconds for each run of a tool.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -42,81 +63,156 @@ def synth(
     cell: str | None,
     verilog: tuple[str, ...],
     top: str | None,
+    slang: bool,
+    include: tuple[str, ...],
     clock: str | None,
     other_clock: tuple[str, ...],
     reset: str | None,
+    liberty: str | None,
+    saif: str | None,
+    memories: str,
     flags: str,
     limit: float,
     as_json: bool,
 ) -> None:
-    """Measure the FPGA resources of a network, and how fast it can be clocked.
+    """Measure the area of a network in an FPGA, and how fast it can be clocked.
 
     Needs Yosys and nextpnr: pip install 'multicube[fpga]'. The design is measured alone, between
     registers. The speed is that of one clock. If it does not fit, the exit status is 1.
+
+    With --liberty FILE it is mapped to standard cells. Clock, longest path and power need OpenSTA
+    (sta on the path).
     """
-    from tqdm import tqdm
-
     from ...hdl.fabric.parameters import pairs
-    from ..synthesis import Setup, measure, verilog_design
+    from ..synthesis import CellSetup, Setup, measure, measure_cells, verilog_design
 
-    setup = Setup(device, seeds, flags, limit)
+    setup: Setup | CellSetup
+    if liberty is None:
+        if saif is not None:
+            raise InvalidValue("--saif FILE needs --liberty FILE")
+        setup = Setup(device, seeds, flags, limit)
+    else:
+        _refuse_given("--liberty", ("device", "seeds", "flags"))
+        setup = CellSetup(liberty, limit)
+    switching = None
     if verilog:
+        _refuse_given("--verilog", ("saif", "memories"))
         if top is None or node or cell is not None:
             raise InvalidValue(
                 "--verilog FILE needs --top NAME, and does not go with --node or --cell"
             )
         what: dict[str, Any] = {"files": list(verilog), "top": top, "parameters": pairs(words)}
         design = verilog_design(
-            verilog, top, what["parameters"], clock=clock, reset=reset, other_clocks=other_clock
+            verilog,
+            top,
+            what["parameters"],
+            clock=clock,
+            reset=reset,
+            other_clocks=other_clock,
+            slang=slang,
+            includes=include,
         )
     elif not words:
         raise InvalidValue("Give the name of a network, or --verilog FILE --top NAME")
-    elif (top, clock, reset) != (None, None, None) or other_clock:
-        raise InvalidValue("--top, --clock, --other-clock and --reset belong to --verilog FILE")
+    elif (top, clock, reset) != (None, None, None) or other_clock or slang or include:
+        raise InvalidValue(
+            "--top, --slang, --include, --clock, --other-clock and --reset belong to --verilog FILE"
+        )
     else:
-        what, design = _network(words, node, cell, setup.target.target)
-    # The progress bar is shown on a terminal only.
-    with tqdm(total=2 + seeds, disable=None, file=sys.stderr, leave=False) as bar:
+        what, design, switching = _network(words, node, cell, saif, memories, _target(setup))
+    if isinstance(setup, CellSetup):
+        with _progress(3) as progress:
+            cells = measure_cells(design, setup, switching=switching, progress=progress)
+    else:
+        with _progress(2 + seeds) as progress:
+            found = measure(design, setup, progress)
+    if as_json:
+        measured = cells if isinstance(setup, CellSetup) else found
+        click.echo(json.dumps({**what, **measured.as_dict()}))
+    elif isinstance(setup, CellSetup):
+        print_cells(_title(what), cells)
+    else:
+        _print(_title(what), found)
+
+
+def _refuse_given(option: str, others: tuple[str, ...]) -> None:
+    """Refuse an option beside others, if they are given."""
+    context = click.get_current_context()
+    for other in others:
+        if context.get_parameter_source(other) == click.core.ParameterSource.COMMANDLINE:
+            raise InvalidValue(f"Option {option} does not go with --{other}")
+
+
+@contextmanager
+def _progress(steps: int) -> Iterator[Callable[[str], None]]:
+    """A function that shows on a terminal which step begins."""
+    from tqdm import tqdm
+
+    with tqdm(total=steps, disable=None, file=sys.stderr, leave=False) as bar:
         begun = itertools.count()
 
         def progress(step: str) -> None:
             bar.n = next(begun)
             bar.set_description(step)
 
-        found = measure(design, setup, progress)
-    if as_json:
-        click.echo(json.dumps({**what, **found.as_dict()}))
-    else:
-        _print(what, found)
+        yield progress
 
 
 def _network(
-    words: tuple[str, ...], node: bool, cell: str | None, target: str
-) -> "tuple[dict[str, Any], Design]":
-    """A description of what is measured, and the design."""
+    words: tuple[str, ...],
+    node: bool,
+    cell: str | None,
+    saif: str | None,
+    memories: str,
+    target: str,
+) -> "tuple[dict[str, Any], Design, dict[str, Switching] | None]":
+    """A description of what is measured, the design, and what switched in a run."""
     from ...hdl.fabric.cell_part import cell_part
     from ...hdl.fabric.fabric import Fabric
+    from ..run.cell_switching import cell_switching, network_switching
     from ..synthesis import network_design
 
     if node and cell is not None:
         raise InvalidValue("Give --node or --cell NAME, not both")
     network = network_from(words[0], words[1:])
-    fabric = network.fabric
+    fabric = whole = network.fabric
     what: dict[str, Any] = {"network": network.family, "parameters": network.chosen}
+    names: list[str] = []
     if node:
         type_ = only_type(fabric, "; --cell NAME takes one of them, such as CELL")
         what["node"] = type_.name
+        names = [each.name for each in fabric.types()[type_]]
         fabric = Fabric.alone(type_, without=fabric.unread(type_))
     elif cell is not None:
         what["cell"] = cell
+        names = [cell]
         fabric = cell_part(fabric, cell)
-    return what, network_design(fabric, target)
+    switching = None
+    if saif is not None and names:
+        switching = cell_switching(whole, names, saif, "alone" if node else names[0])
+    elif saif is not None:
+        switching = network_switching(saif)
+    return what, network_design(fabric, target, Style(memories)), switching
 
 
-def _print(what: dict[str, Any], found: "Measurement") -> None:
+def _target(setup: "Setup | CellSetup") -> str:
+    """What Verilog is made for that is measured so."""
+    from ..synthesis import Setup as FpgaSetup
+
+    return setup.target.target if isinstance(setup, FpgaSetup) else "asic"
+
+
+def _title(what: dict[str, Any]) -> str:
+    """What is measured, in words."""
     from ...hdl.catalogue.catalogue import summary
 
     words = summary(what["network" if "network" in what else "top"], what["parameters"])
+    if "node" in what:
+        return f"one {what['node'].replace('_', ' ')} of {words}"
+    return f"cell {what['cell']} of {words}" if "cell" in what else words
+
+
+def _print(words: str, found: "Measurement") -> None:
     area, storage, inputs = found.area, found.storage, found.setup.target.target[-1]
     rows = [
         (f"{inputs}-input tables in all", area.tables),
@@ -141,10 +237,6 @@ def _print(what: dict[str, Any], found: "Measurement") -> None:
     table.columns[1].justify = "right"
     for row in rows:
         table.add_row(*map(str, row))
-    if "node" in what:
-        words = f"one {what['node'].replace('_', ' ')} of {words}"
-    elif "cell" in what:
-        words = f"cell {what['cell']} of {words}"
     click.echo(words)
     Console(highlight=False).print(table)
     tools = ", ".join(f"{package} {version}" for package, version in found.tools.items())

@@ -1,18 +1,24 @@
 """Files in the Switching Activity Interchange Format (SAIF 2.0, IEEE 1801), for power tools."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.support.input_file import read_input
 from ...hdl.support.output_file import whole_file
 from ..engines.compiled.activity_meter import Bits
 
-__all__ = ["CYCLE", "write_saif"]
+__all__ = ["CYCLE", "Entries", "read_saif", "write_saif"]
 
 CYCLE = 10
 """Nanoseconds that a cycle is said to last. Both edges of the clock are in the file."""
 
 Named = tuple[str, Bits]
+
+Entries = dict[str, dict[str, tuple[int, int]]]
+"""By instance, "" for the top module, and net: its changes, and the cycles in which it was 1."""
 
 
 def write_saif(
@@ -79,3 +85,29 @@ def _net(cycles: int, name: str, bits: Bits) -> Iterator[str]:
 
 def _entry(name: str, low: int, high: int, toggles: int) -> str:
     return f"    ({name} (T0 {low}) (T1 {high}) (TX 0) (TC {toggles}) (IG 0))\n"
+
+
+def read_saif(path: str | os.PathLike[str]) -> tuple[int, Entries]:
+    """The number of cycles that a file of `write_saif` tells of, and what was counted in them.
+
+    Raises
+    ------
+    OSError, ValueError
+        If the file can't be read, or is of another form.
+    """
+    text = read_input(path).decode(errors="replace")
+    entries: Entries = {"": {}}
+    duration = re.search(r"^\(TIMESCALE 1 ns\)\n\(DURATION (\d+)\)$", text, re.M)
+    if duration is None or not text.startswith("(SAIFILE") or not text.endswith("))\n"):
+        raise InvalidValue(f"{os.fspath(path)} is no SAIF file that multicube has written")
+    into = entries[""]
+    for instance, name, high, changes in re.findall(
+        r"^  \(INSTANCE (\S+)$|^    \((\S+) \(T0 \d+\) \(T1 (\d+)\) \(TX 0\) \(TC (\d+)\)",
+        text,
+        re.M,
+    ):
+        if instance:
+            into = entries.setdefault(instance, {})
+        else:
+            into[name.replace("\\", "")] = int(changes), int(high) // CYCLE
+    return int(duration[1]) // CYCLE, entries

@@ -1,4 +1,4 @@
-"""FPGA cost and speed: synthesis, placement and routing with the YoWASP tools."""
+"""Cost and speed, in FPGAs and in standard cells, with Yosys, nextpnr and OpenSTA."""
 
 from ...hdl.support.lazy import lazy_names
 

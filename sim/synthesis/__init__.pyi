@@ -1,3 +1,10 @@
+from .cell_mapping import CellArea as CellArea
+from .cell_mapping import CellMeasurement as CellMeasurement
+from .cell_mapping import CellSetup as CellSetup
+from .cell_mapping import measure_cells as measure_cells
+from .cell_power import CycleEnergy as CycleEnergy
+from .cell_power import Switching as Switching
+from .cell_timing import CellTiming as CellTiming
 from .cost import cost_command as cost_command
 from .design import Design as Design
 from .design import network_design as network_design

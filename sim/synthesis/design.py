@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...hdl.export.style import Style
 from ...hdl.export.verilog import verilog_text
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Fabric
@@ -32,6 +33,10 @@ class Design:
     other_clocks : Sequence[str]
         Names of further clocks. Only the speed of `clock` is measured: paths from register to
         register of other clocks, and between two clocks, are not timed.
+    slang : bool
+        Whether the files are read by Yosys' other reader of SystemVerilog, slang.
+    includes : Sequence[str]
+        Further folders in which files that are included are.
 
     Examples
     --------
@@ -46,6 +51,8 @@ class Design:
     clock: str | None = None
     reset: str | None = None
     other_clocks: Sequence[str] = ()
+    slang: bool = False
+    includes: Sequence[str] = ()
 
     def commands(self) -> list[str]:
         """Yosys commands that read the design.
@@ -56,14 +63,25 @@ class Design:
             The commands, in order.
         """
         folders = dict.fromkeys(os.path.dirname(path) for path in self.files)
+        folders |= dict.fromkeys(self.includes)
         include = "".join(f" -I{folder or '.'}" for folder in folders)
-        read = [
-            f"read_verilog -sv{include} {path}"
-            for path in self.files
-            if path.endswith((".v", ".sv"))
-        ]
+        if self.slang:
+            files = " ".join(self._sources())
+            values = "".join(f" -G {name}={value}" for name, value in self.parameters.items())
+            options = f"-j 1 --single-unit --ignore-assertions -D SYNTHESIS{include}{values}"
+            return [f"read_slang {options} --top {self.top} {files}"]
+        read = [f"read_verilog -sv{include} {path}" for path in self._sources()]
         read += [f"chparam -set {name} {value} {self.top}" for name, value in self._values()]
         return [*read, f"hierarchy -check -top {self.top}"]
+
+    def _sources(self) -> list[str]:
+        """Those of the files that are read by themselves."""
+        further = tuple(f"{folder}/" for folder in self.includes)
+        return [
+            path
+            for path in self.files
+            if path.endswith((".v", ".sv")) and not path.startswith(further)
+        ]
 
     def _values(self) -> list[tuple[str, str]]:
         """Parameters in the form that Yosys reads: a value that is not a number is a string."""
@@ -74,7 +92,7 @@ class Design:
         ]
 
 
-def network_design(fabric: Fabric, target: str = "lut4") -> Design:
+def network_design(fabric: Fabric, target: str = "lut4", style: Style | None = None) -> Design:
     """A network, or one of its cells alone, as exported Verilog.
 
     Parameters
@@ -83,6 +101,8 @@ def network_design(fabric: Fabric, target: str = "lut4") -> Design:
         The network's `fabric`, or that of a cell.
     target : str
         What the Verilog is made for; that of a device is `Device.target`.
+    style : Style, optional
+        What memories and resets are.
 
     Returns
     -------
@@ -96,8 +116,9 @@ def network_design(fabric: Fabric, target: str = "lut4") -> Design:
     >>> network_design(build("cube", ports=4).fabric).top
     'network'
     """
-    text = verilog_text(fabric, "network", target=target)
-    return Design({"network.v": text}, "network", clock="clk", reset="rst")
+    style = style or Style()
+    text = verilog_text(fabric, "network", target=target, style=style)
+    return Design({"network.v": text}, "network", clock="clk", reset=style.reset_name)
 
 
 def verilog_design(
@@ -108,6 +129,8 @@ def verilog_design(
     clock: str | None = None,
     reset: str | None = None,
     other_clocks: Sequence[str] = (),
+    slang: bool = False,
+    includes: Sequence[str | os.PathLike[str]] = (),
 ) -> Design:
     """A module of some Verilog or SystemVerilog files.
 
@@ -125,6 +148,10 @@ def verilog_design(
         Names of these inputs; empty if there is none, None to look for a usual name.
     other_clocks : Sequence[str]
         Names of further clocks, whose paths are not timed.
+    slang : bool
+        Whether slang reads the files.
+    includes : Sequence[str or PathLike]
+        Further folders of include files, with the folders in them.
 
     Returns
     -------
@@ -158,7 +185,17 @@ def verilog_design(
         files[f"{folder}/{number}.sv"] = _text(path)
         for header in sorted([*path.parent.glob("*.vh"), *path.parent.glob("*.svh")]):
             files[f"{folder}/{header.name}"] = _text(header)
-    return Design(files, top, dict(parameters or {}), clock, reset, tuple(other_clocks))
+    further = []
+    for number, root in enumerate(map(Path, includes)):
+        further.append(f"includes{number}")
+        for header in sorted(path for end in _INCLUDED for path in root.rglob(f"*.{end}")):
+            files[f"includes{number}/{header.relative_to(root)}"] = _text(header)
+    return Design(
+        files, top, dict(parameters or {}), clock, reset, tuple(other_clocks), slang, further
+    )
+
+
+_INCLUDED = ("vh", "svh", "v", "sv")
 
 
 def _check(what: str, text: str, pattern: str) -> None:

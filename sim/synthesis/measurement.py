@@ -29,8 +29,11 @@ __all__ = [
     "Setup",
     "Storage",
     "area_of",
+    "check_limit",
     "measure",
     "read_design",
+    "source_name",
+    "stat_of",
     "storage_of",
     "synthesise",
 ]
@@ -83,6 +86,12 @@ class Route(NamedTuple):
     path: tuple[str, ...] = ()
 
 
+def check_limit(limit: float) -> None:
+    """Raise ValueError if a tool can't be given so many seconds."""
+    if not 0 < limit <= 1e6:
+        raise InvalidValue(f"Limit must be above 0 and at most 1000000 seconds, not {limit:g}")
+
+
 @dataclass(frozen=True)
 class Setup:
     """How a design is measured.
@@ -121,10 +130,7 @@ class Setup:
         for word in self.flags.split():
             if not re.fullmatch(r"-\w+", word):
                 raise InvalidValue(f"Flags must be words such as -nowidelut, not {word!r}")
-        if not 0 < self.limit <= 1e6:
-            raise InvalidValue(
-                f"Limit must be above 0 and at most 1000000 seconds, not {self.limit:g}"
-            )
+        check_limit(self.limit)
         if self.seeds and not self.target.places:
             raise InvalidValue(
                 f"Nothing places designs on {self.device}: with seeds=0 its primitives are counted"
@@ -276,7 +282,7 @@ def area_of(design: Design, setup: Setup) -> Area:
 def read_design(design: Design, folder: Path, limit: float) -> tuple[Roles, Storage]:
     """The roles of a design's ports, and its storage. Writes the design to design.il."""
     for path, text in design.files.items():
-        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     script = [
         *design.commands(),
@@ -289,7 +295,7 @@ def read_design(design: Design, folder: Path, limit: float) -> tuple[Roles, Stor
     ]
     run_yosys("\n".join(script), folder, limit)
     ports = ports_of(json.loads((folder / "ports.json").read_text()), SUBJECT)
-    storage = storage_of(_stat(folder / "storage.json", SUBJECT))
+    storage = storage_of(stat_of(folder / "storage.json", SUBJECT))
     roles = find_roles(ports, design.clock, design.reset, design.other_clocks)
     if sum(storage) and roles.clock is None:
         inputs = ", ".join(port.name for port in roles.inputs if port.width == 1)
@@ -318,10 +324,11 @@ def synthesise(setup: Setup, roles: Roles | None, folder: Path) -> Area:
             "write_json harness.json",
         ]
     run_yosys("\n".join(script), folder, setup.limit)
-    return device.count(_stat(folder / "area.json", SUBJECT)["num_cells_by_type"])
+    return device.count(stat_of(folder / "area.json", SUBJECT)["num_cells_by_type"])
 
 
-def _stat(path: Path, module: str) -> dict[str, Any]:
+def stat_of(path: Path, module: str) -> dict[str, Any]:
+    """What `stat -json` wrote of a module."""
     return json.loads(path.read_text())["modules"][f"\\{module}"]
 
 
@@ -352,11 +359,11 @@ def _route(seed: int, report: Mapping[str, Any], roles: Roles) -> Route:
     logic = sum(step["delay"] for step in steps) - routing
     ends = steps[0]["from"]["cell"], steps[-1]["to"]["cell"]
     passed = [ends[0], *(step["net"] for step in steps if step["type"] == "routing"), ends[1]]
-    path = tuple(dict.fromkeys(map(_source_name, passed)))
+    path = tuple(dict.fromkeys(map(source_name, passed)))
     return Route(seed, speed["achieved"], logic, routing, *ends, path)
 
 
-def _source_name(name: str) -> str:
+def source_name(name: str) -> str:
     """The name in the source from which a tool made the name of a cell or a net.
 
     The tools append what they made of it. Parts of an exported network are joined by "__".

@@ -1,0 +1,93 @@
+"""Boxes and routers in standard cells: docs/data/standard-cells.json and the table of it.
+
+    python -m generate.standard_cells [LIBRARY.lib]
+
+LIBRARY is that of Debian's qflow-tech-osu018 unless another one is given. OpenSTA is needed.
+Each part is measured with its memories in flip-flops, and with gated clocks, after a run of its
+network. That library says that its latch has no area: the 56 um2 of its layout are taken.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from multicube.hdl.support.output_file import whole_file
+
+DATA = Path(__file__).parent.parent / "data" / "standard-cells.json"
+OSU018 = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
+
+PARTS = {
+    "2 x 2, input-queued": ("cube ports=16 switch=input-queued", 0.3, 4 / 32),
+    "4 x 4, input-queued": ("cube ports=16 radix=4 switch=input-queued", 0.3, 2 / 8),
+    "2 x 2, output-queued": ("cube ports=16 switch=output-queued", 0.3, 4 / 32),
+    "2 x 2, single-buffered": ("cube ports=16 switch=single-buffered depth=1", 0.3, 4 / 32),
+    "2 x 2, wormhole, one flit": ("cube ports=16 switch=wormhole", 0.3, 4 / 32),
+    "router of `torus k=4 n=2`": ("torus k=4 n=2", 0.2, 3 / 16),
+}
+"""By name: a network, its load, and the part of its cells that a packet passes on average."""
+
+MEMORIES = ("inline", "gated")
+
+
+def _call(*words: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "multicube", *words, "--json"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def measured(words: str, load: float, library: str, folder: Path) -> dict[str, Any]:
+    """What the commands say of a part."""
+    network = [*words.split(), "payload=32"]
+    saif = folder / "run.saif"
+    run = _call("sim", *network, "--load", str(load), "--activity", str(saif))
+    found: dict[str, Any] = {"throughput": run["throughput"]}
+    for memories in MEMORIES:
+        options = ["--liberty", library, "--saif", str(saif), "--memories", memories]
+        cells = _call("synth", *network, "--node", *options)
+        found[memories] = {key: cells[key] for key in ("area", "timing", "energy_pj", "tools")}
+    return found
+
+
+def rows(data: dict[str, Any]) -> list[str]:
+    """The table, in Markdown."""
+    lines = [
+        "| what | memories | um² | of this stored in flip-flops | ns | pJ a cycle | pJ a flit |",
+        "|---|---|---:|---:|---:|---:|---:|",
+    ]
+    for what, (words, _, share) in PARTS.items():
+        if what not in data:
+            continue
+        ports = int(re.search(r"ports=(\d+)", words)[1]) if "ports" in words else 16
+        for memories in MEMORIES:
+            found = data[what][memories]
+            flits = data[what]["throughput"] * ports * share
+            area, energy = found["area"], found["energy_pj"]["total"]
+            lines.append(
+                f"| {what if memories == 'inline' else ''} | {memories} | {area['total']:,.0f} | "
+                f"{area['sequential']:,.0f} | {found['timing']['period_ns']:.2f} | {energy:.1f} | "
+                f"{energy / flits:.0f} |"
+            )
+    return lines
+
+
+def main(library: str) -> None:
+    """Measure all parts, and write the file after each."""
+    data: dict[str, Any] = {}
+    text = Path(library).read_text()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        used = folder / Path(library).name
+        used.write_text(re.sub(r"(cell \(LATCH\) \{\s*area : )0;", r"\g<1>56;", text))
+        for what, (words, load, _) in PARTS.items():
+            data[what] = measured(words, load, str(used), folder)
+            with whole_file(DATA) as file:
+                file.write_text(json.dumps(data, indent=1) + "\n")
+            print("\n".join(rows(data)), flush=True)
+
+
+if __name__ == "__main__":
+    main(*(sys.argv[1:] or [OSU018]))

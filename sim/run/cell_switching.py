@@ -1,0 +1,95 @@
+"""What switched in a cell of a network, as a SAIF file of a run tells it."""
+
+import os
+from collections.abc import Iterator, Sequence
+
+from amaranth.lib.wiring import In
+
+from ...hdl.export.verilog_names import net_name, port_name
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import Fabric, Pin
+from ..synthesis import Switching
+from .saif import Entries, read_saif
+
+__all__ = ["cell_switching", "network_switching"]
+
+
+def network_switching(path: str | os.PathLike[str]) -> dict[str, Switching]:
+    """What switched at the inputs and in the registers of a whole network.
+
+    Parameters
+    ----------
+    path : path-like
+        A file that a run of this network has written (`multicube sim --activity`).
+
+    Returns
+    -------
+    dict[str, Switching]
+        By the name of a bit in the network's Verilog: `box_0_1.queue_0__free[1]`.
+
+    Raises
+    ------
+    ValueError
+        If the file can't be read.
+    """
+    cycles, entries = read_saif(path)
+    return {
+        f"{instance}.{bit}" if instance else bit: Switching(changes / cycles, high / cycles)
+        for instance, bits in entries.items()
+        for bit, (changes, high) in bits.items()
+    }
+
+
+def cell_switching(
+    fabric: Fabric, cells: Sequence[str], path: str | os.PathLike[str], instance: str
+) -> dict[str, Switching]:
+    """What switched at the inputs and in the registers of cells of one type, on average.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        The network's.
+    cells : Sequence[str]
+        Names of some of its cells.
+    path : path-like
+        As `network_switching`.
+    instance : str
+        Name of the one cell in the design that is measured.
+
+    Returns
+    -------
+    dict[str, Switching]
+        By the name of a bit there: `i__0__payload[3]`, `alone.queue_0__free[1]`.
+
+    Raises
+    ------
+    ValueError
+        If the file can't be read, or is that of another network.
+    """
+    cycles, entries = read_saif(path)
+    totals: dict[str, list[int]] = {}
+    for cell in cells:
+        if cell not in entries:
+            raise InvalidValue(f"{os.fspath(path)} has no cell {cell}: it is of another network")
+        for bit, (changes, high) in _of(fabric, cell, entries, instance):
+            total = totals.setdefault(bit, [0, 0])
+            total[0] += changes
+            total[1] += high
+    each = cycles * len(cells)
+    return {bit: Switching(changes / each, high / each) for bit, (changes, high) in totals.items()}
+
+
+def _of(
+    fabric: Fabric, cell: str, entries: Entries, instance: str
+) -> Iterator[tuple[str, tuple[int, int]]]:
+    for bit, counted in entries[cell].items():
+        yield f"{instance}.{bit}", counted
+    for path, leaf in fabric.cells[cell].type.leaves.items():
+        driver = fabric.drivers.get(Pin(cell, path))
+        if leaf.flow != In or driver is None:
+            continue
+        net, port = net_name(driver), port_name(path)
+        for number in range(leaf.width):
+            end = f"[{number}]" if leaf.width > 1 else ""
+            if net + end in entries[""]:
+                yield port + end, entries[""][net + end]

@@ -1,0 +1,223 @@
+"""Maps designs by Yosys and abc to the standard cells of any library in Liberty's format."""
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...hdl.fabric.checks import check_path
+from ...hdl.support.children import scratch_folder
+from ...hdl.support.input_file import read_input
+from .cell_power import CycleEnergy, Switching, cycle_energy
+from .cell_timing import CellTiming, has_timer, time_cells
+from .design import Design
+from .harness import HARNESS, SUBJECT, Roles, harness_text
+from .measurement import Storage, check_limit, read_design, stat_of
+from .tools import need_tools, run_yosys
+
+__all__ = ["CellArea", "CellMeasurement", "CellSetup", "measure_cells"]
+
+LIBRARY = "library.lib"
+
+
+class CellArea(NamedTuple):
+    """The standard cells that a design takes.
+
+    Attributes
+    ----------
+    total, sequential : float
+        Area of all cells, and of flip-flops and latches, in the library's unit: mostly um2.
+    cells : int
+    by_type : dict[str, int]
+        Number of cells by their name in the library.
+    without : tuple[str, ...]
+        Of these the library says that their area is 0.
+    """
+
+    total: float
+    sequential: float
+    cells: int
+    by_type: dict[str, int]
+    without: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CellSetup:
+    """How a design is mapped to standard cells.
+
+    Parameters
+    ----------
+    liberty : path-like
+        The library.
+    limit : float
+        Seconds for each run of a tool, at most 1,000,000.
+
+    Raises
+    ------
+    ValueError
+        If Yosys is not installed.
+    """
+
+    liberty: str | os.PathLike[str]
+    limit: float = 600
+
+    def __post_init__(self) -> None:
+        check_path("Liberty file", self.liberty)
+        check_limit(self.limit)
+        need_tools()
+
+
+@dataclass(frozen=True)
+class CellMeasurement:
+    """The measured area, storage, energy and, with OpenSTA, speed.
+
+    Attributes
+    ----------
+    setup : CellSetup
+    area : CellArea
+        Area of the design alone.
+    storage : Storage
+        Bits that it has to store.
+    timing : CellTiming, optional
+        None without OpenSTA.
+    energy : CycleEnergy, optional
+        None if it is not known what switched.
+    tools : dict[str, str]
+        Version of each tool.
+    seconds : float
+    """
+
+    setup: CellSetup
+    area: CellArea
+    storage: Storage
+    timing: CellTiming | None
+    energy: CycleEnergy | None
+    tools: dict[str, str]
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """All fields, for JSON."""
+        return {
+            "liberty": os.fspath(self.setup.liberty),
+            "area": self.area._asdict(),
+            "storage": {**self.storage._asdict(), "bits": sum(self.storage)},
+            "timing": None if self.timing is None else self.timing.as_dict(),
+            "energy_pj": self.energy and {**self.energy._asdict(), "total": self.energy.total},
+            "tools": self.tools,
+            "seconds": self.seconds,
+        }
+
+
+def measure_cells(
+    design: Design,
+    setup: CellSetup,
+    *,
+    switching: Mapping[str, Switching] | None = None,
+    progress: Callable[[str], None] = lambda step: None,
+) -> CellMeasurement:
+    """Measure a design in standard cells.
+
+    Without OpenSTA (`sta` on the path) the clock is not measured.
+
+    Parameters
+    ----------
+    design : Design
+    setup : CellSetup
+    switching : Mapping[str, Switching], optional
+        What switched in a run: of bits of inputs, registers and rows of memories, by their names
+        in the design's Verilog, such as `box_0_0.queue_1__bank_0[3][7]`. Without it there is no
+        power.
+    progress : Callable[[str], None]
+        Called at the start of each step with its description, three at most.
+
+    Raises
+    ------
+    ValueError
+        If a file can't be read, Yosys does not accept it, or the library lacks a needed cell.
+    SynthesisError
+        If a tool fails or takes too long.
+    """
+    versions = need_tools()
+    begin = time.monotonic()
+    library = read_input(Path(setup.liberty))
+    with scratch_folder() as folder:
+        progress("reading")
+        (folder / LIBRARY).write_bytes(library)
+        roles, storage = read_design(design, folder, setup.limit)
+        progress("mapping")
+        area = _mapped(setup, roles, folder)
+        timing = energy = None
+        if has_timer() and roles.clock is not None:
+            progress("timing")
+            timing, versions["opensta"] = time_cells(folder, LIBRARY, setup.limit)
+        if switching is not None and roles.clock is not None:
+            text = library.decode(errors="replace")
+            mapped, functions = folder / "cells.json", folder / "functions.json"
+            energy = cycle_energy(mapped, functions, text, roles.clock, switching)
+    seconds = time.monotonic() - begin
+    return CellMeasurement(setup, area, storage, timing, energy, versions, seconds)
+
+
+_ABC = (
+    "strash; &get -n; &fraig -x; &put; scorr; dc2; dch -f; map -B 0.9 -D 1; topo; "
+    "buffer -c; upsize -D 1; dnsize -D 1"
+)
+"""Yosys' own script for libraries, which adds buffers and larger cells on the longest path only if
+it is also told what drives the inputs."""
+
+_TO_CELLS = (
+    f"dfflibmap -liberty {LIBRARY}\n"
+    f"abc -liberty {LIBRARY} -script +{_ABC.replace('; ', ';').replace(' ', ',')}\n"
+    "opt_clean -purge"
+)
+"""Flip-flops and latches first, then gates, for the shortest path."""
+
+
+def _mapped(setup: CellSetup, roles: Roles, folder: Path) -> CellArea:
+    """Map design.il to cells, in cells.v and cells.json, and in its harness, in harness_cells.*."""
+    (folder / "harness.v").write_text(harness_text(roles))
+    read_cells = f"read_liberty -lib -ignore_miss_func {LIBRARY}"
+    design = [
+        "read_rtlil design.il",
+        "setattr -mod -unset keep_hierarchy *",
+        f"synth -noabc -flatten -top {SUBJECT}",
+        _TO_CELLS,
+        f"tee -o area.json stat -json -liberty {LIBRARY}",
+        "rename -enumerate -pattern cell_% c:*",
+        "write_verilog -noattr cells.v",
+        "write_rtlil cells.il",
+        read_cells,
+        f"select {SUBJECT}; write_json -selected cells.json; select -clear",
+    ]
+    around = [
+        "read_verilog harness.v",
+        f"synth -noabc -top {HARNESS}",
+        _TO_CELLS,
+        f"delete {SUBJECT}",
+        "read_rtlil cells.il",
+        read_cells,
+        f"hierarchy -check -top {HARNESS}",
+        "flatten; opt_clean",
+        "rename -enumerate -pattern scan_% c:*",
+        "write_verilog -noattr harness_cells.v",
+        "write_json harness_cells.json",
+        f"design -reset; read_liberty -ignore_miss_func {LIBRARY}; write_json functions.json",
+    ]
+    # Each in a process of its own: abc runs only once in one.
+    for script in (design, around):
+        run_yosys("\n".join(script), folder, setup.limit)
+    stat = stat_of(folder / "area.json", SUBJECT)
+    types = dict(stat.get("num_cells_by_type", {}))
+    total, sequential = (stat.get(field, 0.0) for field in ("area", "sequential_area"))
+    return CellArea(total, sequential, stat["num_cells"], types, _without_area(folder, types))
+
+
+def _without_area(folder: Path, names: Iterable[str]) -> tuple[str, ...]:
+    """The cells among these whose area is 0 in the library."""
+    text = (folder / LIBRARY).read_text(errors="replace")
+    area = r'\bcell\s*\(\s*"?(\w+)"?\s*\)\s*\{[^{}]*?\barea\s*:\s*"?([\d.]+)'
+    areas = {name: float(number) for name, number in re.findall(area, text)}
+    return tuple(name for name in names if areas.get(name) == 0)

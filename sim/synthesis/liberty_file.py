@@ -1,0 +1,159 @@
+"""Reads the energies and capacitances of a library in Liberty's format."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...hdl.fabric.errors import InvalidValue
+
+__all__ = ["CellEnergies", "Group", "cell_energies", "liberty_group"]
+
+
+@dataclass
+class Group:
+    """A group `kind (name) { ... }`, with its attributes and the groups in it."""
+
+    kind: str
+    name: str
+    attributes: dict[str, str] = field(default_factory=dict)
+    groups: list["Group"] = field(default_factory=list)
+
+    def of(self, kind: str) -> Iterator["Group"]:
+        """The groups of a kind in this one."""
+        return (group for group in self.groups if group.kind == kind)
+
+    def numbers(self, attribute: str) -> list[float]:
+        """All numbers of an attribute."""
+        return [float(word) for word in re.findall(r"[-+.\w]+", self.attributes.get(attribute, ""))]
+
+    def number(self, attribute: str) -> float:
+        """A number; 0 if it is not there."""
+        return next(iter(self.numbers(attribute)), 0.0)
+
+
+_COMMENT = re.compile(r"/\*.*?\*/|\\\r?\n", re.S)
+_STATEMENT = re.compile(
+    r"""\s*(?: (?P<end>\}) ;?
+    | (?P<kind>\w+) \s* \( (?P<name>(?:"[^"]*"|[^()"])*) \) \s* (?: (?P<open>\{) | ;? )
+    | (?P<key>\w+) \s* : \s* (?P<value>(?:"[^"]*"|[^;{}"\n])*) ;? )""",
+    re.X,
+)
+
+
+def liberty_group(text: str) -> Group:
+    """The group `library` of a file.
+
+    Raises
+    ------
+    ValueError
+        If it is of another form.
+    """
+    text = _COMMENT.sub(" ", text)
+    root = Group("", "")
+    within, at = [root], 0
+    while match := _STATEMENT.match(text, at):
+        at = match.end()
+        if match["end"]:
+            within.pop()
+            if not within:
+                break
+        elif match["open"]:
+            group = Group(match["kind"], match["name"].strip(' "'))
+            within[-1].groups.append(group)
+            within.append(group)
+        elif match["kind"]:
+            within[-1].attributes[match["kind"]] = match["name"]
+        else:
+            within[-1].attributes[match["key"]] = match["value"].strip(' "')
+    found = list(root.of("library"))
+    if len(within) != 1 or text[at:].strip() or len(found) != 1:
+        line = text.count("\n", 0, at) + 1
+        raise InvalidValue(f"The Liberty file can't be read near line {line}")
+    return found[0]
+
+
+@dataclass(frozen=True)
+class CellEnergies:
+    """What a cell takes.
+
+    Attributes
+    ----------
+    leakage : float
+        In W.
+    capacitances : dict[str, float]
+        Of its inputs, in pF.
+    own : dict[str, float]
+        Energy of a change of an input, whatever the outputs do, in pJ.
+    tables : dict[str, list]
+        For each output, tables of the energy in pJ of one of its changes: loads in pF, energies.
+    """
+
+    leakage: float
+    capacitances: dict[str, float]
+    own: dict[str, float]
+    tables: dict[str, list[tuple[Sequence[float], Sequence[float]]]]
+
+    def energy(self, pin: str, load: float) -> float:
+        """Energy inside the cell of a change of an output, in pJ, on average over its causes."""
+        found = [float(np.interp(load, loads, given)) for loads, given in self.tables[pin]]
+        return sum(found) / len(found) if found else 0.0
+
+
+_LOAD = "total_output_net_capacitance"
+
+
+def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
+    """The voltage, and the energies of all cells of a library.
+
+    A change is half a rise and half a fall. Transitions of inputs are the second ones of the
+    library's tables, which are fast.
+    """
+    unit, name = (*re.findall(r"[-+.\w]+", library.attributes["capacitive_load_unit"]), "")[:2]
+    picofarad = float(unit) * (1e-3 if name.lower() == "ff" else 1)
+    leak = {"1mW": 1e-3, "1uW": 1e-6, "1nW": 1e-9, "1pW": 1e-12}
+    watt = leak.get(library.attributes.get("leakage_power_unit", ""), 1e-9)
+    templates = {each.name: each for each in library.of("power_lut_template")}
+
+    def table(power: Group) -> tuple[Sequence[float], Sequence[float]]:
+        template = templates.get(power.name, Group("", ""))
+        axes = []
+        for axis in ("1", "2"):
+            index = power.numbers(f"index_{axis}") or template.numbers(f"index_{axis}")
+            if variable := template.attributes.get(f"variable_{axis}"):
+                axes.append((variable, index))
+        values = np.array(power.numbers("values"))
+        if not axes:
+            return [0.0], [values[0] * picofarad]
+        values = values.reshape([len(index) for _, index in axes])
+        for place in reversed(range(len(axes))):
+            if axes[place][0] != _LOAD:
+                values = values.take(min(1, values.shape[place] - 1), axis=place)
+        loads = next((index for variable, index in axes if variable == _LOAD), [0.0])
+        given = [float(value) * picofarad for value in values.reshape(-1)]
+        return [load * picofarad for load in loads], given
+
+    def mean(power: Group) -> tuple[Sequence[float], Sequence[float]]:
+        both = [table(each) for each in power.groups if each.kind in ("rise_power", "fall_power")]
+        both += [table(each) for each in power.of("power")]
+        loads = both[0][0]
+        return loads, [sum(each) / len(both) for each in zip(*(values for _, values in both))]
+
+    found = {}
+    for cell in library.of("cell"):
+        capacitances: dict[str, float] = {}
+        own: dict[str, float] = {}
+        tables: dict[str, list[tuple[Sequence[float], Sequence[float]]]] = {}
+        for pin in cell.of("pin"):
+            powers = [mean(each) for each in pin.of("internal_power") if each.groups]
+            if pin.attributes.get("direction") == "output":
+                tables[pin.name] = powers
+            else:
+                capacitances[pin.name] = pin.number("capacitance") * picofarad
+                hidden = [values[0] for _, values in powers]
+                own[pin.name] = sum(hidden) / len(hidden) if hidden else 0.0
+        leakage = cell.number("cell_leakage_power") * watt
+        found[cell.name] = CellEnergies(leakage, capacitances, own, tables)
+    voltage = library.number("nom_voltage") or 1.0
+    return voltage, found

