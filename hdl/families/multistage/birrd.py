@@ -168,7 +168,7 @@ class BirrdNetwork(FabricComponent):
     --------
     >>> network = BirrdNetwork(4, shape=16)
     >>> network.plan.compiled([2, 2, 0, 0])
-    [[2, 2], [0, 3], [3, 0]]
+    [[1, 1], [0, 3], [3, 3]]
     """
 
     def __init__(self, ports: int, *, shape: ShapeLike, fold: str = "add") -> None:

@@ -106,13 +106,14 @@ class BirrdPlan:
     def compiled(self, destinations: Sequence[int | None]) -> Word:
         """A control word that leads each input to an output, and adds those that have the same one.
 
-        Any order of the values is possible, and many sums; not all (`InvalidValue`). What stands at
-        outputs that are nobody's destination is undefined.
+        All orders of 4 or 8 values are possible and most of 16, and many sums, such as those of
+        equally many neighbours; not all (`InvalidValue`). What stands at outputs that are nobody's
+        destination is undefined.
 
         An input chooses a line in the middle; its path before and behind it follows. Inputs of
         different sums must not share a link, and those of one sum that do in the first half must
-        stay together. The search assigns the input with the fewest lines left first, and goes back
-        where none is left.
+        stay together. An input takes the cheapest line, and those in its way choose again. If that
+        does not end, it begins anew; so a word that exists may not be found.
 
         Parameters
         ----------
