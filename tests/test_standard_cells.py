@@ -208,6 +208,7 @@ def test_command_rejects(
     assert said.count("\n") == 1
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not OSU018.exists(), reason="Debian's qflow-tech-osu018 is not installed")
 def test_box_in_a_real_library(yosys: None, capsys: pytest.CaptureFixture) -> None:
     words = ["cube", "ports=4", "payload=4", "switch=input-queued", "--node"]
