@@ -105,7 +105,7 @@ def _write_pages(source: Path, pages: Mapping[str, str]) -> None:
 
 
 def _remove_others(site: Path, pages: Mapping[str, str]) -> None:
-    """Remove what an earlier build has made of pages that are no more, and what Sphinx will make."""
+    """Remove what an earlier build has made, of pages that are no more and of modules."""
     shutil.rmtree(site / "_modules", ignore_errors=True)
     for path in site.rglob("*.html"):
         inner = path.relative_to(site)
