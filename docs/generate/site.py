@@ -36,8 +36,6 @@ _LIBRARY = ("hdl", "sim")
 HOME = ["omega", "ports=16"]
 """The network that runs on the first page."""
 
-_BY_SPHINX = ("genindex", "py-modindex", "search")
-
 _REFUSED = 2
 """Status of a command that can't do what is asked."""
 
@@ -107,10 +105,11 @@ def _write_pages(source: Path, pages: Mapping[str, str]) -> None:
 
 
 def _remove_others(site: Path, pages: Mapping[str, str]) -> None:
-    """Remove what an earlier build has made of pages that are no more."""
+    """Remove what an earlier build has made, of pages that are no more and of modules."""
+    shutil.rmtree(site / "_modules", ignore_errors=True)
     for path in site.rglob("*.html"):
         inner = path.relative_to(site)
-        made = inner.parts[0] in ("_modules", "_static", "live") or inner.stem in _BY_SPHINX
+        made = inner.parts[0] in ("_static", "live")
         if not made and str(inner.with_suffix(".md")) not in pages:
             path.unlink()
 
