@@ -37,10 +37,10 @@ filesets:
   rtl:
     files: [{json.dumps(verilog)}]
     file_type: verilogSource
-  constraints:
+  sdc:
     files:
       - {json.dumps(f"{stem}.sdc")}: {{file_type: SDC}}
-  vivado:
+  xdc:
     files:
       - {json.dumps(f"{stem}.xdc")}: {{file_type: xdc}}
 
@@ -83,7 +83,7 @@ _SYNTHESIS = {
   vivado:
     <<: *default
     description: Synthesis for AMD 7-series by Vivado
-    filesets: [rtl, vivado]
+    filesets: [rtl, xdc]
     flow: vivado
     flow_options:
       part: xc7a35tcsg324-1
@@ -91,7 +91,7 @@ _SYNTHESIS = {
   quartus:
     <<: *default
     description: Synthesis for Cyclone V by Quartus
-    filesets: [rtl, constraints]
+    filesets: [rtl, sdc]
     default_tool: quartus
     tools:
       quartus:
