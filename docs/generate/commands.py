@@ -23,8 +23,8 @@ def commands_page() -> str:
         "[each network's page](networks/index.md) has its parameters, and [Traffic](traffic.md) "
         "the words for `--traffic`. Capitals don't matter in names. The exit status is 0 if all is "
         "well, 1 if packets were lost, a network can deadlock or a program says that it failed, 2 "
-        "if the input is bad, 130 after Ctrl-C. Bad input ends with one line on standard error. A traceback and status 70 are a "
-        "bug: please report it.",
+        "if the input is bad, 130 after Ctrl-C. Bad input ends with one line on standard error. A "
+        "traceback and status 70 are a bug: please report it.",
         "Files are written completely or not at all. `-o -` writes Verilog, or the table as CSV, "
         "to standard output; messages then go to standard error. A file that is replaced keeps its "
         "owner and mode, a link stays a link, and devices and FIFOs are written in place.",
