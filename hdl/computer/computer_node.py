@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
+from ..links.message_ports import MessagePorts
 from ..links.wishbone_bus import Wishbone
 from .address_map import (
     CONSOLE_ROWS,
@@ -18,7 +19,6 @@ from .address_map import (
     WINDOW_BITS,
     Device,
 )
-from .message_ports import MessagePorts
 from .minerva_core import Core, minerva
 
 __all__ = ["COUNTERS", "ComputerNode", "console_layout"]

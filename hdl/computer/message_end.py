@@ -5,10 +5,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..graphs.tags import TagScheme
+from ..links.message_ports import MessagePorts
 from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
 from ..terminals.remote_memory import address_packet
-from .message_ports import MessagePorts
 
 __all__ = ["MessageEnd", "message_payload"]
 
