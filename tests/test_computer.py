@@ -175,6 +175,9 @@ MESSAGES = """
 volatile int mistakes, sum;
 int main(void) {
   int id = mc_id(), count = mc_count(), sender;
+  for (int i = 0; id == 1 && i < 50; i++) {
+    __asm__ volatile("nop");
+  }
   for (int i = 0; i < 3; i++) {
     mc_send((id + 1) % count, 10 * id + i);
   }
@@ -195,6 +198,7 @@ def test_messages_beside_shared_memory(tmp_path: Path) -> None:
     done = run(tmp_path, MESSAGES, "torus k=2 n=2")
     assert done.shared == {"mistakes": [0], "sum": [sum(range(3)) * 4 + 3 * (10 + 20 + 30)]}
     assert done.results == [0] * 4
+    assert done.cores["wait_message"][2] > 50  # for core 1, which sends later
     crossed = {name: flits for name, flits in done.links.items() if name.startswith("message")}
     assert sum(flits for name, flits in crossed.items() if name.endswith("message end 0")) == 3
 
