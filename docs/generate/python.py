@@ -71,6 +71,7 @@ PARTS = {
     "types": (
         "What functions and methods take and return, besides.",
         (
+            "multicube.hdl.export.style:Style",
             "multicube.hdl.export.verilog:Clock",
             "multicube.hdl.fabric.layout:Layout",
             "multicube.hdl.fabric.wires:Lane",

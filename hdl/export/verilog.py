@@ -479,9 +479,9 @@ def write_verilog(
     title: str = "",
     clock: Clock = _OWN,
     target: str = "lut4",
+    style: Style = _PLAIN,
     core: bool = False,
     period: float | Mapping[str, float] = PERIOD,
-    style: Style = _PLAIN,
 ) -> dict[str, Any]:
     """Write a network's Verilog to a file, its ports as JSON to `<path>.json` beside it, and its
     timing constraints: `net.sdc` and, for Vivado, `net.xdc` beside `net.v`.

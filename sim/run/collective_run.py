@@ -178,7 +178,7 @@ def run_collective(
     """
     check_kind("Network", network, Network, "a network")
     members = check_group(range(network.ports) if group is None else group, network.ports)
-    free = root is None and kind in ("allreduce", "barrier")
+    free = root is None
     root, flits = check_collective(kind, members, members[0] if root is None else root, flits)
     check_word("Operation", operation, OPERATIONS)
     network = _able(network, kind, algorithm, operation)
@@ -186,7 +186,7 @@ def run_collective(
     if isinstance(network, MemoryNetwork):
         return _counted(network, members, root, engine)
     check_for_messages(network)
-    if free:
+    if free and kind in ("allreduce", "barrier"):
         root = middle(network, members)
     chosen = _Collective(network, kind, members, root, flits, operation)
     name = resolve_engine(engine)

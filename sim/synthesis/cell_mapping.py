@@ -31,6 +31,7 @@ class CellArea(NamedTuple):
     total, sequential : float
         Area of all cells, and of flip-flops and latches, in the library's unit: mostly um2.
     cells : int
+        Number of all cells.
     by_type : dict[str, int]
         Number of cells by their name in the library.
     without : tuple[str, ...]
@@ -77,6 +78,7 @@ class CellMeasurement:
     Attributes
     ----------
     setup : CellSetup
+        How it was measured.
     area : CellArea
         Area of the design alone.
     storage : Storage
@@ -88,6 +90,7 @@ class CellMeasurement:
     tools : dict[str, str]
         Version of each tool.
     seconds : float
+        Time that the tools took.
     """
 
     setup: CellSetup
@@ -99,7 +102,13 @@ class CellMeasurement:
     seconds: float
 
     def as_dict(self) -> dict[str, Any]:
-        """All fields, for JSON."""
+        """All fields, for JSON.
+
+        Returns
+        -------
+        dict[str, Any]
+            Of JSON's types.
+        """
         return {
             "liberty": os.fspath(self.setup.liberty),
             "area": self.area._asdict(),
@@ -125,13 +134,20 @@ def measure_cells(
     Parameters
     ----------
     design : Design
+        What is measured.
     setup : CellSetup
+        The library, and how to map to it.
     switching : Mapping[str, Switching], optional
         What switched in a run: of bits of inputs, registers and rows of memories, by their names
         in the design's Verilog, such as `box_0_0.queue_1__bank_0[3][7]`. Without it there is no
         power.
     progress : Callable[[str], None]
         Called at the start of each step with its description, three at most.
+
+    Returns
+    -------
+    CellMeasurement
+        Area, storage and, if it can be had, clock and energy.
 
     Raises
     ------

@@ -29,7 +29,21 @@ _Wire = int | str
 
 
 class Switching(NamedTuple):
-    """Changes of a bit per cycle, and the share of cycles in which it is 1."""
+    """What a bit did in a run.
+
+    Attributes
+    ----------
+    changes : float
+        Changes per cycle.
+    high : float
+        The share of cycles in which it is 1.
+
+    Examples
+    --------
+    >>> from multicube.sim.synthesis import Switching
+    >>> Switching(changes=0.5, high=0.25).high
+    0.25
+    """
 
     changes: float
     high: float

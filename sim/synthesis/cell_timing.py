@@ -42,7 +42,13 @@ class CellTiming:
     cells: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """All fields, for JSON."""
+        """All fields, for JSON.
+
+        Returns
+        -------
+        dict[str, Any]
+            Of JSON's types.
+        """
         return {"period_ns": self.period, "path": self.path, "cells": self.cells}
 
 

@@ -148,6 +148,7 @@ class BirrdNetwork(FabricComponent):
     Attributes
     ----------
     plan : BirrdPlan
+        Its stages, and the compiler of control words.
 
     Members
     -------
@@ -166,6 +167,7 @@ class BirrdNetwork(FabricComponent):
 
     Examples
     --------
+    >>> from multicube.hdl import BirrdNetwork
     >>> network = BirrdNetwork(4, shape=16)
     >>> network.plan.compiled([2, 2, 0, 0])
     [[1, 1], [0, 3], [3, 3]]

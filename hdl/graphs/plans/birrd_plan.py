@@ -70,10 +70,24 @@ class BirrdPlan:
 
     @property
     def stages(self) -> int:
+        """Stages of boxes."""
         return 2 * self._bits - (self._bits == 2)
 
     def after(self, stage: int, line: int) -> int:
-        """Where a line that leaves a stage is in the next one, or at the outputs."""
+        """Where a line that leaves a stage is in the next one, or at the outputs.
+
+        Parameters
+        ----------
+        stage : int
+            From 0.
+        line : int
+            From 0, at the stage's outputs.
+
+        Returns
+        -------
+        int
+            The line.
+        """
         if stage == self.stages - 1:
             return line
         return _reversed(line, min(self._bits, stage + 2, 2 * self._bits - stage))
@@ -87,9 +101,15 @@ class BirrdPlan:
         ----------
         values : Sequence
             One for each input.
-        word : Word
+        word : list[list[int]]
+            The states of the boxes of each stage.
         merge : callable
             What boxes do with two values, the left one first.
+
+        Returns
+        -------
+        list
+            One for each output.
         """
         for stage, states in enumerate(word):
             following = [None] * self.ports
@@ -120,6 +140,11 @@ class BirrdPlan:
         destinations : Sequence[int or None]
             For each input, an output, or None if its value is not used.
 
+        Returns
+        -------
+        list[list[int]]
+            The states of the boxes of each stage.
+
         Raises
         ------
         TypeError, ValueError
@@ -127,6 +152,7 @@ class BirrdPlan:
 
         Examples
         --------
+        >>> from multicube.hdl import BirrdPlan
         >>> plan = BirrdPlan(4)
         >>> plan.performed([1, 2, 3, 4], plan.compiled([3, 0, 3, None]))[::3]
         [2, 4]
@@ -160,7 +186,18 @@ class BirrdPlan:
         return word
 
     def path(self, source: int, middle: int, destination: int) -> tuple[_Link, ...]:
-        """The outputs of stages that a value passes, by a line in front of stage n."""
+        """The outputs of stages that a value passes, by a line in front of stage n.
+
+        Parameters
+        ----------
+        source, middle, destination : int
+            The input, the line in front of stage n, and the output.
+
+        Returns
+        -------
+        tuple[tuple[int, int], ...]
+            Stage and line of each output.
+        """
         return self.first[source][middle] + self.second[middle][destination]
 
     @cached_property
