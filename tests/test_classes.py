@@ -18,7 +18,17 @@ from multicube.hdl.graphs.routing.classed import class_of
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle
 from multicube.hdl.graphs.routing.replying import Replying, parse_reply
 from multicube.hdl.primitives.class_arbiter import ClassArbiter, parse_weights
-from multicube.sim import Trace, TracePacket, run_replies, simulate
+from multicube.sim import (
+    Message,
+    Trace,
+    TracePacket,
+    Workload,
+    WorkloadMessage,
+    run_replies,
+    run_workload,
+    send_messages,
+    simulate,
+)
 from multicube.sim.command.deadlock_command import deadlock as command
 from multicube.sim.measure.result import Result
 from multicube.sim.workload.class_traffic import network_traffic
@@ -135,6 +145,10 @@ def test_packets_stay_in_their_class() -> None:
         "Packets must stay in their class: endpoint 0 is of class 0, and 3 of 1", ValueError
     ):
         simulate(mesh, traffic=trace)
+    with refused("Packets must stay in their class: endpoint 1 is of class 1, and 2 of 0"):
+        run_workload(mesh, Workload("own", (WorkloadMessage(0, 1, 2),)))
+    with refused("Packets must stay in their class: endpoint 1 is of class 1, and 2 of 0"):
+        send_messages(mesh, [Message(1, 2, 7)])
     with refused("Traffic 3,2,1,0 must be for endpoints of the class of their source"):
         simulate(mesh, traffic=network_traffic("3,2,1,0", network("mesh k=4 n=1")))
 

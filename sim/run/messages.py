@@ -321,6 +321,7 @@ class Messenger:
         low = -(1 << shape.width - 1) if shape.signed else 0
         check_integer("Source", message.source, 0, self.network.ports - 1)
         check_integer("Destination", message.destination, 0, self.network.ports - 1)
+        self.network.check_class(message.source, message.destination)
         check_integer("Value", message.value, low, low + (1 << shape.width) - 1)
 
     def _sort(self, messages: Iterable[Message]) -> tuple[list[list[int]], list[list[int]]]:

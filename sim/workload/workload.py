@@ -240,6 +240,7 @@ class Workload:
                     raise self._error(
                         number, f"{what} must be a terminal from 0 to {ports - 1}, not {terminal}"
                     )
+            network.check_class(message.source, message.destination)
             if message.length > longest:
                 raise self._error(
                     number,
