@@ -1,4 +1,4 @@
-"""The tables of docs/boxes-cost.md that are made from data are those of the data."""
+"""The tables of docs/design/boxes-cost.md that are made from data are those of the data."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 from generate import hardware_peers, standard_cells
 from page_code import ROOT
 
-PAGE = (ROOT / "docs" / "boxes-cost.md").read_text()
+PAGE = (ROOT / "docs/design/boxes-cost.md").read_text()
 
 
 @pytest.mark.parametrize("maker", [hardware_peers, standard_cells], ids=["peers", "cells"])

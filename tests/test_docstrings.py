@@ -14,7 +14,6 @@ from docstrings import Documented, faults, has_example, private_names, public, t
 from generate.python import rooms
 from multicube.hdl import FAMILIES, Network
 
-
 WITHOUT = {"multicube.sim.synthesis.measure_cells"}
 """Those whose example would need a library of standard cells, a file of hundreds of lines."""
 

@@ -40,7 +40,6 @@ def test_a_case_that_takes_more_time_is_named(
     assert json.loads(second)["seconds"] == {CASES[0]: 2 * factor, CASES[1]: 2.0}
 
 
-@pytest.mark.parametrize("case", speed.CASES)
 def test_cases_are_networks() -> None:
     for family, parameters, load, cycles in speed.CASES.values():
         assert build(family, **parameters).ports >= 64
