@@ -277,6 +277,9 @@ def test_replay_source_sends_lengths_and_masks_of_a_trace(
         packet: Packet
         tags: TagScheme
 
+        def check_class(self, source: int, destination: int) -> None:
+            """All packets are of one class."""
+
     network = Network(code.count, code.count, (1, max(form.longest, 1)), form.packet, form.scheme)
     packets = [TracePacket(row.birth - 2, 1, row.destination, row.length, row.mask) for row in rows]
     plan = Trace("mine", tuple(packets)).sources(network)

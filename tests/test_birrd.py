@@ -16,6 +16,8 @@ from multicube.hdl.operations.folds import Fold
 from multicube.sim.simulator.simulator import Simulator
 from refusals import refusals
 
+pytestmark = pytest.mark.usefixtures("swept")
+
 PASS, RIGHT, LEFT, SWAP = range(4)
 Sums = tuple[frozenset[int], ...]
 
@@ -78,7 +80,7 @@ def test_the_plan_is_the_published_one(ports: int) -> None:
 
 @pytest.mark.parametrize("module", [birrd, birrd_plan], ids=lambda module: module.__name__)
 def test_examples(module: ModuleType) -> None:
-    assert doctest.testmod(module) == (0, 2)
+    assert doctest.testmod(module) == (0, 3)
 
 
 def test_four_lines_can_do_all() -> None:

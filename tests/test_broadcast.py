@@ -228,8 +228,8 @@ def test_interchange_box_broadcasts(
     boxes: list[Any] = []
     original = crossing.InterchangeBox
 
-    def recording(*arguments: Any) -> Any:
-        boxes.append(original(*arguments))
+    def recording(*arguments: Any, **options: Any) -> Any:
+        boxes.append(original(*arguments, **options))
         return boxes[-1]
 
     monkeypatch.setattr(crossing, "InterchangeBox", recording)

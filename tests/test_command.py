@@ -620,7 +620,12 @@ def test_names_that_are_no_utf8(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=120, env=environment)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert sorted(os.listdir(os.fsencode(tmp_path))) == [b"\xff.v", b"\xff.v.json"]
+    assert sorted(os.listdir(os.fsencode(tmp_path))) == [
+        b"\xff.sdc",
+        b"\xff.v",
+        b"\xff.v.json",
+        b"\xff.xdc",
+    ]
 
 
 def test_terminals_of_ascii_only(tmp_path: Path) -> None:

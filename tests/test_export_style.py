@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Exported Verilog with memories of their own, asynchronous resets, and no first values."""
 
+import gc
 import re
 import shutil
 from pathlib import Path
@@ -20,6 +21,8 @@ from multicube.hdl.primitives.clearing import Clearing
 from refusals import refusals
 from started import run_tool
 from verilog_tools import assert_lint_free, read_with_icarus
+
+pytestmark = pytest.mark.usefixtures("swept")
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "memories"
 
@@ -185,11 +188,13 @@ class Cleared(wiring.Component):
     ],
     ids=["cleared", "contents"],
 )
+@pytest.mark.filterwarnings("ignore")  # of what was built in vain
 def test_first_values_that_matter_are_not_lost(contents: list[int], message: str) -> None:
     ports = ["clk", "rst", "o"]
     module_text(Cleared(contents), "network", ports)
     with pytest.raises(InvalidValue, match=rf"^Without initial values a memory that {message}$"):
-        module_text(Cleared(contents), "network", ports, Style(initial=False))
+        module_text(Cleared(contents), "network", ports, style=Style(initial=False))
+    gc.collect(1)
 
 
 def test_command_writes_a_style(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -300,8 +300,8 @@ def test_input_queued_switch_sets_its_box(
     boxes: list[Any] = []
     original = crossing.InterchangeBox
 
-    def recording(*arguments: Any) -> Any:
-        boxes.append(original(*arguments))
+    def recording(*arguments: Any, **options: Any) -> Any:
+        boxes.append(original(*arguments, **options))
         return boxes[-1]
 
     monkeypatch.setattr(crossing, "InterchangeBox", recording)

@@ -79,7 +79,13 @@ OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
             ("latency", 3, 1),
             ("decision", 2, 1),
             ("arbiter", "fixed", "round-robin"),
+            ("classes", 2, 1),
         )
+    ),
+    (
+        {"arbiter": "weighted", "classes": 2, "weights": "2:1"},
+        LINKED,
+        "Arbiter must be round-robin with {0}, not weighted",
     ),
     ({"extra_stage": 1}, {*QUEUED, "circuit"}, "Extra stage must be 0 with {0}, not 1"),
     (
@@ -448,7 +454,8 @@ def test_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
         "resubmit": {"auto"},
         "length": {"LOW:HIGH"},
         "faults": {"FAULTS"},
-        "arbiter": set(ARBITERS),
+        "arbiter": {*ARBITERS, "priority", "weighted"},
+        "weights": {"WEIGHT:WEIGHT"},
     }
     networks = json.loads(_list(capsys, "--json"))["networks"]
     (cube,) = [network for network in networks if network["name"] == "cube"]

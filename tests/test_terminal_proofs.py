@@ -123,7 +123,7 @@ def parity(granularity: Any, kind: type[ParityChecker] = ParityChecker) -> Claim
     claims.claim(checker.o.valid == (valid & sound))
     claims.claim(~checker.o.valid | (Value.cast(checker.o.payload) == word))
     claims.claim(checker.corrupted == (valid & ~sound))
-    claims.claim(generator.i.ready == (ready | ~sound))
+    claims.claim(generator.i.ready == (ready | valid & ~sound))
     return claims
 
 

@@ -45,6 +45,8 @@ ROUTERS = {
     "timeout": 16,
     "window": 4,
     "arbiter": "round-robin",
+    "classes": 1,
+    "weights": "",
     "allow_deadlock": 0,
     "group_entries": 0,
     "reduction": "add",

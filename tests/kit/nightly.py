@@ -25,9 +25,10 @@ from joblib import Parallel, delayed
 from multicube.hdl import FAMILIES, Network, build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.fabric.fabric import CellType, Pin
-from multicube.sim import Run, pattern
+from multicube.sim import Run
 from multicube.sim.engines.compiled import emit_c
 from multicube.sim.engines.compiled.planes import FEWEST
+from multicube.sim.workload.class_traffic import network_traffic
 from random_cells import COUNTS, fewest_sliced, longest_part, random_cells
 from random_modules import (
     BINARY,
@@ -142,7 +143,7 @@ def benches(seed: int, *, verilog: bool = True, cycles: int = 60) -> str:
         each for each in random_networks(seed) if getattr(each, "combine", "none") == "none"
     )
     rng = random.Random(seed)
-    traffic = pattern(rng.choice(TRAFFIC), network.sources)
+    traffic = network_traffic(rng.choice(TRAFFIC), network)
     run = Run(traffic, rng.choice((0.1, 0.5, 1.0)), seed=seed, source_depth=rng.choice((2, 8)))
     bench = flat(bench_for(network, run.sources(network), bins=8, time=run.time_bits(network)))
     said = f"{network.family} {network.chosen} under {traffic.name}, load {run.load}"
