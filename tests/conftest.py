@@ -5,7 +5,6 @@ import itertools
 import json
 import os
 import signal
-import warnings
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,15 +37,6 @@ def pytest_collection_finish() -> None:
     """The tests and all that they have imported stay to the end: no search for garbage there."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture(scope="module")
-def swept() -> Iterator[None]:
-    """Collects what a file's tests have elaborated in vain, which would warn in a later test."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        gc.collect()
 
 
 Testbench = Callable[[Any], Coroutine[Any, Any, None]]

@@ -16,8 +16,6 @@ from multicube.hdl.operations.folds import Fold
 from multicube.sim.simulator.simulator import Simulator
 from refusals import refusals
 
-pytestmark = pytest.mark.usefixtures("swept")
-
 PASS, RIGHT, LEFT, SWAP = range(4)
 Sums = tuple[frozenset[int], ...]
 

@@ -21,8 +21,6 @@ from multicube.hdl.networks.network import PacketNetwork
 from multicube.sim.proofs import certificate as composition
 from multicube.sim.proofs.certificate import certificate
 
-pytestmark = pytest.mark.usefixtures("swept")
-
 CHECKER = Path(__file__).parents[1] / "tools" / "check_certificate.py"
 
 

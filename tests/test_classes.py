@@ -35,8 +35,6 @@ from multicube.sim.workload.class_traffic import network_traffic
 from multicube.sim.workload.traffic import Pattern, pattern
 from refusals import refusals, refused
 
-pytestmark = pytest.mark.usefixtures("swept")
-
 
 def network(words: str, **parameters: Any) -> PacketNetwork:
     built = build(words, **parameters)

@@ -22,8 +22,6 @@ from refusals import refusals
 from started import run_tool
 from verilog_tools import assert_lint_free, read_with_icarus
 
-pytestmark = pytest.mark.usefixtures("swept")
-
 EXAMPLES = Path(__file__).parent.parent / "examples" / "memories"
 
 BENCH = """
