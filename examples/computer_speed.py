@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--cycles", type=int, default=2000, help="cycles to simulate (2000)")
     parser.add_argument("--engine", nargs="+", default=["compiled", "verilator"])
     asked = parser.parse_args()
-    image, _ = compile_program(PROGRAM, options=["-DEACH=1000000"])
+    image, _ = compile_program(PROGRAM, defines=["EACH=1000000"])
     computer = Computer(
         build("combining", ports=asked.cores),
         program=image.program,

@@ -1,5 +1,7 @@
 """The programs of `examples/computer`, each compared with a plain result."""
 
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -115,3 +117,12 @@ def test_scan(network: str) -> None:
 @pytest.mark.parametrize(("name", "check"), CHECKS.items(), ids=CHECKS)
 def test_program(name: str, check: Callable[[dict[str, Any]], None], network: str) -> None:
     check(run(name, network).shared)
+
+
+def test_script_of_speed() -> None:
+    script = EXAMPLES.parent / "computer_speed.py"
+    words = ("--cores", "2", "--cycles", "50", "--engine", "compiled")
+    done = subprocess.run(
+        [sys.executable, script, *words], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "2 cores, 50 cycles: counts are equal"
