@@ -56,6 +56,7 @@ def checked(words: str) -> dict[str, Any]:
     "words",
     [
         "cube ports=4 depth=2 payload=4",
+        "cube ports=4 depth=2 payload=4 switch=input-queued",
         "ring k=3 n=1 depth=2 payload=4",
         long("torus k=3 n=1 depth=2 payload=4 length=2"),
         long("torus k=4 n=2"),

@@ -21,25 +21,32 @@ def test_what_is_read_once_is_put_where_it_is_read() -> None:
 module m (
   input [3:0] a,
   output [3:0] o,
-  output p
+  output p,
+  output [4:0] q
 );
   wire _0_;
   wire [3:0] _1_;
   wire [3:0] _2_;
   wire [3:0] _3_;
+  wire [3:0] _4_;
   assign _0_ = a == 4'h3;
   assign _1_ = ~ a;
   assign _2_ = { a[0], a[0], a[0], a[0] };
   assign _3_ = _2_ + a;
   assign o = p ? _1_ : _3_;
   assign p = _0_ & a[0];
+  assign _4_ = ~ a;
+  assign q = _4_ + a;
 endmodule"""
-    assert readable(text).split("\n")[5:] == [
+    assert readable(text).split("\n")[6:] == [
         # Its width would be another one inside of something wider.
         "  wire [3:0] o_part;",
+        "  wire [3:0] q_part;",
         "  assign o_part = {4{a[0]}} + a;",
         "  assign o = p ? (~ a) : o_part;",
         "  assign p = (a == 4'h3) & a[0];",
+        "  assign q_part = ~ a;",
+        "  assign q = q_part + a;",
         "endmodule",
     ]
 

@@ -4,6 +4,7 @@ The pages of `docs` are copied to a folder of sources; the pages that are genera
 pictures, are added there; Sphinx makes the site of it. Then every link inside the site is followed.
 """
 
+import re
 import shutil
 import subprocess
 import sys
@@ -64,11 +65,29 @@ def main(site: Path) -> int:
     _remove_others(site, pages)
     options = ["-b", "html", "-W", "--keep-going", "-q", "-j", "2"]
     status = build_main([*options, str(source), str(site)])
+    _mend_sources(site)
     dead = dead_links(site)
     for link in dead:
         print(f"dead link: {link}", file=sys.stderr)
     print(f"{site / 'index.html'}: {len(FAMILIES)} networks, {len(drawn)} drawn, {len(live)} live")
     return status or bool(dead)
+
+
+def _mend_sources(site: Path) -> None:
+    """Remove the links of source pages that lead nowhere: `viewcode` names objects by the module
+    that defines them, and their pages are those of the module that offers them."""
+    for path in (site / "_modules").rglob("*.html"):
+        text = path.read_text()
+
+        def kept(link: re.Match[str], page: Path = path) -> str:
+            file, _, anchor = link[1].partition("#")
+            target = page.parent / file
+            known = target.exists() and (not anchor or f'id="{anchor}"' in target.read_text())
+            return link[0] if known else link[2] if "viewcode-back" not in link[0] else ""
+
+        mended = re.sub(r'<a (?:class="viewcode-back" )?href="([^":#]+\.html[^"]*)">([^<]*)</a>', kept, text)
+        if mended != text:
+            path.write_text(mended)
 
 
 def _copy_files(source: Path) -> None:
