@@ -85,7 +85,8 @@ def _mend_sources(site: Path) -> None:
             known = target.exists() and (not anchor or f'id="{anchor}"' in target.read_text())
             return link[0] if known else link[2] if "viewcode-back" not in link[0] else ""
 
-        mended = re.sub(r'<a (?:class="viewcode-back" )?href="([^":#]+\.html[^"]*)">([^<]*)</a>', kept, text)
+        link = r'<a (?:class="viewcode-back" )?href="([^":#]+\.html[^"]*)">([^<]*)</a>'
+        mended = re.sub(link, kept, text)
         if mended != text:
             path.write_text(mended)
 
