@@ -10,6 +10,7 @@ from typing import Any
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import CellType
+from ...hdl.networks.channel_model import FAIR
 from ...hdl.routers.credit_link import CreditLink
 from ...hdl.routers.route_table import RouteTable
 from ...hdl.support.output_file import whole_file
@@ -24,9 +25,6 @@ from .prover import Unproved, prove_for_ever, prove_inductive
 from .switch_contract import crossing_claims, queue_claims
 
 __all__ = ["contract_of", "module_blocks"]
-
-FAIR = ("round-robin", "least-recent")
-"""Arbiters with which a packet waits for at most one of each other input."""
 
 Prover = Callable[[str, str, float], float]
 
@@ -60,8 +58,14 @@ def module_blocks(verilog: str) -> dict[str, str]:
 
 def digest_of(name: str, blocks: Mapping[str, str]) -> str:
     """The SHA-256 of a module and of those in it, whatever their names begin with."""
-    inside = sorted(set(re.findall(r"^  (\w+_multiplexer_\w+) ", blocks[name], re.MULTILINE)))
-    return hashlib.sha256("\n".join(blocks[one] for one in (name, *inside)).encode()).hexdigest()
+    text = "\n".join([blocks[name], *_inside(name, blocks)])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _inside(name: str, blocks: Mapping[str, str]) -> list[str]:
+    """The Verilog of the multiplexers in a module."""
+    inside = re.findall(r"^  (\w+_multiplexer_\w+) ", blocks[name], re.MULTILINE)
+    return [blocks[one] for one in sorted(set(inside))]
 
 
 def contract_of(
@@ -97,8 +101,7 @@ def contract_of(
     if not isinstance(component, RoutedSwitch):
         raise InvalidValue(f"Cells must be switches, tables or links, not {type_.name}")
     record |= _switch(component)
-    inside = re.findall(r"^  (\w+_multiplexer_\w+) ", blocks[name], re.MULTILINE)
-    rest = [blocks[one] for one in sorted(set(inside))]
+    rest = _inside(name, blocks)
     claims = _claims(component, blocks[name]) if limit else "no proof was tried"
     record["claims"] = [*claims] if isinstance(claims, dict) else ["none"]
     record["proofs"] = []

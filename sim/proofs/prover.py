@@ -7,7 +7,7 @@ from ...hdl.fabric.errors import InvalidValue, MulticubeError
 from ...hdl.support.children import scratch_folder
 from ..synthesis.tools import ToolTimeout, run_yosys
 
-__all__ = ["Unproved", "prove_bounded", "prove_for_ever", "prove_inductive"]
+__all__ = ["Unproved", "prove_for_ever", "prove_inductive"]
 
 _GATES = """
 read_verilog -formal -sv top.v
@@ -79,11 +79,6 @@ def prove_for_ever(text: str, top: str, limit: float) -> float:
     return _search(text, top, f"pdr -T {limit:.0f}", limit)
 
 
-def prove_bounded(text: str, top: str, cycles: int, limit: float) -> float:
-    """Prove claims in all runs of some cycles from reset; returns their number."""
-    return _search(text, top, f"bmc3 -F {cycles} -T {limit:.0f}", limit)
-
-
 def _search(text: str, top: str, command: str, limit: float) -> float:
     with scratch_folder() as folder:
         (folder / "top.v").write_text(text)
@@ -100,8 +95,6 @@ def _search(text: str, top: str, command: str, limit: float) -> float:
         return math.inf
     if word == "snl_SAT":
         raise Unproved(f"a run of {int(cycle) + 1} cycles breaks a claim")
-    if command.startswith("bmc") and int(cycle) > 0:
-        return int(cycle) + 1
     raise Unproved(f"no proof was found in {limit:g} s")
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.links.packet import Packet
+from ...hdl.networks.channel_model import FAIR
 from ...hdl.primitives.arrival_queue import row_order
 from ...hdl.switch.switch import Switch
 from .claims_in_verilog import bits_of, forwarded, gate_claims, with_claims, with_gates
@@ -211,7 +212,7 @@ def _turns(names: _Names) -> Iterator[str]:
         )
         most = link_of[j] - 1 + switch.grant.decision - 1
         yield f"always @* assert (!(wants_{j} & o__{j}__ready & ~leave_{j}) | idle_{j} < {most});"
-        if switch.grant.arbiter not in ("round-robin", "least-recent"):
+        if switch.grant.arbiter not in FAIR:
             continue
         for i in inputs:
             ends = f"leave_{j}"
