@@ -140,8 +140,8 @@ VERILOG: dict[str, tuple[str, str, str]] = {
     ),
     "a_multiplexer_is_another": (
         ADAPTIVE,
-        r"(assign o = code\[\d\] \? )(\w+) : (\w+)",
-        r"\1\3 : \2",
+        r"(assign o = code\[\d\] \? \(\(\w+ & )(\w+)(\) \| \(\(~ ?\w+\) & )(\w+)",
+        r"\1\4\3\2",
     ),
     "an_unknown_cell": (CUBE, r"\n  network_output_queued_switch box_0_0", "\n  spy box_0_0"),
     "credit_of_another_channel": (PIPELINED, r"(\.credit__0\(\w+freed__)0", r"\g<1>1"),
