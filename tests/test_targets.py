@@ -22,8 +22,6 @@ from multicube.sim.engines import verilator
 from multicube.sim.synthesis import DEVICES, network_design
 from verilog_tools import assert_lint_free, check_with_yosys, read_with_icarus, run_yosys
 
-pytestmark = pytest.mark.usefixtures("swept")
-
 BOX = {"ports": 8, "radix": 8, "switch": "wormhole", "length": 2}
 SMALL = {**BOX, "ports": 4, "radix": 4}
 

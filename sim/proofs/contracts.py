@@ -40,8 +40,8 @@ _METHODS["output queues"] = _METHODS["queues"]
 
 _SAYS = {
     "output queues": "a word enters the queue that its route names, if there is a place; it is "
-    "shown when those before it have left, as it came; one that waits lets at most one word of "
-    "each other input go first",
+    "shown when those before it have left, as it came; one that waits lets at most as many words "
+    "go first as there are other inputs",
     "crossing": "an output shows only the first word of a queue, unchanged, where its header's "
     "route goes; a word leaves by one output, and one that is accepted is in the queue; the words "
     "of packets do not mix; a word whose output is free leaves in turn; a header lets at most one "

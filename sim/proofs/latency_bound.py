@@ -5,8 +5,8 @@ that it leaves. A *turn* of a queue is the most cycles from when a packet is fir
 tail has left. The turn of a queue follows from those of the queues that its packets go to, which
 come later in the order:
 
-- A packet that waits for a channel lets at most one packet of each other input go first (the
-  contract of its switch): so it waits for k holds of the channel, its own included.
+- A packet that waits for a channel lets at most as many packets go first as there are other inputs
+  (the contract of its switch): so it waits for k holds of the channel, its own included.
 - A hold of a channel is the time in which its queue frees as many places as a packet has flits. If
   packets are single flits this is one turn of the queue, and the cycles in which other channels use
   the wires. Otherwise the places are those of flits of some packets, a turn each; and in the cycles

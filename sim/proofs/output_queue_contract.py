@@ -16,7 +16,7 @@ def output_queue_claims(switch: OutputQueued, text: str) -> str:
     - A word enters the queue of the output that its route names; of those that are offered to a
       queue, as many enter as there are places, and what enters or leaves changes the level by one.
     - A word, any of them, is shown when those before it have left, as it came, its tag rotated.
-    - A word that waits lets at most one word of each other input go first.
+    - A word that waits lets at most as many words go first as there are other inputs.
     """
     shape = switch.shape
     if switch.entry.depth == 1:
@@ -69,17 +69,15 @@ def _queue(switch: OutputQueued, j: int, inputs: list[int]) -> Iterator[str]:
     free = f"({depth} - {level}" + (f" + leaves_{j})" if switch.entry.refill else ")")
     yield f"wire {few} free_{j} = {free};"
     yield f"always @* assert (came_{j} == (offered_{j} < free_{j} ? offered_{j} : free_{j}));"
-    # In turn: those that went first come later in the circle from now on.
+    # In turn: each word that goes first brings one that waits a place nearer to the circle's start.
     for i in inputs:
+        passed, nearer = f"passed_{i}_{j}", f"nearer_{i}_{j}"
+        others = " + ".join(f"(comes_{x}_{j} ? 8'd1 : 8'd0)" for x in inputs if x != i)
+        yield f"reg {few} {passed} = 0;"
+        yield f"wire {few} {nearer} = {at[i]} - {tail} + ({tail} > {at[i]} ? {count} : 0);"
         yield f"wire waits_{i}_{j} = offers_{i}_{j} & ~i__{i}__ready;"
-        for x in inputs:
-            if x == i:
-                continue
-            seen = f"seen_{i}_{j}_{x}"
-            yield f"reg {seen} = 0;"
-            yield (f"always @(posedge clk) {seen} <= waits_{i}_{j} & ({seen} | comes_{x}_{j});")
-            yield f"always @* assert (!({seen} & waits_{i}_{j} & comes_{x}_{j}));"
-            yield f"always @* assert (!{seen} | {_later(tail, at[x], at[i], count)});"
+        yield f"always @(posedge clk) {passed} <= waits_{i}_{j} ? {passed} + {others or 0} : 8'd0;"
+        yield f"always @* assert ({passed} + {nearer} <= {count - 1});"
     # One word is followed.
     yield f"(* anyseq *) reg {bits_of(max(1, count.bit_length()))} mark_{j};"
     yield f"reg follows_{j} = 0; reg {few} before_{j} = 0; reg {word} word_{j};"
