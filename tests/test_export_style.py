@@ -124,6 +124,7 @@ def test_asynchronous_reset_needs_no_edge(tmp_path: Path) -> None:
     assert flip_flops
     assert all(each == "always @(posedge clk, negedge rst_n)" for each in flip_flops)
     assert re.search(r"rst_n +input +asynchronous, active low", text)
+    assert re.search(r"o__#__valid depends on .*rst_n", text)
 
 
 @pytest.mark.parametrize("style", [Style("modules"), Style("gated", "async-low", initial=False)])

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from joblib import Parallel, delayed
@@ -82,13 +83,18 @@ def _mend_sources(site: Path) -> None:
         def kept(link: re.Match[str], page: Path = path) -> str:
             file, _, anchor = link[1].partition("#")
             target = page.parent / file
-            known = target.exists() and (not anchor or f'id="{anchor}"' in target.read_text())
+            known = target.exists() and (not anchor or anchor in _anchors(target))
             return link[0] if known else link[2] if "viewcode-back" not in link[0] else ""
 
         link = r'<a (?:class="viewcode-back" )?href="([^":#]+\.html[^"]*)">([^<]*)</a>'
         mended = re.sub(link, kept, text)
         if mended != text:
             path.write_text(mended)
+
+
+@cache
+def _anchors(page: Path) -> frozenset[str]:
+    return frozenset(re.findall(r'id="([^"]*)"', page.read_text()))
 
 
 def _copy_files(source: Path) -> None:

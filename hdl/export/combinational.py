@@ -12,8 +12,8 @@ from typing import Any
 
 from amaranth.lib.wiring import In
 
-from ..fabric.fabric import SYNC, Cell, Fabric, Path, Pin
-from .verilog_names import plain_name, port_name
+from ..fabric.fabric import Cell, Fabric, Path, Pin
+from .verilog_names import domain_port, plain_name, port_name
 
 __all__ = ["FabricPaths", "ModulePaths", "fabric_paths", "module_paths", "pattern_of"]
 
@@ -191,7 +191,7 @@ class FabricPaths:
 
 
 def fabric_paths(
-    fabric: Fabric, paths_of: Mapping[str, ModulePaths], resets: Mapping[str, str]
+    fabric: Fabric, paths_of: Mapping[str, ModulePaths], resets: Mapping[str, str], reset: str
 ) -> FabricPaths:
     """The paths of a fabric's module, from those of its cells.
 
@@ -202,6 +202,8 @@ def fabric_paths(
         By the name of the cell.
     resets : Mapping[str, str]
         The reset port of each clock of the fabric.
+    reset : str
+        The name of the reset in the modules of cells.
     """
     inputs = [path for path, leaf in fabric.boundary.items() if leaf.flow == In and leaf.width]
     outputs = [path for path, leaf in fabric.boundary.items() if leaf.flow != In and leaf.width]
@@ -210,7 +212,7 @@ def fabric_paths(
     pins = [*(Pin(None, (domain, "rst")) for domain in resets), *(Pin(None, p) for p in inputs)]
     readers: dict[Pin, list[Pin]] = defaultdict(list)
     for name, cell in fabric.cells.items():
-        for output, port in _between_pins(cell, paths_of[name]):
+        for output, port in _between_pins(cell, paths_of[name], reset):
             if isinstance(port, str):
                 readers[Pin(None, (cell.clocks.get(port, port), "rst"))].append(Pin(name, output))
             elif port[0] not in cell.straps:
@@ -231,29 +233,26 @@ def fabric_paths(
         port: frozenset(start for at, start in enumerate(starts) if masks[driver] >> at & 1)
         for port, driver in drivers.items()
     }
-    return FabricPaths(found, _asynchronous(fabric, paths_of))
+    return FabricPaths(found, _asynchronous(fabric, paths_of, reset))
 
 
-def _asynchronous(fabric: Fabric, paths_of: Mapping[str, ModulePaths]) -> dict[str, set[str]]:
+def _asynchronous(
+    fabric: Fabric, paths_of: Mapping[str, ModulePaths], reset: str
+) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for name, cell in fabric.cells.items():
         clocks = {domain: cell.clocks.get(domain, domain) for domain in cell.type.domains}
         for domain, own in clocks.items():
             others = set(clocks.values()) - {own}
-            if others and reset_port(domain) in paths_of[name].asynchronous:
+            if others and domain_port(domain, reset) in paths_of[name].asynchronous:
                 found.setdefault(own, set()).update(others)
     return found
 
 
-def reset_port(domain: str) -> str:
-    """The reset of a domain in the module of a cell."""
-    return "rst" if domain == SYNC else f"{domain}_rst"
-
-
-def _between_pins(cell: Cell, own: ModulePaths) -> Iterator[tuple[Path, Path | str]]:
+def _between_pins(cell: Cell, own: ModulePaths, reset: str) -> Iterator[tuple[Path, Path | str]]:
     """An output of a cell, and an input of it, or the domain of a reset, on which it depends."""
     paths: dict[str, Path] = {port_name(path): path for path in cell.type.leaves}
-    domains = {reset_port(domain): domain for domain in cell.type.domains}
+    domains = {domain_port(domain, reset): domain for domain in cell.type.domains}
     for output, ports in own.inputs.items():
         if output in paths:
             for port in sorted(ports):

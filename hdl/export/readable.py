@@ -8,6 +8,8 @@ equal several times in a row is a replication.
 import re
 from collections import defaultdict
 
+from .verilog_names import free_name
+
 __all__ = ["readable"]
 
 _UNNAMED = re.compile(r"\b_\d+_\b")
@@ -122,13 +124,7 @@ def _named(text: str) -> str:
                 # A part of a part is numbered with it.
                 target = name_of(target, depth + 1) if depth < 50 else "part"
                 target = re.sub(r"(_part)?(_\d+)?$", "", target)
-            stem = f"{target}_{role or 'part'}"
-            candidate, number = stem, 1
-            while candidate in taken:
-                number += 1
-                candidate = f"{stem}_{number}"
-            taken.add(candidate)
-            names[wire] = candidate
+            names[wire] = free_name(f"{target}_{role or 'part'}", taken)
         return names[wire]
 
     for name in sorted(declared, key=lambda name: int(name.strip("_"))):

@@ -31,7 +31,7 @@ from amaranth.lib.wiring import In
 
 from ..fabric.checks import check_flag, check_kind, check_path, shown
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Leaf, Path, Pin
+from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Leaf, Path, Pin
 from ..support.output_file import check_output, is_regular, whole_file
 from .combinational import FabricPaths, ModulePaths, fabric_paths, pattern_of
 from .constraints import PERIOD, check_periods, constraints
@@ -48,18 +48,13 @@ from .verilog_module import (
     module_text,
     with_multiplexers,
 )
-from .verilog_names import check_name, net_name, port_name
+from .verilog_names import bit_range, check_name, domain_port, net_name, port_name
 from .wrapper import instantiation, wrapper_text
 
 __all__ = ["Clock", "Style", "port_list", "storage_of", "verilog_text", "write_verilog"]
 
 _CLOCK = ("clk", "rst")
 """The names of the clock and reset in the modules of cells."""
-
-
-def _named(domain: str, name: str) -> str:
-    """A port for the clock or reset of a domain; Amaranth chooses the same name."""
-    return name if domain == SYNC else f"{domain}_{name}"
 
 
 @dataclass(frozen=True)
@@ -91,7 +86,7 @@ class Clock:
 
     def of(self, domain: str) -> "Clock":
         """The same for a clock of a fabric: only the usual one has these names as they are."""
-        name, reset, inner = (_named(domain, word) for word in (*self.ports, self.inner))
+        name, reset, inner = (domain_port(domain, word) for word in (*self.ports, self.inner))
         return replace(self, name=name, reset=reset, inner=inner)
 
 
@@ -118,10 +113,6 @@ _WAIVE_CLOCK = """\
 // No logic here is clocked; the ports are those that every network has.
 /* verilator lint_off UNUSED */"""
 _WAIVE_ENDS = "/* verilator lint_on DECLFILENAME */"
-
-
-def _range(width: int) -> str:
-    return f"[{width - 1}:0] " if width > 1 else ""
 
 
 def _fields(layout: Any, name: str = "", offset: int = 0) -> Iterator[tuple[str, int, int]]:
@@ -219,7 +210,7 @@ class _Modules:
 def _clocks(type_: CellType, style: Style) -> list[str]:
     """The clocks and resets of a cell's module."""
     names = (_CLOCK[0], style.reset_name)
-    return [_named(domain, name) for domain in type_.domains for name in names]
+    return [domain_port(domain, name) for domain in type_.domains for name in names]
 
 
 def _ports(type_: CellType, style: Style) -> list[str]:
@@ -246,7 +237,7 @@ def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock, style: Styl
     for index, (port, leaf) in enumerate(ports.items()):
         direction = "input" if leaf.flow == In else "output"
         comma = "," if index < len(ports) - 1 else ""
-        yield f"  {direction} {_range(leaf.width)}{port}{comma}"
+        yield f"  {direction} {bit_range(leaf.width)}{port}{comma}"
     yield ");"
     if clock.active_low and style.reset == "sync":
         for each in clocks.values():
@@ -271,7 +262,7 @@ def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock, style: Styl
             net = _connection(fabric, cell, path, leaf, read)
             connections.append(f".{port_name(path)}({net})")
             if leaf.flow != In and net:
-                yield f"  wire {_range(leaf.width)}{net};"
+                yield f"  wire {bit_range(leaf.width)}{net};"
         joined = ",\n    ".join(connections)
         instances.append(f"  {module} {cell.name} (\n    {joined}\n  );")
     yield from instances
@@ -325,7 +316,7 @@ def _heading(
             f"{field} [{at['offset'] + at['width'] - 1}:{at['offset']}]"
             for field, at in port.get("fields", {}).items()
         )
-        direction = f"{port['direction']:<6} {_range(port['width'])}".rstrip()
+        direction = f"{port['direction']:<6} {bit_range(port['width'])}".rstrip()
         rows.setdefault((pattern, direction, fields), []).append(port["name"])
     level = f"synchronous, active {'low' if clock.active_low else 'high'}"
     if style.reset != "sync":
@@ -369,9 +360,10 @@ def _heading(
         yield f"// Memories are the modules {name}_memory_#, which another file must have."
 
 
-def _paths(fabric: Fabric, modules: _Modules, clock: Clock) -> FabricPaths:
+def _paths(fabric: Fabric, modules: _Modules, clock: Clock, style: Style) -> FabricPaths:
     of = {name: modules.paths[modules.of(cell)[0]] for name, cell in fabric.cells.items()}
-    return fabric_paths(fabric, of, {domain: clock.of(domain).reset for domain in fabric.clocks})
+    resets = {domain: clock.of(domain).reset for domain in fabric.clocks}
+    return fabric_paths(fabric, of, resets, style.reset_name)
 
 
 def _check_names(name: str, fabric: Fabric, clock: Clock) -> None:
@@ -458,7 +450,7 @@ def _exported(
     title = " ".join(title.split())
     if title != title.encode(errors="replace").decode():
         raise InvalidValue(f"Title must be a text, not {shown(title)}")
-    paths = _paths(fabric, modules, clock)
+    paths = _paths(fabric, modules, clock, style)
     heading = "\n".join(_heading(name, fabric, title, clock, target, style, paths))
     top = "\n".join(_top(name, fabric, modules, clock, style))
     structure = [_WAIVE_OPEN, top, _WAIVE_OPEN_ENDS] if "()" in top else [top]

@@ -4,7 +4,7 @@ import re
 
 from ..fabric.checks import check_kind
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Path, Pin
+from ..fabric.fabric import SYNC, Path, Pin
 
 __all__ = [
     "KEYWORDS",
@@ -80,17 +80,29 @@ def plain_name(name: str) -> str:
     return f"{stem}_" if stem in KEYWORDS else f"n{stem}"
 
 
+def domain_port(domain: str, name: str) -> str:
+    """A port for the clock or reset of a domain; Amaranth chooses the same name."""
+    return name if domain == SYNC else f"{domain}_{name}"
+
+
+def bit_range(width: int) -> str:
+    """The range of a vector, before its name; nothing for a single bit."""
+    return f"[{width - 1}:0] " if width > 1 else ""
+
+
+def free_name(stem: str, taken: set[str]) -> str:
+    """A name that is not taken, and is so from now on: the stem, or the stem and a number."""
+    name, number = stem, 1
+    while name in taken:
+        number += 1
+        name = f"{stem}_{number}"
+    taken.add(name)
+    return name
+
+
 def legal_names(text: str) -> str:
     r"""Verilog text with each escaped identifier, such as `\ready$28 `, replaced by a plain one."""
     escaped = dict.fromkeys(re.findall(r"\\(\S+)(?=\s)", text))
     taken = set(re.findall(r"(?<![\\\w$])[A-Za-z_]\w*", text))
-    plain = {}
-    for name in escaped:
-        stem = plain_name(name)
-        candidate, number = stem, 1
-        while candidate in taken:
-            number += 1
-            candidate = f"{stem}_{number}"
-        taken.add(candidate)
-        plain[name] = candidate
+    plain = {name: free_name(plain_name(name), taken) for name in escaped}
     return re.sub(r"\\(\S+)\s", lambda match: plain[match[1]], text)

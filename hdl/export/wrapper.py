@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .verilog_names import is_identifier
+from .verilog_names import bit_range, is_identifier
 
 __all__ = ["Bundle", "bundles", "instantiation", "wrapper_text"]
 
@@ -73,11 +73,7 @@ def instantiation(name: str, ports: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _said(port: Mapping[str, Any]) -> str:
-    return f"{port['direction']} {_range(port['width'])}".rstrip()
-
-
-def _range(width: int) -> str:
-    return f"[{width - 1}:0] " if width > 1 else ""
+    return f"{port['direction']} {bit_range(port['width'])}".rstrip()
 
 
 def wrapper_text(name: str, ports: Sequence[Mapping[str, Any]], plain: frozenset[str]) -> str:
@@ -112,7 +108,7 @@ def _wrapper(name: str, ports: Sequence[Mapping[str, Any]], own: Sequence[Bundle
         yield f"interface {name}_{bundle.name};"
         for member, port in bundle.members.items():
             type_ = types.get((bundle.name, member))
-            shape = f"{name}_types::{type_} " if type_ else f"logic {_range(port['width'])}"
+            shape = f"{name}_types::{type_} " if type_ else f"logic {bit_range(port['width'])}"
             yield f"  {shape}{member};"
         for modport, flip in (("network", False), ("user", True)):
             directions = ", ".join(
@@ -124,7 +120,7 @@ def _wrapper(name: str, ports: Sequence[Mapping[str, Any]], own: Sequence[Bundle
     bundled = {port for bundle in own for row in bundle.ports for port in row.values()}
     single = [port for port in ports if port["name"] not in bundled]
     declared = [
-        f"  {port['direction']} logic {_range(port['width'])}{port['name']}" for port in single
+        f"  {port['direction']} logic {bit_range(port['width'])}{port['name']}" for port in single
     ]
     declared += [
         f"  {name}_{bundle.name}.network {bundle.name} [{len(bundle.ports)}]" for bundle in own
@@ -171,5 +167,5 @@ def _structure(name: str, port: Mapping[str, Any]) -> Iterator[str]:
     yield "  typedef struct packed {"
     for field, _, width in _outer(port):
         if width:
-            yield f"    logic {_range(width)}{field};"
+            yield f"    logic {bit_range(width)}{field};"
     yield f"  }} {name};"

@@ -274,7 +274,7 @@ def _queue(names: _Names, i: int) -> Iterator[str]:
     yield "end"
     yield f"always @* assert ({level} <= level_was_{i} + came_{i});"
     yield f"always @* assert ({level} + 1 >= level_was_{i} + came_{i});"
-    yield f"always @* assert (!(enters_{i}) | {level} < {depth} | {level} <= {depth});"
+    yield f"always @* assert ({level} <= {depth});"
     yield f"always @* assert (!in_{i} | ahead_{i} < {level});"
     yield f"always @* assert (!(in_{i} & ahead_{i} == 0) | {shown} == word_{i});"
     # What makes it inductive: where the word is, and where the next one goes.
