@@ -19,7 +19,7 @@ from .printed_cells import print_cells
 from .shared_arguments import network_from
 
 if TYPE_CHECKING:
-    from ..synthesis import CellSetup, Design, Measurement, Setup, Switching
+    from ..synthesis import Design, Measurement, Switching
 
 __all__ = ["synth"]
 
@@ -119,7 +119,7 @@ def synth(
             "--top, --slang, --include, --clock, --other-clock and --reset belong to --verilog FILE"
         )
     else:
-        what, design, switching = _network(words, node, cell, saif, memories, _target(setup))
+        what, design, switching = _network(words, node, cell, saif, memories, setup.verilog)
     if isinstance(setup, CellSetup):
         with _progress(3) as progress:
             cells = measure_cells(design, setup, switching=switching, progress=progress)
@@ -195,13 +195,6 @@ def _network(
     return what, network_design(fabric, target, Style(memories)), switching
 
 
-def _target(setup: "Setup | CellSetup") -> str:
-    """What Verilog is made for that is measured so."""
-    from ..synthesis import Setup as FpgaSetup
-
-    return setup.target.target if isinstance(setup, FpgaSetup) else "asic"
-
-
 def _title(what: dict[str, Any]) -> str:
     """What is measured, in words."""
     from ...hdl.catalogue.catalogue import summary
@@ -213,7 +206,7 @@ def _title(what: dict[str, Any]) -> str:
 
 
 def _print(words: str, found: "Measurement") -> None:
-    area, storage, inputs = found.area, found.storage, found.setup.target.target[-1]
+    area, storage, inputs = found.area, found.storage, found.setup.verilog[-1]
     rows = [
         (f"{inputs}-input tables in all", area.tables),
         ("of these for logic", area.luts),

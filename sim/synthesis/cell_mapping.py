@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ...hdl.fabric.checks import check_path
 from ...hdl.support.children import scratch_folder
@@ -64,6 +64,8 @@ class CellSetup:
 
     liberty: str | os.PathLike[str]
     limit: float = 600
+    verilog: ClassVar[str] = "asic"
+    """What Verilog is made for that is measured so."""
 
     def __post_init__(self) -> None:
         check_path("Liberty file", self.liberty)

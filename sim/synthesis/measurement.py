@@ -142,6 +142,11 @@ class Setup:
         """The device with this name."""
         return find_device(self.device)
 
+    @property
+    def verilog(self) -> str:
+        """What Verilog is made for that is measured so: a name in `hdl.export.target.TARGETS`."""
+        return self.target.target
+
 
 @dataclass(frozen=True)
 class Measurement:

@@ -79,9 +79,7 @@ def areas_of(
     """
     found: dict[str, Area] = {}
     with ThreadPoolExecutor(cpu_count()) as pool:
-        designs = {
-            name: network_design(fabric, setup.target.target) for name, fabric in fabrics.items()
-        }
+        designs = {name: network_design(fabric, setup.verilog) for name, fabric in fabrics.items()}
         jobs = {name: pool.submit(area_of, design, setup) for name, design in designs.items()}
         for name, job in jobs.items():
             found[name] = job.result()
