@@ -104,7 +104,7 @@ def test_latency_of_detours(engine: str) -> None:
     for via in range(network.ports):
         path = [*first.path(0, via)[:-1], *second.path(via, 5)[:-1]]
         ways[sum(graph.link_of(channel).latency for channel in path) + 2] += 1
-    count = 600 if engine == "compiled" else 100
+    count = 300 if engine == "compiled" else 100
     packets = tuple(TracePacket(60 * n, 0, 5, 2) for n in range(count))
     result = simulate(network, traffic=Trace("pair", packets), bins=96, engine=engine)
     found = enumerate_counts(result.network_latency.histogram)

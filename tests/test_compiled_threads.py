@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric
@@ -30,11 +31,11 @@ def run_bench(threads: int, name: str, parameters: dict[str, Any], cycles: int) 
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
-        ("cube", {"ports": 64, "switch": "unbuffered"}),
-        ("combining", {"ports": 32}),
+        long("cube", {"ports": 64, "switch": "unbuffered"}),
+        long("combining", {"ports": 32}),
         ("torus", {"k": 8}),
         ("omega", {"ports": 64, "radix": 4, "switch": "input-queued"}),
-        ("crossbar", {"ports": 16}),
+        long("crossbar", {"ports": 16}),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )

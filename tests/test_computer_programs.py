@@ -119,6 +119,7 @@ def test_program(name: str, check: Callable[[dict[str, Any]], None], network: st
     check(run(name, network).shared)
 
 
+@pytest.mark.long
 def test_script_of_speed() -> None:
     script = EXAMPLES.parent / "computer_speed.py"
     words = ("--cores", "2", "--cycles", "50", "--engine", "compiled")

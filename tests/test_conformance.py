@@ -27,7 +27,7 @@ from example_networks import (
     phases_of,
     skip_if_combining,
 )
-from long_runs import ALIKE, families, long
+from long_runs import families, long
 from multicube.hdl import FAMILIES, PacketNetwork, PartitionedNetwork, build, write_verilog
 from multicube.hdl.bench import bench_for
 from multicube.hdl.catalogue.catalogue import find
@@ -225,7 +225,7 @@ def test_packets_take_their_path(words: str) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [long(name) if name in ALIKE | LOCK_STEP else name for name in FAMILIES] + [*map(long, WORDS)],
+    [*families("combining-graph", *LOCK_STEP), *map(long, WORDS)],
 )
 def test_engines_agree(words: str) -> None:
     """On every port of every cell, cycle by cycle at first, and on all histograms; and after a
@@ -257,7 +257,9 @@ def test_engines_agree(words: str) -> None:
 # Verilog.
 
 
-@every_kind_compiled
+@pytest.mark.parametrize(
+    "words", [*families("combining-graph", "stage-sequenced", "lssn", "bus"), *map(long, WORDS)]
+)
 def test_verilog(words: str, tmp_path: Path, verilators_linter: Callable[[Path], str]) -> None:
     """The linter has nothing to say, and the list of ports is that of the module."""
     network = example(words)
@@ -280,7 +282,7 @@ def test_verilog(words: str, tmp_path: Path, verilators_linter: Callable[[Path],
 # Deadlock.
 
 
-@every
+@pytest.mark.parametrize("name", [long(n) if n == "staran" else n for n in FAMILIES])
 def test_defaults_are_free_of_deadlock(name: str, call: Call) -> None:
     """Or it is said why that can't be asked."""
     outcome = call("deadlock", name, "--json")

@@ -358,7 +358,7 @@ def test_reconfiguration_at_run_time(simulate: Callable[..., None]) -> None:
     [
         long("box:3:2", "xor"),
         ("box:3:1", "destination"),
-        ("box:2:0", "xor"),
+        long("box:2:0", "xor"),
         long("link:1:4", "destination"),
     ],
 )

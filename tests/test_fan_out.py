@@ -125,7 +125,7 @@ def test_random_graphs(seed: int) -> None:
         ("tree nodes=85 branching=4", 5 * 3 - 1),
         *((f"torus k={k} n=2", k) for k in (4, 8)),
         # Less than the printed 2 ceil(k/2).
-        *((f"torus k={k} n=2", k) for k in (5, 7)),
+        *(long(f"torus k={k} n=2", k) for k in (5, 7)),
         ("torus k=3 n=2", 4),
         ("psnn n=4", 5),
         ("psnn n=5", 7),

@@ -3,8 +3,10 @@
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl import PacketNetwork, build
 from multicube.hdl.bench import bench_for
 from multicube.sim import Run, Trace, TracePacket, simulate
@@ -81,12 +83,12 @@ def dcsh(k: int, n: int) -> Callable[[int, int], Uses]:
     return path
 
 
-CASES: list[tuple[str, Callable[[int, int], Uses]]] = [
-    ("torus k=5 n=1 length=3", grid("torus", 5, 1)),
+CASES: list[Any] = [
+    long("torus k=5 n=1 length=3", grid("torus", 5, 1)),
     ("torus k=3 n=2", grid("torus", 3, 2)),
-    ("mesh k=3 n=2 length=2", grid("mesh", 3, 2)),
-    ("ring k=3 n=2", grid("ring", 3, 2)),
-    ("hypercube n=3 length=2", hypercube(None)),
+    long("mesh k=3 n=2 length=2", grid("mesh", 3, 2)),
+    long("ring k=3 n=2", grid("ring", 3, 2)),
+    long("hypercube n=3 length=2", hypercube(None)),
     ("hypercube n=3 routing=adaptive", hypercube(1)),
     ("connection-machine n=3 schedule=parallel", hypercube(None)),
     ("dcsh k=3 n=2 length=4", dcsh(3, 2)),
@@ -102,7 +104,7 @@ def network_of(words: str) -> PacketNetwork:
     return network
 
 
-@pytest.mark.parametrize(("words", "path"), CASES, ids=[words for words, _ in CASES])
+@pytest.mark.parametrize(("words", "path"), CASES)
 def test_use_of_links_is_that_of_the_paths(words: str, path: Callable[[int, int], Uses]) -> None:
     """A packet for each pair of terminals, each alone; paths are worked out here by addresses."""
     network = network_of(words)

@@ -26,9 +26,14 @@ CAN_DEADLOCK = (
 
 SLOW_PYTHON = {
     "board",
+    "classes",
+    "cluster",
     "collectives",
     "combining",
+    "compare",
+    "computer",
     "faults",
+    "flow-traffic",
     "messages",
     "partitions",
     "permutations",
@@ -39,11 +44,17 @@ SLOW_PYTHON = {
 SLOW_COMMANDS = {
     *(
         "board",
+        "certificates",
+        "choose",
+        "cluster",
         "collectives",
         "combining",
+        "communication",
+        "compare",
         "computer",
         "connection-machine",
         "dandamudi",
+        "faults",
         "ginosar",
     ),
     *("hierarchies", "machines", "measurement", "own-network", "partitions", "precision"),

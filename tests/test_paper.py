@@ -449,6 +449,7 @@ def test_tags_of_all_networks_of_eight() -> None:
     assert (both["both"], both["kinds"], both["cube"]) == (24, 1, 24)
 
 
+@pytest.mark.long
 def test_dilated_and_replicated() -> None:
     # Counted by hand for N = 4: two stages of two boxes, and four links between them. For N = 64
     # and d = 2, two of the six stages have boxes of 2 x 4 or 4 x 2, four of 4 x 4.
@@ -509,6 +510,7 @@ def test_depth() -> None:
         assert found[switch, 1, "yes"]["measured"] > base["measured"]
 
 
+@pytest.mark.long
 def test_hot_spot() -> None:
     """One request a cycle for 64 processors, of which h + (1 - h) / 64 are for the hot module."""
     table = rows("combining-hotspot", quick=True)

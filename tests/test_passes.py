@@ -79,7 +79,7 @@ def random_settings(plan: MultistagePlan, generator: random.Random) -> Settings:
 
 
 @every_plan
-@pytest.mark.parametrize(("ports", "expected"), [(2, 2), (4, 16), (8, 4096)])
+@pytest.mark.parametrize(("ports", "expected"), [(2, 2), (4, 16), long(8, 4096)])
 def test_number_of_passable_permutations(name: str, ports: int, expected: int) -> None:
     """N^(n/2) of N! (section V), by trying them all, in two ways."""
     plan = multistage_plan(name, ports)

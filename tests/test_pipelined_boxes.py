@@ -17,7 +17,7 @@ from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
 from test_packet_switches import Wires, sometimes, traffic
 
 SEED = 26
-pipelines = pytest.mark.parametrize("pipeline", [1, 2])
+pipelines = pytest.mark.parametrize("pipeline", [1, long(2)])
 
 
 class Model:

@@ -148,6 +148,7 @@ def test_books_balance_under_full_load(n: int, parameters: dict[str, Any]) -> No
         assert result.injected == result.delivered > 0
 
 
+@pytest.mark.long
 def test_engines_agree() -> None:
     dut = machine(2, processors=2, buffers=1, payload=6, age=8)
     options = {"load": 0.02, "cycles": 300, "warmup": 0, "bins": 16, "source_depth": 4}

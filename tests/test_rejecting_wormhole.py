@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib import stream
+from long_runs import long
 from multicube.hdl.boxes.rejecting_wormhole import RejectingWormholeSwitch
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.links.rejecting_link import RejectingLink
@@ -276,8 +277,8 @@ def flit_of(name: tuple[int, int], packets: list[list[int]]) -> int:
     return packets[number][index]
 
 
-@pytest.mark.parametrize("delay", [0, 1, 2, 8])
-@pytest.mark.parametrize(("stages", "longest"), [(1, 3), (2, 1), (3, 6), (4, 2)])
+@pytest.mark.parametrize("delay", [0, long(1), 2, long(8)])
+@pytest.mark.parametrize(("stages", "longest"), [(1, 3), (2, 1), (3, 6), long(4, 2)])
 def test_retry_interface_sends_each_packet_until_it_passes(
     simulate: Callable[..., None], stages: int, longest: int, delay: int
 ) -> None:

@@ -56,7 +56,7 @@ class Flits:
 
 
 @pytest.mark.parametrize("flits", [False, True], ids=["words", "flits"])
-@pytest.mark.parametrize("copies", [1, 2, 3, long(4), long(5)])
+@pytest.mark.parametrize("copies", [1, long(2), 3, long(4), long(5)])
 def test_distributor_keeps_packets_whole_and_chooses_evenly(
     transport: Callable[..., list], copies: int, flits: bool
 ) -> None:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from long_runs import long
 from multicube.hdl.support.room import lacks_memory
 
 COMMAND = "from multicube.sim.command import main; main()"
@@ -20,7 +21,9 @@ def limited(kibibytes: int, *words: str, code: str = COMMAND) -> "subprocess.Com
     )
 
 
-@pytest.mark.parametrize("kibibytes", [100_000, 200_000, 280_000, 340_000, 400_000])
+@pytest.mark.parametrize(
+    "kibibytes", [100_000, *map(long, (200_000, 280_000)), 340_000, long(400_000)]
+)
 def test_a_run_with_little_memory_ends(kibibytes: int) -> None:
     words = "sim ring k=4 n=1 --load .2 --cycles 60 --warmup 0"
     done = limited(kibibytes, *words.split())

@@ -127,7 +127,7 @@ def test_irregular_graphs(seed: int, switching: str) -> None:
     assert records[0] == records[1]
 
 
-@pytest.mark.parametrize("arbiter", ["fixed", "random", "least-recent"])
+@pytest.mark.parametrize("arbiter", [long("fixed"), "random", long("least-recent")])
 def test_arbiters_in_a_network(arbiter: str) -> None:
     check(build("torus", k=3, arbiter=arbiter, length="1:4"), load=0.3, engine="compiled")
 
@@ -142,7 +142,7 @@ def alone(network: RoutedNetwork, source: int, destination: int, length: int) ->
 
 
 @pytest.mark.parametrize("latency", [long(1), long(2), 3, long(5)])
-@pytest.mark.parametrize(("decision", "length"), [(1, 1), (2, 6)])
+@pytest.mark.parametrize(("decision", "length"), [long(1, 1), (2, 6)])
 def test_latency_of_links_and_switching(latency: int, decision: int, length: int) -> None:
     """Over h links of L cycles: h (D_t + L - 1) + B; a stored packet costs its length at each of
     the h + 1 routers; depth lets it run at full rate."""
@@ -235,7 +235,7 @@ class Looked(wiring.Component):
         "torus k=4 latency=3 depth=6 length=1:4",
         long("torus k=3 switch=cut-through depth=4 length=1:4 decision=3"),
         long("ring k=4x3 switch=store-and-forward depth=4 length=1:4"),
-        "hypercube n=3 routing=adaptive latency=2 depth=4 length=1:4",
+        long("hypercube n=3 routing=adaptive latency=2 depth=4 length=1:4"),
         long("hypercube n=3 routing=adaptive switch=cut-through depth=8 length=1:8"),
         long("hypercube n=3 routing=pcube switch=store-and-forward depth=8 length=1:4"),
         long("hypercube n=3 routing=adaptive latency=3 switch=cut-through depth=8 length=4"),

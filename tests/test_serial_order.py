@@ -155,7 +155,7 @@ def test_the_order_is_one() -> None:
 def test_many_at_once() -> None:
     """Ninety operations under way at any time, a tenth of them stores: no search without an end."""
     rng = random.Random(3)
-    value, history, length = 0, [], 4_000
+    value, history, length = 0, [], 1_500
     for time in range(length):
         operation, operand = rng.choice(OPERATIONS), rng.getrandbits(32)
         times = time - rng.randrange(90), time + rng.randrange(90)

@@ -415,7 +415,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("fault", "traffic", "message"), FAULTS, ids=[row[0] for row in FAULTS])
-@pytest.mark.parametrize("routing", ["destination", "xor"])
+@pytest.mark.parametrize("routing", [long("destination"), "xor"])
 def test_broken_box_fails_the_run(fault: str, traffic: str, message: str, routing: str) -> None:
     network = broken(fault, "box_1_1" if fault == "swap" else None)(4, depth=2, routing=routing)
     with pytest.raises(SimulationError, match=f"^The books do not balance: .*{message}") as raised:

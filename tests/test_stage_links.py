@@ -13,7 +13,7 @@ from refusals import refusals
 SEED = 23
 PLAIN = [
     long("omega ports=8 switch=wormhole length=1:4 depth=2 routing=xor"),
-    "cube ports=16 radix=4 switch=wormhole length=3 depth=1",
+    long("cube ports=16 radix=4 switch=wormhole length=3 depth=1"),
     long("cube ports=8 switch=cut-through length=1:4 depth=4"),
     "cube ports=8 switch=store-and-forward length=1:4",
     long("omega ports=8 switch=input-queued depth=3 replication=2"),

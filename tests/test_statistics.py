@@ -73,7 +73,7 @@ def run(p: float, k: int, stages: int, cycles: int) -> Result:
 
 
 @pytest.mark.parametrize("k", [2, 4])
-@pytest.mark.parametrize("p", [0.3, long(0.5), 0.7])
+@pytest.mark.parametrize("p", [long(0.3), long(0.5), 0.7])
 def test_model_has_the_waiting_of_equation_3(p: float, k: int) -> None:
     assert modelled_waiting(p, k, 1)[0] == pytest.approx(first_stage_waiting(p, k), rel=0.01)
 
@@ -89,6 +89,7 @@ DEEP = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("p", "k", "stages"), DEPTHS)
 def test_later_formula_deep_in_the_network(p: float, k: int, stages: int) -> None:
     deep = modelled_waiting(p, k, stages)[-2:].mean()

@@ -16,6 +16,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from long_runs import long
 from multicube.hdl import build
 from multicube.sim import Result, simulate
 from multicube.sim.measure.curve import Sweep
@@ -251,7 +252,7 @@ def test_pictures(curve: Sweep, tmp_path: Path) -> None:
     assert len(list(root.iter())) > 100
 
 
-@pytest.mark.parametrize("ending", ["csv", "json", "png", "svg", "pdf"])
+@pytest.mark.parametrize("ending", ["csv", "json", long("png"), "svg", long("pdf")])
 def test_files_are_the_same_twice(ending: str, curve: Sweep, tmp_path: Path) -> None:
     digests = set()
     for number in range(2):

@@ -84,9 +84,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     },
 }
 SLOW = {"output-queued, radix 4", "unbuffered, three copies", "crosspoints, broadcasting"}
-QUICK = {
-    *("unbuffered", "output-queued, extra stage", "wormhole", "circuit, dropping"),
-}
+QUICK = {"wormhole", "circuit, dropping"}
 """What the engines agree on in short test runs; tests/test_engines.py has input queues."""
 
 
@@ -121,7 +119,10 @@ def test_engines_agree(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [long(name) if name in SLOW else name for name in NETWORKS],
+    [
+        name if number % 2 and name not in SLOW else long(name)
+        for number, name in enumerate(NETWORKS)
+    ],
 )
 def test_books_balance_at_high_load(name: str) -> None:
     network = network_of(name)

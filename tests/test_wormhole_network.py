@@ -206,7 +206,7 @@ def test_blocked_packets_lie_in_one_switch_if_they_cut_through(
     assert (open_links == 0) == (kind != "wormhole")
 
 
-@pytest.mark.parametrize("resubmit", [0, 2])
+@pytest.mark.parametrize("resubmit", [0, long(2)])
 def test_rejecting_network_drops_at_the_box_where_two_paths_meet(
     transport: Callable[..., list], resubmit: int
 ) -> None:

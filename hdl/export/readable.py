@@ -19,6 +19,10 @@ _TARGET = re.compile(r"(?:assign |^\s+)?([A-Za-z]\w*)(?:\[[^]]*\])? (?:=|<=) ")
 _PORT = re.compile(r"^    \.(\w+)\(")
 _INSTANCE = re.compile(r"^  \w+ (\w+) \($")
 
+# An expression that stands alone, and one that needs no brackets.
+_WHOLE = re.compile(r"(?: = |\(|, |\{ |<= )(_\d+_)(?=;|\)|,| \})")
+_SIMPLE = re.compile(r"\w+(\[[\d:]+\])?|[\d'hbd]+|\{ [^{}]* \}")
+
 _LONGEST = 96
 """Columns of a line into which an expression is put."""
 
@@ -67,15 +71,14 @@ def _folded(text: str) -> str:
 def _put(line: str, name: str, expression: str) -> str | None:
     """A line with an expression in place of a wire; None if it must or should not stand there."""
     # The width of these is their own.
-    simple = re.fullmatch(r"\w+(\[[\d:]+\])?|[\d'hbd]+|\{ [^{}]* \}", expression)
+    simple = _SIMPLE.fullmatch(expression)
     if f"{name}[" in line or "@(" in line.partition(")")[0] or line.lstrip().startswith("case"):
         return None
     if not simple and (_CONTEXT.search(expression) or _CONTEXT.search(line)):
         return None
-    whole = re.search(rf"(?: = |\(|, |\{{ |<= ){name}(?:;|\)|,| \}})", line)
-    if not (whole or simple):
+    if not simple and name not in _WHOLE.findall(line):
         expression = f"({expression})"
-    put = re.sub(rf"\b{name}\b", lambda _: expression, line)
+    put = _UNNAMED.sub(lambda wire: expression if wire[0] == name else wire[0], line)
     return put if len(put) <= _LONGEST else None
 
 

@@ -81,4 +81,4 @@ def test_resets() -> None:
             board.step(40)
             board.finish()
 
-    fuzz(check, cases(), count=5)
+    fuzz(check, cases(), count=3)

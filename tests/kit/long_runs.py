@@ -15,21 +15,12 @@ ALIKE = {name for name, family in FAMILIES.items() if family.preset is not None}
     *("generalized-chordal-ring", "x-tree", "mesh-of-trees", "linear-array"),
     *("spanning-bus-hypercube", "data-manipulator", "dynamic-redundancy"),
     *("hypertree", "tree-of-meshes"),
-    *("man-yo", "lambda"),
-    *(
-        "clos",
-        "five-stage-clos",
-        "benes",
-        "hierarchical",
-        "bh-bh",
-        "bh-br",
-        "bh-cc",
-        "bh-ccc",
-        "cc-br",
-    ),
+    *("man-yo", "lambda", "omega", "processor-memory", "graph"),
+    *("clos", "five-stage-clos", "benes", "hierarchical"),
+    *("bh-bh", "bh-br", "bh-cc", "bh-ccc", "cc-br"),
 }
 """Networks that have the cells of another one: presets, other wirings of boxes, other graphs for
-the routers and tables of `graph` and `dragonfly`, or for the gates of `lssn`. Of tests that compile
+the routers and tables of `dragonfly`, or for the gates of `lssn`. Of tests that compile
 an engine for each network, short runs leave these out."""
 
 
@@ -38,6 +29,7 @@ def long(*values: Any, **options: Any) -> Any:
     return pytest.param(*values, **options, marks=pytest.mark.long)
 
 
-def families() -> list[Any]:
-    """The names of all families, those of networks that are `ALIKE` for long runs only."""
-    return [long(name) if name in ALIKE else name for name in FAMILIES]
+def families(*others: str) -> list[Any]:
+    """The names of all families; those of networks that are `ALIKE`, and of others, for long runs
+    only."""
+    return [long(name) if name in {*ALIKE, *others} else name for name in FAMILIES]
