@@ -49,6 +49,9 @@ SEED = 16
 LOCK_STEP = {"combining", "connection-machine", "cube", "dcsh", "hypercube", "omega", "torus"}
 """Networks that tests of their own run in lock step on both engines, in short runs too."""
 
+UNLIKE = {"combining-graph", "stage-sequenced", "lssn", "bus", "torus", "crossbar", "dcsh"}
+"""Networks whose Verilog takes long to write or has tests of its own."""
+
 every = pytest.mark.parametrize("name", FAMILIES)
 every_kind = pytest.mark.parametrize("words", [*FAMILIES, *map(long, WORDS)])
 every_kind_compiled = pytest.mark.parametrize("words", [*families(), *map(long, WORDS)])
@@ -225,7 +228,7 @@ def test_packets_take_their_path(words: str) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [*families("combining-graph", *LOCK_STEP), *map(long, WORDS)],
+    [*families("combining-graph", "delta", *LOCK_STEP), *map(long, WORDS)],
 )
 def test_engines_agree(words: str) -> None:
     """On every port of every cell, cycle by cycle at first, and on all histograms; and after a
@@ -257,9 +260,7 @@ def test_engines_agree(words: str) -> None:
 # Verilog.
 
 
-@pytest.mark.parametrize(
-    "words", [*families("combining-graph", "stage-sequenced", "lssn", "bus"), *map(long, WORDS)]
-)
+@pytest.mark.parametrize("words", [*families(*UNLIKE), *map(long, WORDS)])
 def test_verilog(words: str, tmp_path: Path, verilators_linter: Callable[[Path], str]) -> None:
     """The linter has nothing to say, and the list of ports is that of the module."""
     network = example(words)

@@ -72,6 +72,7 @@ def test_jobs(scheduler: str) -> None:
             dict(finished([(abs, (1,), {}), (int, ("x",), {})], 2))
 
 
+@pytest.mark.long
 def test_a_figure(scheduler: str, call: Any) -> None:
     words = ("paper", "ginosar-steps", "--quick", "--json")
     there = call(*words, "--scheduler", scheduler)

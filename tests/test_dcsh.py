@@ -179,6 +179,7 @@ def test_engines_agree(broadcast: int) -> None:
     assert records[0] == records[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("decision", [long(1), 2])
 def test_mean_latency_without_load(decision: int) -> None:
     """Equation (3) with (1) and (2): 4 x 4 nodes, sphere of a cluster."""

@@ -68,6 +68,7 @@ def check_steps(plan: DCSH, destinations: Permutation, steps: list[list[Crossing
     assert all(destinations[x] == node for x, node in where.items())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("inverse", "wiring"), [long(False, "omega"), (True, "flip")])
 def test_emulates_all_that_the_omega_network_passes_and_nothing_else(
     inverse: bool, wiring: str

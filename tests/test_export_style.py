@@ -137,6 +137,7 @@ def test_styles_are_lint_free(style: Style, tmp_path: Path) -> None:
     read_with_icarus(paths)
 
 
+@pytest.mark.long
 def test_tables_are_logic_without_first_values() -> None:
     """Routing tables are not memories that something could write."""
     fabric = build("fat-tree", k=2, n=2).fabric

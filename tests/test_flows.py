@@ -183,6 +183,7 @@ test_refusals = refusals(
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "traffic", [[Flow(0, 1, 0.1), Flow(1, 1, 0.3)], long("matrix:1,0,3,1/1,1,1,1/0,1,0,1/1,1,1,1")]
 )

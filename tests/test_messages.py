@@ -284,6 +284,7 @@ def test_traced_packets_are_not_combined() -> None:
         run_packets(ConnectionMachine(2, combine="add"))
 
 
+@pytest.mark.long
 def test_messages_that_vanish_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of nodes that keep it secret that they combine messages."""
     none = property(lambda node: (), lambda node, meters: None)

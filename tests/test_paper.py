@@ -737,6 +737,7 @@ def test_routers_of_hypercubes() -> None:
         assert 0.3 < row["full"] <= row["most"] <= 1
 
 
+@pytest.mark.long
 def test_one_permutation() -> None:
     found = rows("stanfill-permutation", quick=True)
     assert {row["permutation"] for row in found} == {"transpose", "bit-reversal", "complement"}

@@ -18,7 +18,7 @@ from test_pipelined_boxes import check_engines
 from test_wormhole import LONGEST, Wires, Worms, check_worms, packets, served, sometimes
 
 SEED = 27
-pipelines = pytest.mark.parametrize("pipeline", [1, 2])
+pipelines = pytest.mark.parametrize("pipeline", [long(1), 2])
 
 
 class Model:

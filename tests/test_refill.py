@@ -91,6 +91,7 @@ def test_books_balance_under_full_load(family: str, size: dict[str, int]) -> Non
     assert delivered[0] > 1.3 * delivered[1]
 
 
+@pytest.mark.long
 @most_are_long
 def test_no_combinational_loop(
     tmp_path: Path,

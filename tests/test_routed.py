@@ -303,6 +303,7 @@ def test_verilog_has_a_module_for_each_shape(
     assert text.count("module network_route_table") == 16
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [
@@ -336,6 +337,7 @@ def test_a_network_of_1024_nodes_is_exported(tmp_path: Path) -> None:
     assert summary["cells"] == 2048
 
 
+@pytest.mark.long
 def test_tables_and_gates_route_alike() -> None:
     """A torus with looked-up routes, in every cycle as with its gates."""
     first = check(build("torus", k=4, length="1:4"), load=0.2)

@@ -376,6 +376,7 @@ def test_fixed_destination_gets_one_packet_a_turn() -> None:
     assert result.throughput == 1 / 16
 
 
+@pytest.mark.long
 def test_engines_give_the_same_run() -> None:
     network = StageSequencedNetwork(8, wiring="butterfly")
     runs = [

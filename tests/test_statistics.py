@@ -132,6 +132,7 @@ def test_first_stage(p: float, k: int) -> None:
     check_first_stage(p, k, 3000)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("p", [0.3, long(0.7)])
 def test_two_stages(p: float) -> None:
     check_network(p, 2, 2, 2000)

@@ -76,6 +76,7 @@ def test_synchronisers_are_marked(text: str) -> None:
     assert text.rindex("ASYNC_REG") < text.index("endmodule", begin)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", ["axis", long("streams"), long("one")])
 def test_tools_have_nothing_to_say(
     case: str,

@@ -151,6 +151,7 @@ def test_fields_of_a_structure_of_ones_own_are_listed(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "net.v.json").read_text()) == summary
 
 
+@pytest.mark.long
 def test_verilog_of_a_network_is_that_of_its_fabric(tmp_path: Path) -> None:
     network = build("cube", ports=4)
     write_verilog(network, tmp_path / "a.v")

@@ -293,6 +293,7 @@ def waiting(length: int, intensity: float, **switch: Any) -> tuple[float, float]
     return latency.mean - (network.stages + length - 1), latency.ci99
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("intensity", [0.3, long(0.6)])
 def test_waiting_is_proportional_to_the_length_of_packets(intensity: float) -> None:
     """Section VI-D: at one traffic intensity c p, the time in the queues grows linearly with c.

@@ -20,7 +20,7 @@ def export(folder: Path) -> Path:
     return verilog
 
 
-@pytest.mark.parametrize("simulator", ["icarus", long("verilator")])
+@pytest.mark.parametrize("simulator", [long("icarus"), long("verilator")])
 def test_node_alone(simulator: str, tmp_path: Path, compile_bench: Callable[..., Any]) -> None:
     verilog = export(tmp_path)
     bench = compile_bench(simulator, verilog)
