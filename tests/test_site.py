@@ -17,13 +17,14 @@ import pytest
 from command_line import exit_status
 from docstrings import public_names
 from generate.commands import commands_page
+from generate.commits import commits, digest
 from generate.curves import draw_curve, read_curve
 from generate.diagrams import DIAGRAMS
 from generate.figures import drawn_items, picture_of, place_of
 from generate.links import anchors, dead_links, dead_references, words_of
 from generate.measurements import CHOOSE, COST, CURVES, MEASURES
 from generate.networks import about, default, lacking
-from generate.pages import FROM_ROOT, GENERATED, all_pages
+from generate.pages import FROM_ROOT, GENERATED, all_pages, keywords
 from generate.python import PLACE
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.networks.family import Group
@@ -207,6 +208,60 @@ def test_first_table_is_of_the_networks_that_it_names() -> None:
             row = next(csv.DictReader(file))
         assert row["network"] == name
         assert build(f"{name} {row['parameters']}").chosen == build(f"{name} {size}").chosen
+        area = json.loads((CHOOSE / f"{name}-area.json").read_text())
+        assert area["network"] == f"{name} {size}"
+        fabric = build(area["network"]).fabric
+        kinds = Counter(cell.type for cell in fabric.cells.values() if not cell.type.auxiliary)
+        found = {fabric.cells[each["cell"]].type: each["number"] for each in area["cells"]}
+        assert found == kinds
+        assert area["tables"] == sum(each["number"] * each["tables"] for each in area["cells"])
+
+
+def test_measured_files_state_the_commit_that_made_them(site: dict[str, str]) -> None:
+    """Files made again are recorded again: `python -m generate.commits FILE` in docs."""
+    folders = (CURVES, COST, MEASURES, CHOOSE)
+    measured = {path for folder in folders for path in folder.iterdir()}
+    items = {picture_of(name) for name in ITEMS} - {f"{name}.svg" for name in drawn_items()}
+    measured |= {DOCS / "pictures" / picture for picture in items if picture}
+    assert {str(path.relative_to(DOCS)) for path in measured} <= set(commits())
+    for name, found in commits().items():
+        assert digest(DOCS / name) == found["digest"], name
+        assert re.fullmatch("[0-9a-f]{10}", found["commit"])
+        assert found["machine"]
+    known = commits()
+    for name in FAMILIES:
+        shown = re.findall(r"Measured at commit (\w+) \(", site[f"networks/{name}.md"])
+        files = [folder / f"{name}.{end}" for folder, end in zip(folders, ("csv", "json", "json"))]
+        names = [str(path.relative_to(DOCS)) for path in files if path.exists()]
+        assert shown == [known[each]["commit"] for each in names]
+    assert "Measured at commit" in site["networks/index.md"]
+    commit = known["pictures/booksim.svg"]["commit"]
+    assert f"booksim.svg)\n\n<p class=\"measured\">Measured at commit {commit}" in (
+        site["explanation/engine.md"]
+    )
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="there is no history")
+def test_commits_of_measured_files_are_in_the_history() -> None:
+    asked = "".join(f"{each}\n" for each in {found["commit"] for found in commits().values()})
+    shallow = ["git", "rev-parse", "--is-shallow-repository"]
+    if subprocess.run(shallow, cwd=ROOT, capture_output=True, text=True).stdout == "true\n":
+        pytest.skip("the history is shallow")
+    git = ["git", "cat-file", "--batch-check=%(objecttype)"]
+    run = subprocess.run(git, cwd=ROOT, input=asked, capture_output=True, text=True, check=True)
+    assert set(run.stdout.split()) == {"commit"}
+
+
+def test_keywords_are_on_their_pages(site: dict[str, str]) -> None:
+    every = [word for words in keywords().values() for word in words]
+    assert len(set(every)) == len(every)
+    for name, words in keywords().items():
+        page = site[f"{name}.md"]
+        title, index, text = page.split("\n\n", 2)
+        assert title.startswith("# ")
+        assert index.splitlines()[0] == f"```{{index}} {', '.join(f'! {word}' for word in words)}"
+        said = re.sub(r"\W+", " ", f"{title} {text}".lower())
+        assert not [word for word in words if re.sub(r"\W+", " ", word.lower()) not in said]
 
 
 def test_picture_of_a_curve() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from multicube.sim.papers import ITEMS
 from multicube.sim.papers.item import Item
 
+from .commits import measured_at
 from .markdown import DOCS, table
 
 __all__ = ["drawn_items", "picture_of", "place_of", "with_figures"]
@@ -67,8 +68,9 @@ def _figures(prefixes: list[str]) -> str:
 
 
 def _card(item: Item, picture: str) -> str:
+    small = measured_at(DOCS / "pictures" / picture)
     return (
         f":::{{grid-item-card}}\n:class-card: figure\n\n({item.id.lower()})=\n"
         f"[![{item.title}](../pictures/{picture})](../pictures/{picture})\n\n"
-        f"**{item.title}** ({item.source})\n\n```sh\nmulticube paper {item.id}\n```\n:::"
+        f"**{item.title}** ({item.source})\n\n```sh\nmulticube paper {item.id}\n```\n\n{small}\n:::"
     )

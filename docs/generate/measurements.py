@@ -5,6 +5,7 @@ and `measures/NAME.json` are what `multicube synth --json` and `multicube measur
 `multicube rerun docs/data/curves/NAME.csv` runs a sweep again.
 """
 
+import json
 import shlex
 import subprocess
 import sys
@@ -13,9 +14,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from multicube.hdl import FAMILIES, build
+from multicube.hdl.fabric.cell_part import cell_part
 from multicube.hdl.networks.family import Family
 from multicube.hdl.support.output_file import whole_file
+from multicube.sim.synthesis import Setup
+from multicube.sim.synthesis.node_area import areas_of, samples_of
 from tqdm import tqdm
+
+from .commits import record
 
 __all__ = [
     "CHOOSE",
@@ -34,7 +40,11 @@ CURVES = DATA / "curves"
 COST = DATA / "cost"
 MEASURES = DATA / "measures"
 CHOOSE = DATA / "choose"
-"""Networks of about 64 terminals each: `NAME.csv` is a sweep, `NAME.json` the graph's measures."""
+"""Networks of about 64 terminals each: `NAME.csv` is a sweep, `NAME.json` the graph's measures, and
+`NAME-area.json` what all boxes or routers take in an FPGA."""
+
+_DEVICE = "ecp5-85k"
+_FLAGS = "-nowidelut"
 
 
 def words(family: Family) -> list[str]:
@@ -49,7 +59,7 @@ def curve_command(family: Family) -> list[str]:
 
 def cost_command(family: Family) -> list[str]:
     """Counts the primitives of an FPGA; nothing is placed."""
-    return ["multicube", "synth", *words(family), "--seeds", "0", "--flags=-nowidelut", "--json"]
+    return ["multicube", "synth", *words(family), "--seeds", "0", f"--flags={_FLAGS}", "--json"]
 
 
 def measure_command(family: Family) -> list[str]:
@@ -74,6 +84,25 @@ def _measure_chosen(name: str, network: Sequence[str]) -> None:
     _run([*sweep, "-o", str(CHOOSE / f"{name}.csv")])
 
 
+def _measure_area(name: str, network: Sequence[str]) -> None:
+    """The look-up tables of a network of the first table: one cell of each kind, times their number.
+
+    Cells of one kind differ in their address, and in the contents of their tables, only.
+    """
+    fabric = build(" ".join(network)).fabric
+    setup = Setup(_DEVICE, seeds=0, flags=_FLAGS)
+    kinds = {each.cells[0]: each.nodes for each in samples_of(fabric, most=1)}
+    areas = areas_of({cell: cell_part(fabric, cell) for cell in kinds}, setup)
+    cells = [
+        {"cell": cell, "number": number, "tables": areas[cell].tables}
+        for cell, number in kinds.items()
+    ]
+    total = sum(number * areas[cell].tables for cell, number in kinds.items())
+    found = {"network": shlex.join(network), "device": _DEVICE, "flags": _FLAGS, "cells": cells}
+    with whole_file(CHOOSE / f"{name}-area.json") as file:
+        file.write_text(json.dumps(found | {"tables": total}) + "\n")
+
+
 def _run(command: Sequence[str]) -> str | None:
     """What a command prints; None if it refuses."""
     here = [sys.executable, "-m", *command]
@@ -96,6 +125,8 @@ def main(names: Sequence[str]) -> None:
     for name, network in _chosen().items():
         if not (CHOOSE / f"{name}.csv").exists():
             _measure_chosen(name, network)
+        if not (CHOOSE / f"{name}-area.json").exists():
+            _measure_area(name, network)
     families = [FAMILIES[name] for name in names or FAMILIES]
     for family in tqdm(families, disable=None):
         curve, cost = CURVES / f"{family.name}.csv", COST / f"{family.name}.json"
@@ -107,6 +138,7 @@ def main(names: Sequence[str]) -> None:
         described = family.build(**family.example).relation is not None
         if described and (names or not measures.exists()):
             _print_into(measures, measure_command(family))
+    record(path for folder in (CURVES, COST, MEASURES, CHOOSE) for path in folder.iterdir())
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from multicube.hdl.fabric.parameters import Parameter
 from multicube.hdl.networks.family import Family, Group
 from multicube.sim.papers import ITEMS
 
+from .commits import measured_at
 from .curves import Curve, read_curve
 from .figures import place_of
 from .markdown import DOCS, table, title_of
@@ -212,11 +213,11 @@ def _theory(family: Family) -> Iterable[str]:
         yield f"{model} [Where it applies.](../explanation/measurement.md#theory)"
     path = MEASURES / f"{family.name}.json"
     if path.exists():
-        yield from _graph(family, json.loads(path.read_text()))
+        yield from _graph(family, json.loads(path.read_text()), measured_at(path))
 
 
-def _graph(family: Family, found: dict[str, Any]) -> Iterable[str]:
-    """The measures of a network of nodes and links."""
+def _graph(family: Family, found: dict[str, Any], small: str) -> Iterable[str]:
+    """The measures of a network of nodes and links, and the small print below."""
 
     def shown(name: str) -> str:
         bounds = found.get(name) or {"lower": None, "upper": None}
@@ -236,6 +237,7 @@ def _graph(family: Family, found: dict[str, Any]) -> Iterable[str]:
             ("bisection width e", shown("bisection")),
         ],
     )
+    yield small
     yield _command(measure_command(family)[:-1])
     if found["formulas"]:
         yield "What Ginosar and Egozi (1989) print for it:"
@@ -270,6 +272,7 @@ def _measured(family: Family) -> Iterable[str]:
     yield "## Measured"
     yield f"![Latency and throughput of {family.name} by load](pictures/{family.name}-curve.svg)"
     yield _summary(curve)
+    yield measured_at(path)
     other = rival(family)
     if other is not None:
         yield f"Grey: its rival [`{other}`]({other}.md), in the small example of its own page."
@@ -325,6 +328,7 @@ def _cost(family: Family) -> Iterable[str]:
             ("bits that must be stored", f"{stored['bits']:,}"),
         ],
     )
+    yield measured_at(path)
     yield _command(cost_command(family)[:-1])
     yield (
         "[How it is measured](../how-to/synthesis.md), and "
@@ -361,9 +365,13 @@ def network_list(drawn: Collection[str]) -> str:
         "examples; this table is of about 64 terminals each.",
         "## Which one?",
         _which(drawn),
-        f"*Diameter and bisection count links of the graph; saturation is the load, in packets per "
-        f"terminal per cycle, at which uniform traffic of single flits begins to wait for ever, in "
-        f"windows of {_WINDOW:,} cycles (`make docs-data`). [How to choose.](../how-to/choose.md)*",
+        measured_at(*_chosen_files()),
+        f"*Diameter and bisection count links of the graph. Saturation is the load, in packets per "
+        f"terminal per cycle, from which on uniform traffic of single flits waits longer and "
+        f"longer, in windows of {_WINDOW:,} cycles. Look-up tables are those of all boxes or routers "
+        f"in an ECP5, with payloads of 16 bits: one of each kind is synthesised, and multiplied "
+        f"by their number. `make docs-data` measures all of it. "
+        f"[How to choose.](../how-to/choose.md)*",
     ]
     for group in Group:
         families = [family for family in FAMILIES.values() if family.group is group]
@@ -392,12 +400,20 @@ def _which(drawn: Collection[str]) -> str:
     for name, (size, when) in about()["choose"].items():
         picture = f"![{name}](pictures/{name}.svg)" if name in drawn else ""
         rows.append((picture, f"[{name}]({name}.md) `{size}`", *_chosen_measures(name), when))
-    heading = ("picture", "network", "diameter", "bisection", "saturation", "choose it when")
+    measured = ("diameter", "bisection", "saturation", "FPGA look-up tables")
+    heading = ("picture", "network", *measured, "choose it when")
     return f":::{{div}} which\n{table(heading, rows)}\n:::"
 
 
-def _chosen_measures(name: str) -> tuple[str, str, str]:
-    """Diameter, bisection and saturation of a network of the first table."""
+def _chosen_files() -> Iterable[Path]:
+    """What the first table is made of."""
+    for name in about()["choose"]:
+        yield from (CHOOSE / f"{name}{end}" for end in (".json", ".csv", "-area.json"))
+
+
+def _chosen_measures(name: str) -> tuple[str, str, str, str]:
+    """Diameter, bisection, saturation and look-up tables of a network of the first table."""
+    area = CHOOSE / f"{name}-area.json"
     measures, curve = CHOOSE / f"{name}.json", CHOOSE / f"{name}.csv"
     found = json.loads(measures.read_text()) if measures.exists() else {}
     cut = found.get("bisection") or {"lower": None, "upper": None}
@@ -406,6 +422,7 @@ def _chosen_measures(name: str) -> tuple[str, str, str]:
         str(found.get("diameter", "-")),
         _between(cut["lower"], cut["upper"]),
         "none" if saturation is None else f"{saturation:.2f}",
+        f"{json.loads(area.read_text())['tables']:,}" if area.exists() else "-",
     )
 
 

@@ -1,18 +1,21 @@
 """The text of all pages of the site."""
 
+import tomllib
 from collections.abc import Collection, Iterator
+from functools import cache
 from pathlib import Path
 
 from multicube.hdl import FAMILIES
 
 from .commands import commands_page
+from .commits import with_commits
 from .figures import with_figures
 from .markdown import DOCS
 from .networks import network_list, network_page, parameters_page, references
 from .proofs import with_cards
 from .python import python_pages
 
-__all__ = ["FROM_ROOT", "GENERATED", "all_pages"]
+__all__ = ["FROM_ROOT", "GENERATED", "all_pages", "keywords"]
 
 FROM_ROOT = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Pages of the root of the repository, and their names in the site."""
@@ -40,14 +43,25 @@ def all_pages(drawn: Collection[str], live: Collection[str]) -> dict[str, str]:
     return pages | dict(_generated(drawn, live))
 
 
+@cache
+def keywords() -> dict[str, list[str]]:
+    """What a reader may type into the search, by the page of `docs` that answers."""
+    return tomllib.loads((Path(__file__).parent / "keywords.toml").read_text())
+
+
 def _from_docs(path: Path) -> str:
-    above = "../" * (len(path.relative_to(DOCS).parts) - 1)
+    inner = path.relative_to(DOCS)
+    above = "../" * (len(inner.parts) - 1)
     text = path.read_text()
+    if words := keywords().get(str(inner.with_suffix(""))):
+        title, _, rest = text.partition("\n")
+        entries = ", ".join(f"! {word}" for word in words)
+        text = f"{title}\n\n```{{index}} {entries}\n```\n{rest}"
     for name, page in FROM_ROOT.items():
         text = text.replace(f"]({above}../{name}", f"]({above}{page}")
     for name, page in GENERATED.items():
         text = text.replace(f"]({above}{name}", f"]({above}{page}")
-    return with_cards(with_figures(text))
+    return with_cards(with_figures(with_commits(text)))
 
 
 def _from_root(path: Path) -> str:
