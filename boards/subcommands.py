@@ -37,7 +37,9 @@ _SIMULATED_DIVISOR = 4
 
 _INSTRUMENTS = (
     click.option("--source-depth", type=int, help="Packets that can wait at each terminal."),
-    click.option("--counter-bits", type=int, help="Bits of a counter: runs have fewer cycles."),
+    click.option(
+        "--counter-bits", type=int, help="Bits of a counter, which limit the cycles of a run."
+    ),
     click.option("--flows/--no-flows", default=None, help="Detect duplicate or late packets."),
     click.option(
         "--network-latency/--no-network-latency",
@@ -60,7 +62,7 @@ _like = click.option(
     "like",
     default="orangecrab-85f",
     show_default=True,
-    help="Board that it was built for: selects the instruments, unless options do.",
+    help="Board of the build: it selects the instruments, unless options do.",
 )
 
 

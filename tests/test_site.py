@@ -236,8 +236,9 @@ def test_measured_files_state_the_commit_that_made_them(site: dict[str, str]) ->
         assert shown == [known[each]["commit"] for each in names]
     assert "Measured at commit" in site["networks/index.md"]
     commit = known["pictures/booksim.svg"]["commit"]
-    assert f"booksim.svg)\n\n<p class=\"measured\">Measured at commit {commit}" in (
-        site["explanation/engine.md"]
+    assert (
+        f'booksim.svg)\n\n<p class="measured">Measured at commit {commit}'
+        in (site["explanation/engine.md"])
     )
 
 

@@ -85,7 +85,7 @@ def _measure_chosen(name: str, network: Sequence[str]) -> None:
 
 
 def _measure_area(name: str, network: Sequence[str]) -> None:
-    """The look-up tables of a network of the first table: one cell of each kind, times their number.
+    """The look-up tables of a network of the first table: one cell of each kind times their number.
 
     Cells of one kind differ in their address, and in the contents of their tables, only.
     """

@@ -368,9 +368,9 @@ def network_list(drawn: Collection[str]) -> str:
         measured_at(*_chosen_files()),
         f"*Diameter and bisection count links of the graph. Saturation is the load, in packets per "
         f"terminal per cycle, from which on uniform traffic of single flits waits longer and "
-        f"longer, in windows of {_WINDOW:,} cycles. Look-up tables are those of all boxes or routers "
-        f"in an ECP5, with payloads of 16 bits: one of each kind is synthesised, and multiplied "
-        f"by their number. `make docs-data` measures all of it. "
+        f"longer, in windows of {_WINDOW:,} cycles. Look-up tables are those of all boxes or "
+        f"routers in an ECP5, with payloads of 16 bits: one of each kind is synthesised, and "
+        f"multiplied by their number. `make docs-data` measures all of it. "
         f"[How to choose.](../how-to/choose.md)*",
     ]
     for group in Group:

@@ -49,7 +49,7 @@ class ChordalRing(Graph):
     chords: int = integer(1, "chords of a node", least=1, most=2)
     chord: int | Literal["auto"] = integer(
         "auto",
-        "nodes that a chord leads on; auto: about the square root of nodes",
+        "nodes that a chord spans; auto: about the square root of nodes",
         least=2,
         choices=("auto",),
     )

@@ -25,7 +25,7 @@ _ROUTINGS = {
 class AnyRoutingParameters(RouterParameters):
     """The parameters of `AnyRoutingNetwork`."""
 
-    routing: str = word("auto", "how packets go: the network's own way, or one for any", _ROUTINGS)
+    routing: str = word("auto", "the network's own routing, or one for any graph", _ROUTINGS)
     channels: int | str = integer(
         "auto",
         "virtual channels of each link; auto: those of the graph, at least as many as needed",
@@ -35,7 +35,7 @@ class AnyRoutingParameters(RouterParameters):
     )
     weight: str = word(
         "auto",
-        "what makes a path short, where routing is one for any network",
+        "with a routing for any graph: what makes a path short",
         {
             "auto": "latency if the graph is a list of anynet, else hops",
             "hops": "few links",

@@ -34,7 +34,9 @@ def combine_policy() -> Any:
 
 def merge_limit() -> Any:
     """The field for how many requests combine."""
-    return word("pairwise", "how many others a queued request may combine with", MERGES)
+    return word(
+        "pairwise", "number of other requests with which a queued request may combine", MERGES
+    )
 
 
 def word_width() -> Any:

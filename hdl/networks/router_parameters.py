@@ -37,7 +37,10 @@ class RouterParameters(SwitchParameters):
     depth: int = flit_queue()
     refill: str = queue_refill()
     selection: Selection = word(
-        "first-free", "what a packet takes of several channels", SELECTIONS, plain="first-free"
+        "first-free",
+        "which of several permitted channels a packet takes",
+        SELECTIONS,
+        plain="first-free",
     )
     allow_deadlock: int = integer(
         0, "1: build it even if its routing can deadlock", least=0, most=1
@@ -67,13 +70,13 @@ class RouterParameters(SwitchParameters):
     )
     reduction: str = word(
         "add",
-        "with group_entries: what routers do with values that meet",
+        "with group_entries: how routers merge values that meet",
         {"none": "they merge none", **REDUCTIONS},
         plain="add",
     )
     patience: int = integer(
         256,
-        "with group_entries: cycles after which a value that waits tells whose are missing",
+        "with group_entries: cycles after which a waiting value reports the missing ones",
         least=1,
         most=2**16,
         plain=256,

@@ -45,13 +45,13 @@ class SwitchParameters(Parameters):
     )
     weights: str = text(
         "",
-        "with arbiter=weighted: flits of each class, of those that share a link",
+        "with arbiter=weighted: the shares of the classes in a link, in flits",
         "WEIGHT:WEIGHT",
         plain="",
     )
     pipeline: int = integer(
         0,
-        "1: arbitration and switch in cycles of their own, for a faster clock; 2: routes too",
+        "1: arbitration and switch each in a cycle of its own, for a faster clock; 2: routes too",
         least=0,
         most=2,
         plain=0,

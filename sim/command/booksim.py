@@ -27,8 +27,8 @@ def booksim(
 ) -> None:
     """Run a configuration file of BookSim2.
 
-    It runs on hardware, and the results have BookSim2's names. What has no counterpart here is
-    named. Words NAME=VALUE go before what is in the file.
+    The network runs as hardware, and the results have BookSim2's names. Settings without a
+    counterpart are named. Words NAME=VALUE override the file.
     """
     from ...hdl.support.input_file import read_text
     from ..run.booksim_counterpart import booksim_counterpart, booksim_results

@@ -30,9 +30,8 @@ def _read_flow(text: str) -> tuple[int, int]:
 def bound(network: str, parameters: tuple[str, ...], flows: tuple[str, ...], as_json: bool) -> None:
     """Bound the latency of each flow of a network.
 
-    No packet takes more cycles, whatever all terminals send, from the cycle in which its header is
-    offered to the network to the one in which its tail is taken. Terminals must take a flit per
-    cycle.
+    The bound is on the cycles from the offer of a packet's header to the delivery of its tail,
+    whatever all terminals send. Terminals must take a flit per cycle.
     """
     from ...hdl.networks.network import PacketNetwork
     from ..measure.delay_bound import delay_bounds

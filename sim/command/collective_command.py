@@ -43,8 +43,8 @@ _MOST = 2**20
 @click.option(
     "--root",
     type=int,
-    help="The terminal that has, or gets, the whole. Default: first; of a barrier and allreduce, "
-    "where values meet: in the middle.",
+    help="The terminal that has, or gets, all words. Default: the first; for barrier and "
+    "allreduce, one in the middle.",
 )
 @click.option(
     "--group",
@@ -56,7 +56,7 @@ _MOST = 2**20
     "--flits",
     default=1,
     show_default=True,
-    help="Length of the vector, or of what each member has for each other.",
+    help="Words of the vector, or of each member for each other member.",
 )
 @click.option(
     "--algorithm",

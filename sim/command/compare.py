@@ -36,7 +36,7 @@ __all__ = ["compare"]
     "labels",
     multiple=True,
     metavar="TEXT",
-    help="What a network is called, one for each of them. Default: its words.",
+    help="Name of a network in the figure, one for each network. Default: its words.",
 )
 @sweep_options
 @figure_options

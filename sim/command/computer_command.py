@@ -40,7 +40,7 @@ def _read_cores(_context: object, _option: object, text: str | None) -> tuple[in
 @click.argument("program", metavar="PROGRAM.c")
 @network_arguments
 @click.option(
-    "--cycles", default=LIMIT, show_default=True, help="Cycles after which it is given up."
+    "--cycles", default=LIMIT, show_default=True, help="Cycles after which the run is given up."
 )
 @click.option(
     "--stack", default=STACK_BYTES, show_default=True, help="Bytes of the stack of each core."
@@ -50,7 +50,10 @@ def _read_cores(_context: object, _option: object, text: str | None) -> tuple[in
 )
 @click.option("--vcd", metavar="FILE", help="Write the waveforms of some cores.")
 @click.option(
-    "--vcd-cores", callback=_read_cores, metavar="LIST", help="Which, such as 0,3. Default: 0."
+    "--vcd-cores",
+    callback=_read_cores,
+    metavar="LIST",
+    help="Cores of --vcd, such as 0,3. Default: 0.",
 )
 @engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -30,23 +30,23 @@ __all__ = ["deadlock"]
     "kinds",
     multiple=True,
     type=click.Choice(["multicast", "reduce", "all-reduce"]),
-    help="What packets of groups do; default: all of these.",
+    help="What packets of groups do. Default: all of these.",
 )
 @click.option(
     "--reply",
     "replies",
     multiple=True,
     metavar="CLASS:CLASS",
-    help="Terminals take messages of the first class only when they can send one of the second: "
-    "0:1 with classes=2, or 0:0. May be repeated, for chains.",
+    help="Terminals only take messages of the first class when they can send one of the "
+    "second: 0:1 with classes=2, or 0:0. May be repeated, for chains.",
 )
 @click.option(
     "--run",
     "cycles",
     type=int,
     metavar="CYCLES",
-    help="With one --reply: let terminals send requests for so many cycles, in hardware, and see "
-    "whether all are answered.",
+    help="With one --reply: let terminals send requests for this many cycles, in hardware, "
+    "and check that all are answered.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def deadlock(
@@ -61,8 +61,8 @@ def deadlock(
     """Check the routing of a network for deadlock.
 
     Deadlock needs a cycle of channels that wait for each other. The status is 1 if there is one.
-    Packets with a broadcast mask are not examined; those of groups are, beside those for one
-    terminal, if groups are given.
+    Packets with a broadcast mask are not examined. With --group, packets of groups are examined
+    as well as packets for one terminal.
     """
     from tqdm import tqdm
 

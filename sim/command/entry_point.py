@@ -97,7 +97,7 @@ _SUBCOMMANDS = {
     "studio": _subcommand(
         "studio",
         "studio",
-        "Choose networks in the browser: draw, check and run them, and take them away.",
+        "Choose networks in the browser: draw, check, run and download them.",
     ),
     "sweep": _subcommand(
         "simulation_command",

@@ -129,9 +129,13 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
 @click.option("-o", "--output", metavar="FILE.v", help="Verilog file to write.")
 @click.option("--c", "library", metavar="DIR", help="Write a library in C to a folder instead.")
 @click.option(
-    "--partitions", is_flag=True, help="Partition masks at the terminals, set by a privileged port."
+    "--partitions",
+    is_flag=True,
+    help="Add partition masks at the terminals, set by a privileged port.",
 )
-@click.option("--node", is_flag=True, help="One node or box alone; all of them must be alike.")
+@click.option(
+    "--node", is_flag=True, help="Write one node or box alone; all of them must be alike."
+)
 @click.option(
     "--ports",
     "face",
@@ -147,7 +151,7 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     default="lut4",
     show_default=True,
     metavar="lut4|lut6|asic",
-    help="What the Verilog is made for: tables of 4 or 6 inputs, or standard cells.",
+    help="What the Verilog is made for: look-up tables of 4 or 6 inputs, or standard cells.",
 )
 @click.option(
     "--core",
@@ -165,17 +169,17 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
 @click.option(
     "--terminal-clocks",
     metavar="each|one",
-    help="Clocks of the terminals' own, with asynchronous queues to the network's: one for each "
-    "terminal, or one for all.",
+    help="Separate clocks for the terminals, one for each or one for all, with asynchronous "
+    "queues to the network.",
 )
-@click.option("--crossing-depth", type=int, help="With them: depth of each queue, a power of two.")
+@click.option("--crossing-depth", type=int, help="Depth of each of these queues, a power of two.")
 @click.option(
     "--memories",
     type=click.Choice(list(MEMORIES)),
     default="inline",
     show_default=True,
-    help="What memories are: inline in the modules of cells, modules of their own, the same with "
-    "gated clocks, or external modules that another file has.",
+    help="How memories are written: inline in the modules of cells, as modules of their own, "
+    "as such with gated clocks, or as external modules of another file.",
 )
 @click.option(
     "--reset",
@@ -184,7 +188,11 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     show_default=True,
     help="Synchronous resets, or asynchronous ones that are active at 0.",
 )
-@click.option("--no-initial", is_flag=True, help="No values before the first reset.")
+@click.option(
+    "--no-initial",
+    is_flag=True,
+    help="Write no initial values: before the first reset registers have none.",
+)
 @click.option("--top", help="Name of the top module (network), or of the library in C (mc).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(

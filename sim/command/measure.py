@@ -33,9 +33,10 @@ def measure(
 ) -> None:
     """Print distances, fan-out time and bisection of a network of nodes and links.
 
-    Distances are in links, on shortest paths; the mean is that of uniform traffic, over all pairs
-    of terminals, each with itself too. The other measures are those of Ginosar and Egozi (1989).
-    What can't be found exactly within the limit is between two bounds, each with its method.
+    Distances are in links, on shortest paths. The mean is over all pairs of terminals, including
+    each with itself, as in uniform traffic. The other measures are those of Ginosar and Egozi
+    (1989). A number that is not found exactly within the limit is shown as two bounds, each
+    with its method.
     """
     from ..measure.graph_measures import MOST_NODES, communication_measures, graph_measures, spreads
 

@@ -21,7 +21,7 @@ __all__ = ["prove"]
     type=click.FloatRange(min=0),
     default=600,
     metavar="SECONDS",
-    help="How long a proof of a contract may take; 0: try none.",
+    help="Seconds for the proof of a contract; 0 tries none.",
 )
 @click.option("--quiet", is_flag=True, help="Print the conclusions only.")
 def prove(
@@ -35,9 +35,9 @@ def prove(
 ) -> None:
     """Prove that a network delivers its packets, and write a certificate.
 
-    The contract of each module is proved by Yosys, of the Verilog that is written beside the
-    certificate; what follows from the contracts, the wires and the routes is in the certificate,
-    for tools/check_certificate.py. The status is 1 if something is left unproved.
+    Yosys proves a contract for each module of the Verilog, which is written beside the
+    certificate. The certificate states what follows from the contracts, the wires and the
+    routes; tools/check_certificate.py checks it. The status is 1 if something is left unproved.
     """
     from ...hdl.export.verilog import write_verilog
     from ...hdl.support.output_file import whole_file

@@ -138,8 +138,8 @@ _RUN_OPTIONS = (
     click.option(
         "--cycles",
         type=int,
-        help="Length of the measurement window; with --precision its first length. Default: as "
-        "long as the precision needs.",
+        help="Length of the measurement window; with --precision, its first length. Default: "
+        "as long as the precision needs.",
     ),
     click.option(
         "--precision",
@@ -198,7 +198,7 @@ _SWEEP_OPTIONS = (
     click.option(
         "--clip",
         is_flag=True,
-        help="Take the traffic's highest load in place of higher ones.",
+        help="Replace loads that the traffic does not allow by the highest that it allows.",
     ),
     click.option(
         "-o",
@@ -214,7 +214,7 @@ _SWEEP_OPTIONS = (
     click.option(
         "--resume",
         metavar="FILE",
-        help="Keep each finished point there, and go on from those that it has.",
+        help="Store each finished point in this file, and skip those that it has.",
     ),
 )
 
@@ -228,14 +228,16 @@ def chosen_loads(loads: str | None, clip: bool) -> dict[str, Any]:
 
 _FIGURE_OPTIONS = (
     click.option("--title", metavar="TEXT", help="Title of a picture; '' is none."),
-    click.option("--size", metavar="W,H", callback=_read_size, help="Its size in inches."),
+    click.option(
+        "--size", metavar="W,H", callback=_read_size, help="Size of the picture in inches."
+    ),
     click.option(
         "--width",
         metavar="column|page",
-        help="It fits into a column of a journal, or its page, with letters of 8 points.",
+        help="Fit a column or a page of a journal, with letters of 8 points.",
     ),
     click.option("--style", metavar="NAME", help="A style of matplotlib, by name or as a file."),
-    click.option("--text", is_flag=True, help="Text in an .svg stays text, and can be edited."),
+    click.option("--text", is_flag=True, help="Keep text in an .svg as text that can be edited."),
 )
 
 

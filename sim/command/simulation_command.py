@@ -35,22 +35,28 @@ __all__ = ["sim", "sweep"]
 @click.option(
     "--load", default=0.5, show_default=True, help="Packets (see --unit) per terminal per cycle."
 )
-@click.option("--trace", metavar="FILE", help="Replay cycle,source,destination lines instead.")
+@click.option("--trace", metavar="FILE", help="Replay a file of lines cycle,source,destination.")
 @click.option(
     "--workload",
     metavar="FILE",
-    help="Send the messages id,source,destination,length,after,delay instead, each when those that "
-    "it is after have come; or those of a trace of Netrace, or of Chakra (PREFIX of PREFIX.0.et).",
-)
-@click.option("--flit-bytes", type=int, metavar="N", help="Bytes of a flit, for a trace; 16.")
-@click.option(
-    "--cycle-ns", type=float, metavar="NS", help="Nanoseconds of a cycle, for Chakra's times; 1."
+    help="Send the messages of a file (id,source,destination,length,after,delay), each after "
+    "the messages that it waits for have arrived; or those of a trace of Netrace, or of "
+    "Chakra (PREFIX of PREFIX.0.et).",
 )
 @click.option(
-    "--until", type=int, metavar="CYCLE", help="Send Netrace's packets before this cycle only."
+    "--flit-bytes", type=int, metavar="N", help="Bytes of a flit, for a trace. Default: 16."
 )
 @click.option(
-    "--timeline", metavar="FILE", help="Write when each message was where, for Perfetto (JSON)."
+    "--cycle-ns",
+    type=float,
+    metavar="NS",
+    help="Nanoseconds of a cycle, for Chakra's times. Default: 1.",
+)
+@click.option(
+    "--until", type=int, metavar="CYCLE", help="Only send Netrace's packets before this cycle."
+)
+@click.option(
+    "--timeline", metavar="FILE", help="Write the times of all messages, for Perfetto (JSON)."
 )
 @click.option(
     "--fault",
@@ -64,8 +70,8 @@ __all__ = ["sim", "sweep"]
     "--reroute",
     type=int,
     metavar="CYCLES",
-    help="Write routing tables that lead around links that are severed for ever, so many cycles "
-    "after the last of them has died (networks with tables=rewritable).",
+    help="Write routing tables that lead around permanently severed links, this many cycles "
+    "after the last of them was severed (networks with tables=rewritable).",
 )
 @click.option("--vcd", metavar="FILE", help="Write all waveforms (engine amaranth); - is stdout.")
 @click.option(
@@ -82,8 +88,8 @@ __all__ = ["sim", "sweep"]
     "--threads",
     type=int,
     metavar="N",
-    help="Processor cores that share the cells of the network (engine compiled); by default those "
-    "that make it faster.",
+    help="Processor cores that share the cells of the network (engine compiled). Default: the "
+    "fastest number.",
 )
 @run_options
 def sim(

@@ -21,7 +21,7 @@ _OPERATIONS = ("add", "or", "max")
     type=click.Choice(_OPERATIONS),
     default="add",
     show_default=True,
-    help="What a concentration combines values by.",
+    help="How a concentration combines values.",
 )
 @click.option("--tries", default=16, show_default=True, help="Schedules that are tried.")
 @click.option("--seed", default=1, show_default=True, help="Seed of the random numbers.")

@@ -18,10 +18,10 @@ __all__ = ["studio"]
 )
 @click.option("--no-open", is_flag=True, help="Print the address, and open no browser.")
 def studio(port: int, no_open: bool) -> None:
-    """Choose networks in the browser: draw, check and run them, and take them away.
+    """Choose networks in the browser: draw, check, run and download them.
 
-    The server listens on this machine alone, and answers those who have the token in the address
-    that it prints. Ctrl-C ends it.
+    The server only listens on this machine, and only answers requests with the token in the
+    address that it prints. Ctrl-C ends it.
     """
     if not all(map(importlib.util.find_spec, ("starlette", "uvicorn"))):
         raise InvalidValue(

@@ -29,11 +29,13 @@ __all__ = ["synth"]
 @click.option("--device", default="ecp5-85k", show_default=True, help=f"{', '.join(DEVICES)}.")
 @click.option("--seeds", default=3, show_default=True, help="Placements; 0 only counts primitives.")
 @click.option("--node", is_flag=True, help="One node or box alone, if all are alike.")
-@click.option("--cell", metavar="NAME", help="One cell and what only serves it, as router_5.")
+@click.option(
+    "--cell", metavar="NAME", help="One cell, such as router_5, with the cells that serve only it."
+)
 @click.option("--verilog", multiple=True, metavar="FILE", help="Measure a Verilog file instead.")
 @click.option("--top", help="Module to measure in --verilog. NAME=VALUE sets its parameters.")
 @click.option("--slang", is_flag=True, help="Read it by slang, Yosys' other reader.")
-@click.option("--include", multiple=True, metavar="DIR", help="A folder of files it includes.")
+@click.option("--include", multiple=True, metavar="DIR", help="Folder of files that it includes.")
 @click.option("--clock", help="Its clock, if it has an unusual name; empty if none.")
 @click.option("--other-clock", multiple=True, help="A further clock; its speed is not measured.")
 @click.option("--reset", help="Its reset, if it has an unusual name; empty if none.")
@@ -43,14 +45,15 @@ __all__ = ["synth"]
 @click.option(
     "--saif",
     metavar="FILE",
-    help="What switched in a run (multicube sim --activity), for the power of these cells.",
+    help="Switching activity of a run (from multicube sim --activity), for the power of these "
+    "cells.",
 )
 @click.option(
     "--memories",
     type=click.Choice([name for name in MEMORIES if name != "external"]),
     default="inline",
     show_default=True,
-    help="What memories are, as of multicube export.",
+    help="How memories are written, as in multicube export.",
 )
 @click.option("--flags", default="", metavar="'-FLAG ...'", help="Further flags of Yosys' synth_*.")
 @click.option("--limit", default=600.0, show_default=True, help="Seconds for each run of a tool.")

@@ -40,7 +40,7 @@ class _View(click.Command):
 @click.option(
     "--beside",
     metavar="'NAME=VALUE ...'",
-    help="Show the network with these parameters beside it, under the same hand.",
+    help="Show the network with these parameters beside it, with the same controls.",
 )
 @click.option("--traffic", default="uniform", show_default=True, help="The first pattern.")
 @click.option(
@@ -61,8 +61,8 @@ def view(
 ) -> None:
     """Write a page in which the network runs, in any browser and without a server.
 
-    NETWORK may also be FILE.py:NAME, a design of one's own: a Network, a Fabric of any cells, or a
-    Design, or a function that returns one.
+    NETWORK may also be FILE.py:NAME, a design of your own: a Network, a Fabric of any cells, a
+    Design, or a function that returns one of these.
 
     With --lesson, NETWORK may be left out.
     """

@@ -30,8 +30,8 @@ _HERE = Path(__file__).parent
 class ComputerPage(DesignPage):
     """A page in which a program in C runs on a core at each terminal of a network, cycle by cycle.
 
-    It shows at which lines of the source the cores are, what they print, and their requests in the
-    network. The program goes on by cycles, or by lines of one core.
+    It shows the source lines at which the cores are, what they print, and their requests in the
+    network. It can be stepped by cycles, or by lines of one core.
 
     Parameters
     ----------

@@ -126,7 +126,7 @@ def run_computer(
     engine : str
         `auto`, `compiled`, `amaranth` or `verilator`.
     cycles : int
-        Cycles after which the program is given up.
+        Cycles after which the run is given up.
     stack : int
         Bytes of each core's stack.
     defines : Sequence[str]

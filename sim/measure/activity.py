@@ -90,9 +90,9 @@ class TypeActivity:
 
 @dataclass(frozen=True)
 class Activity:
-    """What switched in a network, in the window of a run.
+    """Switching activity of a network, in the window of a run.
 
-    Changes are counted from cycle to cycle, when all is settled: there are no glitches.
+    Changes are counted from cycle to cycle, between settled values: there are no glitches.
 
     Attributes
     ----------

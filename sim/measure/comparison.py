@@ -41,7 +41,7 @@ class Comparison:
     sweeps : Sequence[Sweep]
         The sweeps, one for each network.
     labels : Sequence[str]
-        What each is called in tables and figures; if empty, the words that tell them apart.
+        Names of the networks in tables and figures; if empty, the words that distinguish them.
     per : str
         What rates are divided by: "terminal", "wire" or "bisection".
     unit : str

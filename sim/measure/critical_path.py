@@ -19,19 +19,19 @@ class Flow(NamedTuple):
 
 @dataclass(frozen=True)
 class MessageTimes:
-    """When a message of a workload was where, in cycles from 0 on.
+    """The times of a message of a workload, in cycles from 0 on.
 
     Attributes
     ----------
     message : WorkloadMessage
         The message.
     ready : int
-        The first cycle in which it could be sent: what it depends on has come, and its delay has
-        passed. Of a computation, the first cycle after it.
+        The first cycle in which it could be sent: the messages that it depends on have arrived, and
+        its delay has passed. For a computation, the first cycle after it.
     sent, left : int
         When the network took its first flit, and its last.
     arrived : int
-        When its last flit arrived. A computation has its last cycle in place of all three.
+        When its last flit arrived. For a computation all three are its last cycle.
     """
 
     message: WorkloadMessage
@@ -69,7 +69,7 @@ class MessageTimes:
 
 @dataclass(frozen=True)
 class PathPart:
-    """A message of the critical path, and what its cycles were.
+    """A message of the critical path, and the causes of its cycles.
 
     Attributes
     ----------
@@ -78,12 +78,13 @@ class PathPart:
     compute : int
         Cycles of its delay.
     wait : int
-        Cycles that it took longer than alone: at its source, and in the network.
+        Cycles of waiting, at its source and in the network, compared with an idle network.
     hop : int
-        Cycles that a message of one flit takes alone. 0 if the next message of the path only waits
-        until this one has left.
+        Cycles of a message of one flit in an idle network. 0 if the next message of the path only
+        waits until this one has left.
     serialisation : int
-        Cycles that its other flits add. If the next only waits until it has left: all its flits.
+        Cycles that its other flits add. If the next message only waits until this one has left: all
+        its flits.
     """
 
     id: int

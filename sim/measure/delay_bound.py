@@ -209,12 +209,12 @@ def delay_bounds(network: PacketNetwork) -> DelayBounds:
     Parameters
     ----------
     network : PacketNetwork
-        Of queues with fair arbiters.
+        A network of queues with fair arbiters.
 
     Returns
     -------
     DelayBounds
-        What answers for each flow.
+        The bounds, by flow.
 
     Raises
     ------

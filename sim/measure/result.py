@@ -115,7 +115,7 @@ class ClassResult:
     Attributes
     ----------
     generated, rejected : int
-        Packets that its endpoints generated, and those of them for which a source had no room.
+        Packets that its endpoints generated, and those for which the source's queue had no room.
     injected, delivered : int
         Packets in the window.
     throughput : float
@@ -123,8 +123,8 @@ class ClassResult:
     least_served : float
         The throughput of the endpoint that got the fewest packets into the network.
     latency, network_latency : Latency
-        Of its packets, from birth and from the first flit in the network. In a saturated network
-        those that arrived in the run.
+        Of its packets, from generation, and from the first flit in the network. In a saturated
+        network only of packets that arrived in the run.
     """
 
     generated: int
@@ -159,9 +159,9 @@ class Result:
     """One run: what was simulated, and what was measured.
 
     Counts are numbers of packets in the whole run, from the first cycle until the network has
-    drained. Throughput and utilisation are those of the window, latencies those of the packets that
-    were born in it. Of several seeds, all numbers are those of the runs together, but `cycles`,
-    `warmup` and `drain`, which are those of each.
+    drained. Throughput and use of links are those of the window; latencies are those of packets
+    that were generated in it. With several seeds, all numbers are for the runs together, except
+    `cycles`, `warmup` and `drain`, which are those of each run.
 
     Attributes
     ----------
@@ -184,9 +184,9 @@ class Result:
     partial : bool
         Whether the run was interrupted; packets were then left in the network.
     ended : str
-        Why the window ended: it was "given", the results were "precise", the same before "late"
-        packets widened an interval, the network was "saturated", the "limit" was reached, the
-        traffic is "finite", or "interrupted".
+        Why the window ended: its length was "given"; the results were "precise"; they were precise
+        until "late" packets widened an interval; the network was "saturated"; the "limit" was
+        reached; the traffic was "finite"; or the run was "interrupted".
     uncorrelated : bool
         Whether the batches, of which the confidence intervals are made, were shown to be
         uncorrelated. If not, the intervals may be too narrow.
@@ -236,8 +236,8 @@ class Result:
     predicted : dict
         `latency_mean`, `throughput` and `attempts`; None where no formula applies.
     saturated : bool or None
-        Whether the network carried less than it was offered (`saturation.Balance`). None if the
-        window was too short to say.
+        Whether the network delivered less than it was offered (`saturation.Balance`). None if the
+        window was too short to decide.
     verdict : str
         The reason, as text.
     least_served : dict
@@ -251,7 +251,7 @@ class Result:
     channels : dict[str, list[float]]
         The same for each virtual channel of the links that have several.
     run : dict[str, Any]
-        What was asked for: all that is needed, besides network and parameters, to run it again
+        The options of the run: all that is needed, besides network and parameters, to run it again
         (`run.rerun`). These are the fields of `Run`, the bins and faults of `simulate_runs`, and
         the `version` of multicube. The `traffic` of a trace is None, and `trace` its name.
     statistics : dict[str, Any]
@@ -259,7 +259,7 @@ class Result:
     activity : Activity or None
         What switched in the network in the window, if that was measured.
     classes : list[ClassResult]
-        What each class of messages got, if there are several.
+        The results of each class of messages, if there are several.
 
     Examples
     --------
@@ -451,7 +451,7 @@ class SimulationError(MulticubeError):
     Attributes
     ----------
     result : Result, CollectiveRun, MessageRun, StepRun or None
-        What was measured all the same.
+        What was measured nevertheless.
     """
 
     status = 1

@@ -59,11 +59,11 @@ class CollectiveRun:
     group : tuple[int, ...]
         The members, in their order.
     root : int
-        The terminal that had, or got, the whole.
+        The terminal that had, or got, all words.
     flits : int
-        The vector's length, or what each member has for each other.
+        Words of the vector, or of each member for each other member.
     operation : str
-        By which words were folded; of a barrier `or`, as each member has a bit of its own.
+        How words were combined; for a barrier `or`, since each member has a bit of its own.
     cycles : int
         From the first cycle until the last flit has arrived.
     bound : int
@@ -136,18 +136,18 @@ def run_collective(
         What is done: "broadcast", "reduce", "allreduce", "gather", "scatter", "alltoall" or
         "barrier".
     root : int, optional
-        The terminal that has, or gets, the whole; by default the first of the group. Of a barrier
-        and of `allreduce`, in whose results no member is singled out, it is where values meet, and
+        The terminal that has, or gets, all words; by default the first of the group. In a barrier
+        and in `allreduce` all members get the same. There it is only the place where values meet,
         by default the member in the middle (`measure.collective_bound.middle`).
     group : Sequence[int], optional
         The members, in their order; by default all terminals.
     flits : int
-        Length of the vector, or of what each member has for each other.
+        Words of the vector, or of each member for each other member.
     algorithm : str
         One of `ALGORITHMS` of this kind; `network`, where routers copy and merge packets of groups,
-        or if there is memory, processors add to a counter and load it; or `auto`: all that the
-        network can do are run, and the fastest counts. With `network` routers get
-        `group_entries=1`, and the reduction that is asked for, if they have no groups.
+        or if there is memory, processors add to a counter and load it; or `auto`: all possible ones
+        are run, and the fastest is returned. With `network` routers get `group_entries=1`, and the
+        reduction that is asked for, if they have no groups.
     operation : str
         How words are folded in a reduction: "add", "add-saturating", "or", "and", "max" or
         "min".

@@ -47,7 +47,7 @@ def compare(
     loads : Sequence[float]
         Packets (or flits) per terminal per cycle, 0 to 1; at least one.
     labels : Sequence[str], optional
-        What the networks are called; by default their texts, or the words that tell them apart.
+        Names of the networks; by default their texts, or the words that distinguish them.
     per : str
         What rates are divided by: "terminal", "wire" (a link of the network) or "bisection" (a
         link of the bisection).

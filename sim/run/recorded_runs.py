@@ -34,7 +34,7 @@ class Record:
     parameters : dict[str, Any]
         As values or as text.
     run : dict[str, Any]
-        What was asked for: the field `run` of `Result`.
+        The options of the run: the field `run` of `Result`.
     measured : dict[str, Any]
         The other fields of the result; from a table, the text in its columns.
     table : bool

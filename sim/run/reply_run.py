@@ -23,7 +23,7 @@ class ReplyRun:
     requested, received : int
         Requests that the network took, and replies that arrived.
     stuck : bool
-        Whether requests are left that nothing moves any more: a deadlock.
+        Whether requests are left that can't move any more: a deadlock.
     """
 
     cycles: int
@@ -58,7 +58,7 @@ def run_replies(
     seed: int = 1,
     engine: str = "auto",
 ) -> ReplyRun:
-    """Let all terminals send requests as fast as they can, and answer those that they get.
+    """Let all terminals send requests as fast as they can, and answer the requests that they get.
 
     A terminal takes a request only while it has room for the reply (`ReplyingTerminal`). After
     some cycles no more requests are sent, and all must be answered.
@@ -74,7 +74,7 @@ def run_replies(
     cycles : int
         Cycles in which requests are sent.
     seed : int
-        Of the random destinations.
+        Seed of the random destinations.
     engine : str
         `auto`, `compiled`, `amaranth` or `verilator`.
 

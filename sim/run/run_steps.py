@@ -105,7 +105,7 @@ def result_of(
 def _classes(
     probe: Probe, network: Network, entered: list[int], measured: list[int], span: int
 ) -> list[ClassResult]:
-    """What each class of messages got, if there are several."""
+    """The results of each class of messages, if there are several."""
     count = network.classes
     if count == 1:
         return []

@@ -50,8 +50,8 @@ def simulate_runs(network: Network, runs: Sequence[Run], **options: Any) -> list
     faults : Sequence[str]
         Faults to inject, as the option `--fault` takes them.
     reroute : int, optional
-        Cycles from the end of the last link that is severed for ever until the sources stop,
-        and the network gets routing tables that lead around these links.
+        Cycles from the last permanent fault of a link until the sources stop, and the network gets
+        routing tables that lead around the severed links.
     vcd : path-like, optional
         File for the waveforms of a single run (engine "amaranth").
     threads : int, optional
@@ -64,8 +64,8 @@ def simulate_runs(network: Network, runs: Sequence[Run], **options: Any) -> list
         File to which the state of a single run is written every minute, and from which it goes
         on (engine "compiled").
     activity : path-like or bool, optional
-        Whether to count what switches in a single run (engine "compiled"); or a SAIF file for
-        it.
+        Whether to count the switching activity of a single run (engine "compiled"); or a SAIF file
+        for it.
 
     Returns
     -------
@@ -269,8 +269,8 @@ def simulate(
     faults : Sequence[str]
         Faults to inject, as the option `--fault` takes them.
     reroute : int, optional
-        Cycles from the end of the last link that is severed for ever until the sources stop,
-        and the network gets routing tables that lead around these links.
+        Cycles from the last permanent fault of a link until the sources stop, and the network gets
+        routing tables that lead around the severed links.
     vcd : path-like, optional
         File for the waveforms (engine "amaranth").
     threads : int, optional
@@ -279,10 +279,10 @@ def simulate(
         Whether to show a progress bar on standard error; or a file that gets a byte as the run
         ends.
     checkpoint : path-like, optional
-        File to which the state is written every minute, and from which it goes on (engine
+        File to which the state is written every minute, and from which the run continues (engine
         "compiled").
     activity : path-like or bool, optional
-        Whether to count what switches (engine "compiled"); or a SAIF file for it.
+        Whether to count switching activity (engine "compiled"); or a SAIF file for it.
     load : float
         Offered load per terminal per cycle, in `unit`.
     cycles : int, optional

@@ -34,9 +34,9 @@ def run_workload(
     engine: str = "auto",
     threads: int | None = None,
 ) -> WorkloadRun:
-    """Send the messages of a workload over a network, each when what it depends on has come.
+    """Send the messages of a workload over a network, each when all that it depends on has arrived.
 
-    A second run sends the messages of the critical path alone, to tell waiting from travelling.
+    A second run sends the messages of the critical path alone, to separate waiting from travelling.
 
     Parameters
     ----------

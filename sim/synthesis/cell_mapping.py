@@ -35,7 +35,7 @@ class CellArea(NamedTuple):
     by_type : dict[str, int]
         Number of cells by their name in the library.
     without : tuple[str, ...]
-        Of these the library says that their area is 0.
+        Cells whose area is 0 in the library.
     """
 
     total: float
@@ -88,7 +88,7 @@ class CellMeasurement:
     timing : CellTiming, optional
         None without OpenSTA.
     energy : CycleEnergy, optional
-        None if it is not known what switched.
+        None if the switching activity is not known.
     tools : dict[str, str]
         Version of each tool.
     seconds : float
@@ -140,9 +140,8 @@ def measure_cells(
     setup : CellSetup
         The library, and how to map to it.
     switching : Mapping[str, Switching], optional
-        What switched in a run: of bits of inputs, registers and rows of memories, by their names
-        in the design's Verilog, such as `box_0_0.queue_1__bank_0[3][7]`. Without it there is no
-        power.
+        The activity of a run: of bits of inputs, registers and rows of memories, by their names in
+        the design's Verilog, such as `box_0_0.queue_1__bank_0[3][7]`. Without it there is no power.
     progress : Callable[[str], None]
         Called at the start of each step with its description, three at most.
 

@@ -29,7 +29,7 @@ _Wire = int | str
 
 
 class Switching(NamedTuple):
-    """What a bit did in a run.
+    """The switching activity of a bit in a run.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class CycleEnergy(NamedTuple):
     leakage : float
         Power of cells at rest, in W.
     known : int
-        Bits of inputs and registers of which the run told what they did.
+        Bits of inputs and registers whose activity in the run is known.
     """
 
     clock: float

@@ -29,7 +29,7 @@ class CellTiming:
     Attributes
     ----------
     period : float
-        The shortest one of the clock, in ns.
+        The shortest period of the clock, in ns.
     path : tuple[str, ...]
         Along the longest path, the names of registers, memories and signals of the source; "an
         input" and "an output" are ports of the design.

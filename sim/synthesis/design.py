@@ -36,7 +36,7 @@ class Design:
     slang : bool
         Whether the files are read by Yosys' other reader of SystemVerilog, slang.
     includes : Sequence[str]
-        Further folders in which files that are included are.
+        Further folders of included files.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def network_design(fabric: Fabric, target: str = "lut4", style: Style | None = N
     fabric : Fabric
         The network's `fabric`, or that of a cell.
     target : str
-        What the Verilog is made for; that of a device is `Device.target`.
+        The target of the Verilog; that of a device is `Device.target`.
     style : Style, optional
         What memories and resets are.
 

@@ -71,7 +71,7 @@ class Device:
     flags : str
         What `synth_FAMILY` needs besides.
     target : str
-        What Verilog for it is made for (`hdl.export.target`): the inputs of its tables.
+        The target of Verilog for it (`hdl.export.target`): the inputs of its look-up tables.
     places : bool
         Whether nextpnr can place designs on it; otherwise its primitives are only counted.
 

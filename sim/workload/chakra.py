@@ -68,7 +68,7 @@ def read_chakra(prefix: str | os.PathLike[str], scale: Scale | None = None) -> W
 
     Rank N is terminal N. A node begins when those that it depends on have ended.
 
-    - Nodes with a duration, but those of communication, compute for so long.
+    - Nodes with a duration, except those of communication, compute for this time.
     - COMM_SEND ends when its last flit has entered the network; `comm_dst` is the receiver,
       `comm_size` the bytes. COMM_RECV ends when the message has arrived: the one with the same
       `comm_src`, `comm_dst` and `comm_tag`; of several, they belong together in their order.
@@ -80,8 +80,8 @@ def read_chakra(prefix: str | os.PathLike[str], scale: Scale | None = None) -> W
     prefix : path-like
         What the names of the files begin with.
     scale : Scale, optional
-        What bytes and nanoseconds are in the network; by default 16 bytes are a flit, and a
-        nanosecond is a cycle.
+        How bytes and nanoseconds are converted; by default a flit has 16 bytes, and a cycle a
+        nanosecond.
 
     Returns
     -------

@@ -38,11 +38,11 @@ class Flow:
     source, destination : int
         Terminals.
     rate : float
-        Packets per cycle in which it is on, above 0 and at most 1.
+        Packets per cycle while the flow is on, above 0 and at most 1.
     length : int, optional
-        Flits of each packet; those that all packets of the network have if not given.
+        Flits of each packet; by default the length of all packets of the network.
     on, off, period : int, optional
-        It is on from cycle `on` (0) to the one before cycle `off` of each period; by default for
+        The flow is on from cycle `on` (0) until before cycle `off` of each period; by default for
         ever, and without a period only once.
 
     Raises

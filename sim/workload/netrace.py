@@ -65,9 +65,9 @@ def read_netrace(
     Parameters
     ----------
     path : path-like
-        Compressed by bzip2, or not any more.
+        The file, compressed by bzip2 or not.
     scale : Scale, optional
-        A longer packet than its `longest` goes in several.
+        Packets longer than its `longest` are split.
     until : int, optional
         Only packets before this cycle of the trace are sent.
 

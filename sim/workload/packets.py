@@ -13,7 +13,7 @@ MOST_PACKETS = 2**20
 
 @dataclass(frozen=True)
 class Scale:
-    """What bytes and nanoseconds of a trace are in a network.
+    """How bytes and nanoseconds of a trace are converted to flits and cycles.
 
     Attributes
     ----------

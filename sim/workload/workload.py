@@ -118,18 +118,19 @@ class WorkloadMessage:
 class Workload:
     """Messages that wait for each other.
 
-    A message is sent when those that it is `after` have arrived at its source, and `delay` cycles
-    have passed. A terminal knows only what it sees. So of those that it sends to others itself, it
-    waits until the last flit has entered the network, and of its computations until they end.
+    A message is sent when the messages in its `after` have arrived at its source, and `delay`
+    cycles have passed. A terminal only knows what it sees. So it waits for a message that it sends
+    itself until the last flit has entered the network, and for a computation until it ends.
 
     Attributes
     ----------
     name : str
         What results call it.
     messages : tuple[WorkloadMessage, ...]
-        Where several messages of a terminal can be sent, the one that is first here goes first.
+        If several messages of a terminal can be sent, the first of them in this order is sent
+        first.
     places : tuple[str, ...]
-        What errors call the messages, one each; by default "Message 7".
+        Names of the messages in errors, one each; by default such as "Message 7".
 
     Raises
     ------

@@ -40,8 +40,8 @@ class HierarchicalParameters(AnyRoutingParameters):
 
     level1: str = text("hypercube:n=3", "the network of a cluster", FORM)
     level2: str = text("hypercube:n=2", "the network of the clusters' interface nodes", FORM)
-    level3: str = text("none", "the network of those networks' interface nodes; or none", FORM)
-    level4: str = text("none", "the same once more; or none", FORM)
+    level3: str = text("none", "the network of the interface nodes of level 2; or none", FORM)
+    level4: str = text("none", "the network of the interface nodes of level 3; or none", FORM)
     interface: int = integer(0, "terminal of each network that is its interface", least=0)
     replication: int = integer(1, "parallel links for each one above level 1", least=1, most=64)
     interval: int | str = _interval()

@@ -206,7 +206,7 @@ class MultistageParameters(StageParameters):
     )
     radix: int | str = integer(
         2,
-        "inputs and outputs of a box, or of those of each stage; 4+: smaller ones in the last",
+        "inputs and outputs of a box, or of the boxes of each stage; 4+: smaller boxes in the last",
         least=2,
         most=64,
         form="AxBxC",
