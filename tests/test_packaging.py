@@ -62,6 +62,20 @@ def test_one_version_everywhere() -> None:
     assert released[0] == f"{version} - {citation['date-released']}"
 
 
+def test_one_address_everywhere() -> None:
+    """The repository's address is `urls.Repository` of pyproject.toml; while it has none, no page
+    names one, and the library is installed from a checkout."""
+    project = PROJECT["project"]
+    address = project.get("urls", {}).get("Repository", "").removesuffix(".git")
+    pages = {name: (ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md")}
+    pages["CITATION.cff"] = (ROOT / "CITATION.cff").read_text()
+    for name, text in pages.items():
+        named = re.findall(rf"https?://[\w./-]+/{project['name']}(?![\w-])", text)
+        assert set(named) == ({address} if address else set()), name
+    if not address:
+        assert PROJECT["tool"]["multicube"]["install"] == "pip install ."
+
+
 def _run(*command: str | os.PathLike[str], folder: Path) -> str:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     done = subprocess.run(

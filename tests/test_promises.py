@@ -30,5 +30,5 @@ def test_a_promise_is_held_by_tests(line: str) -> None:
 
 def test_the_page_has_all_kinds() -> None:
     heads = re.findall(r"^## (.*)$", PAGE.read_text(), re.MULTILINE)
-    wanted = {"The books", "Which run a number is of", "Reset", "Interruption", "Files"}
+    wanted = {"The books", "Which run a number belongs to", "Reset", "Interruption", "Files"}
     assert wanted | {"The cache", "Exit status"} <= set(heads)
