@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In
 
 from ..bench.instruments import Timer
 from ..bench.meters import meter_links, place_meters
+from ..catalogue.catalogue import FAMILIES
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.wires import Lane, Wire, named_wires, streams
@@ -23,11 +24,16 @@ from .computer_node import ComputerNode
 from .message_end import MessageEnd, NoMessages, message_payload
 from .shared_window import NoSharedMemory, SharedWindow
 
-__all__ = ["WORD_BITS", "Computer"]
+__all__ = ["SET", "WORD_BITS", "Computer"]
 
 WORD_BITS = 32
 
 _LEAST_ROWS = 16
+
+SET = ("width", "payload", "length", "rows", "operations")
+"""Parameters of networks that a computer sets itself: its words have 32 bits, and so on."""
+
+_MOST_ROWS = 1 << 16
 
 _MESSAGES = "messages"
 """The name of the copy of the network that carries messages."""
@@ -83,7 +89,8 @@ class Computer(Fabric):
     Raises
     ------
     TypeError, ValueError
-        As `bus_memory`; or if there are too many shared words.
+        As `bus_memory`; if there are too many shared words; or a parameter of the network that the
+        computer sets itself (`SET`) has another value than its default.
     """
 
     def __init__(
@@ -98,7 +105,13 @@ class Computer(Fabric):
         messages: bool = False,
     ) -> None:
         super().__init__({"on": In(1)})
+        _check_defaults(network)
         self.network = network
+        if shared_words > (most := network.ports * _MOST_ROWS):
+            raise InvalidValue(
+                f"Shared words must be at most {most} on {network.ports} terminals, "
+                f"not {shared_words}"
+            )
         self.rows = max(_LEAST_ROWS, _power(-(-shared_words // network.ports)))
         self.memory: MemoryNetwork | RemoteMemory | None = None
         if shared_words or not messages:
@@ -219,6 +232,15 @@ class Computer(Fabric):
             self.place(Cell(each, type_, straps[number] if straps else {}))
             self.link(Pin(self.nodes[number], (port,)), Pin(each, ("i",)))
         return names
+
+
+def _check_defaults(network: Network) -> None:
+    """Refuse values of parameters that the computer sets itself."""
+    if network.family not in FAMILIES:
+        return
+    for about in FAMILIES[network.family].parameters:
+        if about.name in SET and (value := network.parameters[about.name]) != about.default:
+            raise InvalidValue(f"A computer sets {about.name} itself: it can't be {value}")
 
 
 def memory_cell(module: int) -> str:

@@ -75,6 +75,8 @@ class ComputerNode(wiring.Component):
     messages : Out(MessagePorts())
     pc : Out(32)
         Address of the instruction that comes to its end.
+    last_pc : Out(32)
+        Address of the last instruction that ended without an exception.
     done, trapped : Out(1)
         The core has ended; by an exception.
     ended : Out(32)
@@ -112,6 +114,7 @@ class ComputerNode(wiring.Component):
                 "bus": Out(Wishbone(address=SHARED_BITS + WINDOW_BITS, data=32)),
                 "messages": Out(MessagePorts()),
                 "pc": Out(32),
+                "last_pc": Out(32),
                 "done": Out(1),
                 "trapped": Out(1),
                 "ended": Out(32),
@@ -135,6 +138,8 @@ class ComputerNode(wiring.Component):
         m.submodules.core = core.logic
         with m.If(core.valid & ~self.done):
             m.d.sync += self.pc.eq(core.pc)
+        with m.If(core.retired & ~self.done):
+            m.d.sync += self.last_pc.eq(core.end_pc)
         self._fetch(m, core)
         self._access(m, core)
         self._end(m, core)
@@ -261,7 +266,7 @@ class ComputerNode(wiring.Component):
                 self.done.eq(1),
                 self.trapped.eq(1),
                 self.ended.eq(self.now),
-                self.pc.eq(core.trap_pc),
+                self.pc.eq(core.end_pc),
                 self.result.eq(core.cause),
                 self.fault.eq(core.value),
             ]

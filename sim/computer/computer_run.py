@@ -8,9 +8,9 @@ from typing import Any
 
 from ...hdl.catalogue.catalogue import summary
 from ...hdl.computer.address_map import CONSOLE_ROWS
-from ...hdl.computer.computer import WORD_BITS, Computer, memory_cell
+from ...hdl.computer.computer import SET, WORD_BITS, Computer, memory_cell
 from ...hdl.computer.computer_node import COUNTERS
-from ...hdl.fabric.checks import check_integer, check_kind, check_path, check_several
+from ...hdl.fabric.checks import check_integer, check_kind, check_several
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import Network
 from ...hdl.support.output_file import check_output
@@ -18,7 +18,7 @@ from ..engines import Engine
 from ..engines.compiled.engine import CompiledEngine
 from ..engines.engine_selection import check_engine, open_engines
 from ..run.probe import crossings
-from .compilation import check_macros, compile_program
+from .compilation import compile_program
 from .console import Console, ConsoleLine
 from .defaults import LIMIT, STACK_BYTES
 from .program_faults import fault_of, not_ended
@@ -160,11 +160,9 @@ def run_computer(
     >>> run_computer("end.c", build("combining", ports=2)).results
     [0, 0]
     """
-    check_path("Program", program)
     check_kind("Network", network, Network, "a network")
     check_engine(engine)
     cycles = check_integer("Cycles", cycles, 1, _LONGEST)
-    check_macros(defines)
     watched = [0]
     if vcd_cores is not None:
         if vcd is None:
@@ -238,13 +236,14 @@ def _result(
     links: dict[str, int] = {}
     for output, wire in computer.wires.items():
         links[wire.link] = links.get(wire.link, 0) + crossed[output]
+    chosen = {name: value for name, value in network.chosen.items() if name not in SET}
     values = []
     if computer.memory is not None:
         rows = [engine.memory(memory_cell(n), "words") for n in range(len(nodes))]
         places = map(computer.memory.stored, range(image.shared_words))
         values = [_signed(rows[module][row]) for module, row in places]
     return ComputerRun(
-        network=summary(network.family, network.chosen),
+        network=summary(network.family, chosen),
         engine=engine.name,
         cycles=1 + max(cores["ended"]),
         results=[_signed(value) for value in engine.read(nodes, "result")],

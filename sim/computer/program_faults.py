@@ -37,13 +37,17 @@ def fault_of(engine: Engine, nodes: Sequence[str], image: ProgramImage) -> Progr
         return None
     ended = engine.read(nodes, "ended")
     core = min((n for n, each in enumerate(trapped) if each), key=lambda n: (ended[n], n))
-    cause, value, pc = (engine.read([nodes[core]], name)[0] for name in ("result", "fault", "pc"))
+    cause, value, pc, last_pc = (
+        engine.read([nodes[core]], name)[0] for name in ("result", "fault", "pc", "last_pc")
+    )
+    # An instruction that is not in the program has no place: the jump to it has.
+    place = image.place(pc if image.has(pc) else last_pc)
     what = _CAUSES.get(cause, "exception {cause}").format(value=value, cause=cause)
     if value == DEVICES + 4 * Device.SEND:
         what = "a message for a core that does not exist"
     if cause in (5, 7) and _GUARD <= value < LOCAL:
         what = what.replace("access outside", "stack overflow")
-    return ProgramFault(f"Core {core}, cycle {ended[core]}, {image.place(pc)}: {what}")
+    return ProgramFault(f"Core {core}, cycle {ended[core]}, {place}: {what}")
 
 
 def not_ended(engine: Engine, nodes: Sequence[str], image: ProgramImage) -> ProgramFault:
