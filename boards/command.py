@@ -9,7 +9,14 @@ _MODULE = f"{__package__}.subcommands"
 board = LazyGroup(
     "board",
     {
-        "build": Subcommand(_MODULE, "build", "Build a network with its test bench for a board."),
+        "build": Subcommand(
+            _MODULE,
+            "build",
+            "Build a network with its test bench, or a parallel computer, for a board.",
+        ),
+        "execute": Subcommand(
+            _MODULE, "execute", "Report what a program did on a parallel computer on a board."
+        ),
         "list": Subcommand(_MODULE, "list_", "The boards, their clocks and their instruments."),
         "run": Subcommand(
             _MODULE, "run", "Run the network on a board at a serial PORT, and report the results."

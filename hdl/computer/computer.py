@@ -66,6 +66,8 @@ class Computer(Fabric):
     messages : bool
         Whether cores send words to each other. The network must then carry packets; if no shared
         words are needed, there is no shared memory.
+    readable : bool
+        Whether the nodes' consoles can be read from outside (`ComputerNode`).
 
     Members
     -------
@@ -103,6 +105,7 @@ class Computer(Fabric):
         shared: Mapping[int, int] | None = None,
         shared_words: int = 0,
         messages: bool = False,
+        readable: bool = False,
     ) -> None:
         super().__init__({"on": In(1)})
         _check_defaults(network)
@@ -118,7 +121,7 @@ class Computer(Fabric):
             self.memory = bus_memory(network, WORD_BITS, self.rows, ALL_WINDOWS, outstanding=1)
         count = network.ports if self.memory is None else self.memory.ports
         self.nodes = [f"core_{number}" for number in range(count)]
-        self._place_nodes(tuple(program), tuple(local), local_rows)
+        self._place_nodes(tuple(program), tuple(local), local_rows, readable)
         self._place_memory(shared or {})
         self._place_messages(messages)
         on = Pin(None, ("on",))
@@ -159,12 +162,13 @@ class Computer(Fabric):
         return [found[number] for number in sorted(found)]
 
     def _place_nodes(
-        self, program: tuple[int, ...], local: tuple[int, ...], local_rows: int
+        self, program: tuple[int, ...], local: tuple[int, ...], local_rows: int, readable: bool
     ) -> None:
         node = CellType(
             ComputerNode,
             program_rows=max(_LEAST_PROGRAM, _power(len(program))),
             local_rows=max(_LEAST_LOCAL, _power(local_rows)),
+            readable=readable,
         )
         contents = {"program": program, "local": local}
         timer = self.place(Cell("timer", CellType(Timer))).name

@@ -19,12 +19,12 @@ from ..engines.compiled.engine import CompiledEngine
 from ..engines.engine_selection import check_engine, open_engines
 from ..run.probe import crossings
 from .compilation import compile_program
-from .console import Console, ConsoleLine
+from .console import Console, ConsoleLine, NodeReader
 from .defaults import LIMIT, STACK_BYTES
 from .program_faults import fault_of, not_ended
 from .program_image import ProgramImage
 
-__all__ = ["ComputerRun", "computer_of", "run_computer"]
+__all__ = ["ComputerRun", "CoresRun", "computer_of", "cores_run", "run_computer"]
 
 _LONGEST = 2**31 - 1
 
@@ -33,8 +33,8 @@ _RECORDED = 8
 
 
 @dataclass(frozen=True)
-class ComputerRun:
-    """The result of a program.
+class CoresRun:
+    """What the cores say of a program that has ended.
 
     Attributes
     ----------
@@ -54,6 +54,39 @@ class ComputerRun:
         or devices, or for the network, with a load, a store or an update; or (`pipeline`) its
         pipeline filled after a jump, or worked on a long instruction. Together these are all cycles
         of the core.
+    """
+
+    network: str
+    engine: str
+    cycles: int
+    results: list[int]
+    console: list[ConsoleLine]
+    cores: dict[str, list[int]]
+
+    @property
+    def failed(self) -> list[int]:
+        """The cores whose result is not 0."""
+        return [core for core, result in enumerate(self.results) if result]
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain data.
+
+        Returns
+        -------
+        dict[str, Any]
+            Of JSON's types.
+        """
+        return {**asdict(self), "console": [line._asdict() for line in self.console]}
+
+
+@dataclass(frozen=True)
+class ComputerRun(CoresRun):
+    """The result of a program.
+
+    Attributes
+    ----------
+    network, engine, cycles, results, console, cores
+        As in `CoresRun`.
     links : dict[str, int]
         What crossed each link of the network, by name.
     requests : int
@@ -68,12 +101,6 @@ class ComputerRun:
         What the compiler said.
     """
 
-    network: str
-    engine: str
-    cycles: int
-    results: list[int]
-    console: list[ConsoleLine]
-    cores: dict[str, list[int]]
     links: dict[str, int]
     requests: int
     combined: int
@@ -81,26 +108,11 @@ class ComputerRun:
     shared: dict[str, list[int]]
     warnings: str = field(default="", repr=False)
 
-    @property
-    def failed(self) -> list[int]:
-        """The cores whose result is not 0."""
-        return [core for core, result in enumerate(self.results) if result]
-
     def __repr__(self) -> str:
         return (
             f"<ComputerRun of {len(self.results)} cores on {self.network}: {self.cycles} cycles, "
             f"{self.combined} requests combined>"
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it as plain data.
-
-        Returns
-        -------
-        dict[str, Any]
-            Of JSON's types.
-        """
-        return {**asdict(self), "console": [line._asdict() for line in self.console]}
 
 
 def run_computer(
@@ -190,7 +202,9 @@ def run_computer(
         return _result(running, computer, image, console, warnings)
 
 
-def computer_of(network: Network, image: ProgramImage, stack: int) -> Computer:
+def computer_of(
+    network: Network, image: ProgramImage, stack: int, *, readable: bool = False
+) -> Computer:
     """The computer whose cores have a program and stacks of so many bytes."""
     return Computer(
         network,
@@ -200,6 +214,7 @@ def computer_of(network: Network, image: ProgramImage, stack: int) -> Computer:
         shared=image.shared,
         shared_words=image.shared_words,
         messages=image.messages,
+        readable=readable,
     )
 
 
@@ -224,31 +239,38 @@ def _run(
             raise not_ended(engine, computer.nodes, image)
 
 
-def _result(
-    engine: Engine, computer: Computer, image: ProgramImage, console: Console, warnings: str
-) -> ComputerRun:
+def cores_run(engine: NodeReader, computer: Computer, console: Console) -> CoresRun:
+    """What the cores of a computer say that have all ended."""
     nodes, network = computer.nodes, computer.network
     cores = {name: engine.read(nodes, name) for name in ("ended", *COUNTERS)}
     counted = zip(*(cores[name] for name in COUNTERS))
     cores["pipeline"] = [1 + end - sum(each) for end, each in zip(cores["ended"], counted)]
-    meters = computer.meters.get("combined", {}).values()
-    crossed = crossings(engine, computer)
-    links: dict[str, int] = {}
-    for output, wire in computer.wires.items():
-        links[wire.link] = links.get(wire.link, 0) + crossed[output]
     chosen = {name: value for name, value in network.chosen.items() if name not in SET}
-    values = []
-    if computer.memory is not None:
-        rows = [engine.memory(memory_cell(n), "words") for n in range(len(nodes))]
-        places = map(computer.memory.stored, range(image.shared_words))
-        values = [_signed(rows[module][row]) for module, row in places]
-    return ComputerRun(
+    return CoresRun(
         network=summary(network.family, chosen),
         engine=engine.name,
         cycles=1 + max(cores["ended"]),
         results=[_signed(value) for value in engine.read(nodes, "result")],
         console=console.lines(),
         cores=cores,
+    )
+
+
+def _result(
+    engine: Engine, computer: Computer, image: ProgramImage, console: Console, warnings: str
+) -> ComputerRun:
+    meters = computer.meters.get("combined", {}).values()
+    crossed = crossings(engine, computer)
+    links: dict[str, int] = {}
+    for output, wire in computer.wires.items():
+        links[wire.link] = links.get(wire.link, 0) + crossed[output]
+    values = []
+    if computer.memory is not None:
+        rows = [engine.memory(memory_cell(n), "words") for n in range(len(computer.nodes))]
+        places = map(computer.memory.stored, range(image.shared_words))
+        values = [_signed(rows[module][row]) for module, row in places]
+    return ComputerRun(
+        **vars(cores_run(engine, computer, console)),
         links=links,
         requests=sum(crossed[output] for output in computer.requests),
         combined=sum(engine.read(list(meters), "total")),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ...hdl.computer.address_map import DEVICES, LOCAL, PROGRAM, Device
 from ...hdl.fabric.errors import MulticubeError
-from ..engines import Engine
+from .console import NodeReader
 from .program_image import ProgramImage
 
 __all__ = ["ProgramFault", "fault_of", "not_ended"]
@@ -30,7 +30,7 @@ class ProgramFault(MulticubeError):
     """A program did something that the computer can't do, or did not end."""
 
 
-def fault_of(engine: Engine, nodes: Sequence[str], image: ProgramImage) -> ProgramFault | None:
+def fault_of(engine: NodeReader, nodes: Sequence[str], image: ProgramImage) -> ProgramFault | None:
     """The first exception of any core, if there was one."""
     trapped = engine.read(nodes, "trapped")
     if not any(trapped):
@@ -50,7 +50,7 @@ def fault_of(engine: Engine, nodes: Sequence[str], image: ProgramImage) -> Progr
     return ProgramFault(f"Core {core}, cycle {ended[core]}, {place}: {what}")
 
 
-def not_ended(engine: Engine, nodes: Sequence[str], image: ProgramImage) -> ProgramFault:
+def not_ended(engine: NodeReader, nodes: Sequence[str], image: ProgramImage) -> ProgramFault:
     """That cores have not ended, and where the first of them is."""
     left = [n for n, done in enumerate(engine.read(nodes, "done")) if not done]
     (pc,) = engine.read([nodes[left[0]]], "pc")
