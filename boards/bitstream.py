@@ -184,9 +184,10 @@ def build_board(
     seed : int
         Seed of the placer.
     keep_modules : bool
-        Boxes, routers and cores are synthesised once each, and not one by one, in which the addresses of
-        their places are known. That takes less time, and less of the tool's stack, which passes
-        that recurse along the logic of a large network exhaust; it takes up to a tenth more tables.
+        Boxes, routers and cores are synthesised once each, and not one by one, in which the
+        addresses of their places are known. That takes less time, and less of the tool's stack,
+        which passes that recurse along the logic of a large network exhaust; it takes up to a tenth
+        more tables.
 
     Raises
     ------

@@ -152,6 +152,20 @@ def test_arithmetic(tmp_path: Path) -> None:
     assert divisions > 9 * 32
 
 
+@pytest.mark.long
+def test_the_published_core_computes_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its divider starts too often, which takes only time. (Own memories of a size of their own:
+    nodes of the same parameters are elaborated once.)"""
+    ours = run(tmp_path, UPDATES)
+    monkeypatch.setattr(minerva_core, "_OnlyDivisions", lambda divider, divides: divider)
+    published = run(tmp_path, UPDATES, stack=1 << 16)
+    assert published.cycles > 1.5 * ours.cycles
+    names = ("sum", "bits", "mask", "parity", "least", "most", "halves", "owns")
+    assert [published.shared[name] for name in names] == [ours.shared[name] for name in names]
+
+
 SHORT = """
 volatile int next;
 int main(void) { return mc_fetch_add(&next, 3) + mc_count(); }
