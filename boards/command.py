@@ -12,7 +12,7 @@ board = LazyGroup(
         "build": Subcommand(
             _MODULE,
             "build",
-            "Build a network with its test bench, or a parallel computer, for a board.",
+            "Build a network or a parallel computer for a board.",
         ),
         "execute": Subcommand(
             _MODULE, "execute", "Report what a program did on a parallel computer on a board."

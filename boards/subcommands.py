@@ -154,7 +154,7 @@ def build(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Build a network with its test bench, or a parallel computer, for a board: a bitstream."""
+    """Build a network or a parallel computer for a board."""
     from .bitstream import build_board, write_plan
     from .platforms import find_board
 

@@ -38,22 +38,8 @@ class CoresRun:
 
     Attributes
     ----------
-    network : str
-        The network, in words.
-    engine : str
-        The engine that ran it.
-    cycles : int
-        Cycles until the last core had ended.
-    results : list[int]
-        What `main` returned in each core.
-    console : list[ConsoleLine]
-        The lines that cores printed, in the order of time.
-    cores : dict[str, list[int]]
-        For each core: the cycle in which it `ended`, the `instructions` that ended, and the cycles
-        in which none did, by cause: it waited for the fetch of an instruction, for its own memory
-        or devices, or for the network, with a load, a store or an update; or (`pipeline`) its
-        pipeline filled after a jump, or worked on a long instruction. Together these are all cycles
-        of the core.
+    network, engine, cycles, results, console, cores
+        As in `ComputerRun`.
     """
 
     network: str
@@ -85,8 +71,22 @@ class ComputerRun(CoresRun):
 
     Attributes
     ----------
-    network, engine, cycles, results, console, cores
-        As in `CoresRun`.
+    network : str
+        The network, in words.
+    engine : str
+        The engine that ran it.
+    cycles : int
+        Cycles until the last core had ended.
+    results : list[int]
+        What `main` returned in each core.
+    console : list[ConsoleLine]
+        The lines that cores printed, in the order of time.
+    cores : dict[str, list[int]]
+        For each core: the cycle in which it `ended`, the `instructions` that ended, and the cycles
+        in which none did, by cause: it waited for the fetch of an instruction, for its own memory
+        or devices, or for the network, with a load, a store or an update; or (`pipeline`) its
+        pipeline filled after a jump, or worked on a long instruction. Together these are all cycles
+        of the core.
     links : dict[str, int]
         What crossed each link of the network, by name.
     requests : int
