@@ -10,12 +10,10 @@ board = LazyGroup(
     "board",
     {
         "build": Subcommand(
-            _MODULE,
-            "build",
-            "Build a network or a parallel computer for a board.",
+            _MODULE, "build", "Build a network or a parallel computer for a board."
         ),
         "execute": Subcommand(
-            _MODULE, "execute", "Report what a program did on a parallel computer on a board."
+            _MODULE, "execute", "Report what PROGRAM.c did on a board at a serial PORT."
         ),
         "list": Subcommand(_MODULE, "list_", "The boards, their clocks and their instruments."),
         "run": Subcommand(

@@ -278,9 +278,9 @@ def execute(
     baud: int,
     as_json: bool,
 ) -> None:
-    """Report what PROGRAM.c did on the parallel computer on a board at a serial PORT.
+    """Report what PROGRAM.c did on a board at a serial PORT.
 
-    The program began when the board was configured.
+    The board has a parallel computer, whose program began when the board was configured.
     """
     from .computer_host import computer_board, read_program
     from .host import open_line
