@@ -14,7 +14,7 @@ from rich.table import Table
 
 from ..hdl.fabric.errors import InvalidValue
 from ..hdl.support.output_file import check_output, whole_file
-from ..sim.command.computer_command import finish, print_cores
+from ..sim.command.computer_command import finish, print_cores, program_options
 from ..sim.command.shared_arguments import (
     INTERRUPTED,
     engine_option,
@@ -22,7 +22,7 @@ from ..sim.command.shared_arguments import (
     network_from,
     warmup_option,
 )
-from ..sim.computer.defaults import LIMIT
+from ..sim.computer.defaults import LIMIT, STACK_BYTES
 from .protocol import BAUD
 
 if TYPE_CHECKING:
@@ -75,17 +75,26 @@ _program = click.option(
 
 
 def _design(
-    name: str, network: "Network", program: str | None, divisor: int, given: dict[str, Any]
+    name: str,
+    network: "Network",
+    program: str | None,
+    divisor: int,
+    given: dict[str, Any],
+    *,
+    stack: int,
+    defines: tuple[str, ...],
 ) -> "BoardDesign":
     """What is on a board: a test bench, or a computer with a program."""
     from .bench_top import BoardBench
     from .computer_host import computer_board
 
     if program is None:
+        if defines or stack != STACK_BYTES:
+            raise InvalidValue("Stack and macros need a --program")
         return BoardBench(network, _instruments(name, given), divisor=divisor)
     if asked := [key for key, value in given.items() if value is not None]:
         raise InvalidValue(f"A computer has no instruments: {asked[0].replace('_', ' ')}")
-    return computer_board(program, network, divisor=divisor).board
+    return computer_board(program, network, divisor=divisor, stack=stack, defines=defines).board
 
 
 def _instruments(name: str, given: dict[str, Any]) -> "Instruments":
@@ -132,6 +141,7 @@ def list_(as_json: bool) -> None:
 @click.argument("name", metavar="BOARD")
 @network_arguments
 @_program
+@program_options
 @_instrument_options
 @click.option("-o", "--output", required=True, metavar="FOLDER", help="Folder for all files.")
 @click.option("--plan", is_flag=True, help="Write the inputs of the tools without running them.")
@@ -146,6 +156,8 @@ def build(
     network: str,
     parameters: tuple[str, ...],
     program: str | None,
+    stack: int,
+    defines: tuple[str, ...],
     output: str,
     plan: bool,
     baud: int,
@@ -162,7 +174,7 @@ def build(
     divisor = target.divisor(baud)
     built = network_from(network, parameters)
     folder = _folder(output)
-    bench = _design(name, built, program, divisor, given)
+    bench = _design(name, built, program, divisor, given, stack=stack, defines=defines)
     if plan:
         script = write_plan(target, bench, folder, seed=seed, keep_modules=keep_modules)
         said: dict[str, Any] = {"board": name, "script": str(folder / script)}
@@ -264,6 +276,7 @@ def _measure(
 @click.argument("port")
 @click.argument("program", metavar="PROGRAM.c")
 @network_arguments
+@program_options
 @click.option(
     "--cycles", default=LIMIT, show_default=True, help="Cycles after which it is given up."
 )
@@ -274,6 +287,8 @@ def execute(
     program: str,
     network: str,
     parameters: tuple[str, ...],
+    stack: int,
+    defines: tuple[str, ...],
     cycles: int,
     baud: int,
     as_json: bool,
@@ -285,7 +300,10 @@ def execute(
     from .computer_host import computer_board, read_program
     from .host import open_line
 
-    loaded = computer_board(program, network_from(network, parameters), divisor=_SIMULATED_DIVISOR)
+    built = network_from(network, parameters)
+    loaded = computer_board(
+        program, built, divisor=_SIMULATED_DIVISOR, stack=stack, defines=defines
+    )
     done = read_program(open_line(port, baud=baud), loaded, cycles=cycles)
     finish(done, as_json, print_cores)
 
@@ -293,6 +311,7 @@ def execute(
 @click.command()
 @network_arguments
 @_program
+@program_options
 @_like
 @_instrument_options
 @engine_option
@@ -301,6 +320,8 @@ def simulate(
     network: str,
     parameters: tuple[str, ...],
     program: str | None,
+    stack: int,
+    defines: tuple[str, ...],
     like: str,
     engine: str,
     as_json: bool,
@@ -310,7 +331,7 @@ def simulate(
     from .simulated import SimulatedBoard
 
     built = network_from(network, parameters)
-    target = _design(like, built, program, _SIMULATED_DIVISOR, given)
+    target = _design(like, built, program, _SIMULATED_DIVISOR, given, stack=stack, defines=defines)
     simulated = SimulatedBoard(target, engine=engine)
     try:
         family, port = target.network.family, simulated.path

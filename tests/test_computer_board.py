@@ -18,13 +18,14 @@ pytest.importorskip("pythondata_cpu_minerva")
 pytest.importorskip("serial")
 
 NETWORK = "combining ports=2"
+TEXT = 'TEXT="sum "'
 PROGRAM = """\
 #include "multicube.h"
 volatile int sum;
 int main(void) {
   mc_fetch_add(&sum, mc_id() + 5);
   mc_barrier();
-  mc_print("sum ");
+  mc_print(TEXT);
   mc_print_int(-sum);
   mc_print("\\n");
   return mc_id();
@@ -35,7 +36,7 @@ int main(void) {
 def loaded(folder: Path, code: str, network: str = NETWORK) -> Loaded:
     path = folder / "program.c"
     path.write_text(code)
-    return computer_board(path, build(network), divisor=4)
+    return computer_board(path, build(network), divisor=4, defines=[TEXT])
 
 
 def read(path: str, what: Loaded, cycles: int = 100_000) -> CoresRun:
@@ -46,13 +47,13 @@ def read(path: str, what: Loaded, cycles: int = 100_000) -> CoresRun:
 def test_a_board_says_what_the_engine_says(tmp_path: Path, capsys: Any) -> None:
     """Cycles, counts, results and the console, after the program and whenever asked."""
     board = loaded(tmp_path, PROGRAM)
-    wanted = run_computer(tmp_path / "program.c", build(NETWORK))
+    wanted = run_computer(tmp_path / "program.c", build(NETWORK), defines=[TEXT])
     with SimulatedBoard(board.board) as simulated:
         found = [read(simulated.path, board).to_json() for _ in range(2)]
         words = ("execute", simulated.path, str(tmp_path / "program.c"), *NETWORK.split())
-        assert exit_status("board", *words, "--json") == 1
+        assert exit_status("board", *words, "-D", TEXT, "--json") == 1
         assert json.loads(capsys.readouterr().out) == found[0]
-        other = loaded(tmp_path, PROGRAM.replace("sum ", "Sum "))
+        other = loaded(tmp_path, PROGRAM.replace("-sum", "sum"))
         with pytest.raises(BoardError, match="a computer other than this one with its program"):
             read(simulated.path, other)
     assert found[0] == found[1]
@@ -83,3 +84,5 @@ def test_what_a_board_has_no_room_for(tmp_path: Path, capsys: Any) -> None:
     program = ("--program", str(tmp_path / "program.c"), "--no-flows")
     assert exit_status("board", *words, *program) == 2
     assert capsys.readouterr().err == "multicube: A computer has no instruments: flows\n"
+    assert exit_status("board", *words, "-D", TEXT) == 2
+    assert capsys.readouterr().err == "multicube: Stack and macros need a --program\n"

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -20,9 +20,20 @@ from .shared_arguments import (
 if TYPE_CHECKING:
     from ..computer.computer_run import ComputerRun, CoresRun
 
-__all__ = ["computer", "finish", "print_cores"]
+__all__ = ["computer", "finish", "print_cores", "program_options"]
 
 Run = TypeVar("Run", bound="CoresRun")
+
+
+def program_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of commands that compile a program."""
+    stack = click.option(
+        "--stack", default=STACK_BYTES, show_default=True, help="Bytes of the stack of each core."
+    )
+    defines = click.option(
+        "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="A macro of the program."
+    )
+    return stack(defines(command))
 
 
 @click.group()
@@ -45,12 +56,7 @@ def _read_cores(_context: object, _option: object, text: str | None) -> tuple[in
 @click.option(
     "--cycles", default=LIMIT, show_default=True, help="Cycles after which it is given up."
 )
-@click.option(
-    "--stack", default=STACK_BYTES, show_default=True, help="Bytes of the stack of each core."
-)
-@click.option(
-    "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="A macro of the program."
-)
+@program_options
 @click.option("--vcd", metavar="FILE", help="Write the waveforms of some cores.")
 @click.option(
     "--vcd-cores", callback=_read_cores, metavar="LIST", help="Which, such as 0,3. Default: 0."
@@ -139,12 +145,7 @@ def _print(done: "ComputerRun") -> None:
 @click.argument("network", required=False)
 @click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("--lesson", metavar="NAME", help="A lesson in place of a program: parallel-queue.")
-@click.option(
-    "--stack", default=STACK_BYTES, show_default=True, help="Bytes of the stack of each core."
-)
-@click.option(
-    "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="A macro of the program."
-)
+@program_options
 @click.option("-o", "--output", default="computer.html", show_default=True, metavar="FILE")
 def view(
     program: str | None,
