@@ -331,6 +331,11 @@ def test_refusals(options: dict[str, Any], message: str, tmp_path: Path) -> None
         run(tmp_path, SHORT, **options)
 
 
+def test_rows_of_nodes_are_not_rows_of_memory() -> None:
+    network = build("twisted-torus columns=4 rows=2")
+    assert len(Computer(network, program=[], local_rows=16).nodes) == network.ports
+
+
 @pytest.mark.long
 def test_waveforms(tmp_path: Path) -> None:
     path = tmp_path / "two.vcd"

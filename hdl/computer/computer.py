@@ -24,14 +24,11 @@ from .computer_node import ComputerNode
 from .message_end import MessageEnd, NoMessages, message_payload
 from .shared_window import NoSharedMemory, SharedWindow
 
-__all__ = ["SET", "WORD_BITS", "Computer"]
+__all__ = ["WORD_BITS", "Computer", "memory_cell", "own_parameters"]
 
 WORD_BITS = 32
 
 _LEAST_ROWS = 16
-
-SET = ("width", "payload", "length", "rows", "operations")
-"""Parameters of networks that a computer sets itself: its words have 32 bits, and so on."""
 
 _MOST_ROWS = 1 << 16
 
@@ -92,7 +89,7 @@ class Computer(Fabric):
     ------
     TypeError, ValueError
         As `bus_memory`; if there are too many shared words; or a parameter of the network that the
-        computer sets itself (`SET`) has another value than its default.
+        computer sets itself (`own_parameters`) has another value than its default.
     """
 
     def __init__(
@@ -238,12 +235,19 @@ class Computer(Fabric):
         return names
 
 
+def own_parameters(network: Network) -> tuple[str, ...]:
+    """The network's parameters that a computer sets itself, since its words have 32 bits."""
+    return ("width", "rows", "operations") if network.has_memory else ("payload",)
+
+
 def _check_defaults(network: Network) -> None:
     """Refuse values of parameters that the computer sets itself."""
     if network.family not in FAMILIES:
         return
+    own = own_parameters(network)
     for about in FAMILIES[network.family].parameters:
-        if about.name in SET and (value := network.parameters[about.name]) != about.default:
+        value = network.parameters[about.name]
+        if about.name in own and value != about.default:
             raise InvalidValue(f"A computer sets {about.name} itself: it can't be {value}")
 
 

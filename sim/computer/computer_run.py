@@ -8,7 +8,7 @@ from typing import Any
 
 from ...hdl.catalogue.catalogue import summary
 from ...hdl.computer.address_map import CONSOLE_ROWS
-from ...hdl.computer.computer import SET, WORD_BITS, Computer, memory_cell
+from ...hdl.computer.computer import WORD_BITS, Computer, memory_cell, own_parameters
 from ...hdl.computer.computer_node import COUNTERS
 from ...hdl.fabric.checks import check_integer, check_kind, check_several
 from ...hdl.fabric.errors import InvalidValue
@@ -245,7 +245,8 @@ def cores_run(engine: NodeReader, computer: Computer, console: Console) -> Cores
     cores = {name: engine.read(nodes, name) for name in ("ended", *COUNTERS)}
     counted = zip(*(cores[name] for name in COUNTERS))
     cores["pipeline"] = [1 + end - sum(each) for end, each in zip(cores["ended"], counted)]
-    chosen = {name: value for name, value in network.chosen.items() if name not in SET}
+    own = own_parameters(network)
+    chosen = {name: value for name, value in network.chosen.items() if name not in own}
     return CoresRun(
         network=summary(network.family, chosen),
         engine=engine.name,
