@@ -18,7 +18,7 @@ from .schedule import Schedule
 from .slices import PLANE
 from .words import word_widths
 
-__all__ = ["Tables", "aligned", "lane_word", "ones"]
+__all__ = ["Tables", "aligned", "lane_word", "ones", "reading"]
 
 _MOST_IN_PAIRS = 1 << 29
 """Wires whose addresses, in bytes, fit an index."""
@@ -263,7 +263,7 @@ class Tables:
             for some in drivers[path]:
                 wires = some.first[word] + some.offsets
                 group.index[vectors[some.numbers], row, lanes[some.numbers]] = wires
-            kind, group.index[:, row] = _reading(group.index[:, row], group.live)
+            kind, group.index[:, row] = reading(group.index[:, row], group.live)
             kinds.append(kind)
         group.kinds = tuple(kinds)
 
@@ -374,7 +374,7 @@ def _rows(values: Sequence[int], words: int) -> np.ndarray:
     return np.array(parts, np.uint32).reshape(len(values), words)
 
 
-def _reading(wires: np.ndarray, live: np.ndarray) -> tuple[InputKind, np.ndarray]:
+def reading(wires: np.ndarray, live: np.ndarray) -> tuple[InputKind, np.ndarray]:
     """How the lanes of all vectors read an input, from the wires that drive them, and its index."""
     alive = live.reshape(-1, LANES) != 0
     # The lanes without a cell read like the others, whatever the width of the vectors.
