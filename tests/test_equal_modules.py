@@ -18,7 +18,7 @@ from simulator_pairs import check_equal
 def small_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CFLAGS", "-O0")
     monkeypatch.setattr(equal_modules, "FEWEST", 3)
-    monkeypatch.setattr(equal_modules, "SMALLEST", 5)
+    monkeypatch.setattr(equal_modules, "WORTH", 10)
 
 
 def lanes(design: Elaboratable) -> list[int]:

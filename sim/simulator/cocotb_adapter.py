@@ -44,7 +44,15 @@ _DEPOSITS = (0, 3)
 
 
 class CocotbResult(NamedTuple):
-    """How many tests were run, and how many of them failed."""
+    """The outcome of tests of cocotb.
+
+    Attributes
+    ----------
+    tests : int
+        How many were run.
+    failed : int
+        How many of them failed.
+    """
 
     tests: int
     failed: int
@@ -379,11 +387,14 @@ def run_cocotb(
     """Run tests of cocotb 2.1 on any Amaranth design, without Verilog.
 
     A process can do it once, before it imports cocotb. cocotb's environment variables hold, such as
-    COCOTB_TEST_FILTER. Signals can't be forced; X and Z are 0.
+    COCOTB_TEST_FILTER. Signals can't be forced; X and Z are 0. `docs/how-to/simulator.md` has an
+    example.
 
     Parameters
     ----------
     design : Elaboratable
+        The design. Its ports are named as in Verilog, and its submodules and their signals as in
+        Amaranth's simulator.
     modules : str or Sequence[str]
         Python modules that have the tests.
     top : str
@@ -391,14 +402,19 @@ def run_cocotb(
     results : str
         The file in which cocotb writes its results.
 
+    Returns
+    -------
+    CocotbResult
+        How many tests were run, and how many failed.
+
     Raises
     ------
+    TypeError
+        If the modules are no names.
     ValueError
         If cocotb is loaded already.
     MulticubeError
-        If it is not installed.
-    UnsupportedConstruct, CombinationalLoop, NoCompiler, CompilerFailed
-        As for `Simulator`.
+        If cocotb is not installed, or the design can't be simulated; as for `Simulator`.
     """
     names = [modules] if isinstance(modules, str) else list(modules)
     if not names or not all(isinstance(name, str) for name in names):

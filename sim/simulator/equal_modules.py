@@ -14,13 +14,13 @@ from amaranth.hdl import ClockDomain, Fragment, Shape, Signal
 from ...hdl.fabric.digest import digest
 from ..engines.amaranth_internals import Design, MemoryData, MemoryInstance, RequirePosedge, ast
 
-__all__ = ["FEWEST", "SMALLEST", "EqualModules", "equal_modules"]
+__all__ = ["FEWEST", "WORTH", "EqualModules", "equal_modules"]
 
-FEWEST = 8
-"""Equal submodules that are worth lanes."""
+FEWEST = 4
+"""Equal submodules that are worth lanes, ..."""
 
-SMALLEST = 500
-"""Words of the text of a submodule that is worth a lane: operators, signals, constants."""
+WORTH = 2000
+"""... if their texts together have so many words: operators, signals and constants."""
 
 
 class _Incomparable(Exception):
@@ -227,6 +227,10 @@ def equal_modules(design: Design) -> list[EqualModules]:
     return _Search(top).found()
 
 
+def _is_worth(count: int, size: int) -> bool:
+    return count >= FEWEST and count * size >= WORTH
+
+
 class _Search:
     def __init__(self, top: _Subtree) -> None:
         self._top = top
@@ -247,15 +251,13 @@ class _Search:
     def found(self) -> list[EqualModules]:
         groups: dict[object, list[_Subtree]] = defaultdict(list)
         self._visit(self._top, groups)
-        return [self._modules(each) for each in groups.values() if len(each) >= FEWEST]
+        return [
+            self._modules(each) for each in groups.values() if _is_worth(len(each), each[0].size)
+        ]
 
     def _visit(self, tree: _Subtree, groups: dict[object, list[_Subtree]]) -> None:
         for inner in tree.inner:
-            if (
-                self._counts[inner.key] >= FEWEST
-                and inner.size >= SMALLEST
-                and self._is_lane(inner)
-            ):
+            if _is_worth(self._counts[inner.key], inner.size) and self._is_lane(inner):
                 known, places = inner.signals
                 clocks = [at for at, each in enumerate(known) if each in self._clocks]
                 same = tuple((at, list(known)[at]) for at in clocks)
