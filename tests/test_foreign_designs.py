@@ -24,7 +24,7 @@ def test_foreign_design(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(moving) > len(found[0]) / 20
 
 
-@pytest.mark.parametrize(("cores", "word"), [long("1", "0x447"), long("8", "0x3c13d")])
+@pytest.mark.parametrize(("cores", "word"), [long("1", "0x447"), long("8", "0x2238")])
 def test_example_of_the_speed(cores: str, word: str) -> None:
     """One core, and eight, which are lanes."""
     pytest.importorskip("pythondata_cpu_minerva")
