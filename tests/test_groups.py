@@ -291,10 +291,6 @@ test_network_of_groups_refuses = refusals(
     ({"reduction": "xor"}, "Parameter reduction must be one of ..., not 'xor'..."),
     ({"group_entries": 17}, "Group entries must be at most 16, as many as there are tags, not 17"),
 )
-test_partitions_refuse_groups = refusals(
-    lambda count: build("hypercube", n=3, group_entries=count).confinement(),
-    (2, "Group entries must be 0 if the network is partitioned, not 2"),
-)
 test_group_tables_refuse = refusals(
     lambda given, groups: mesh(**given).group_tables(groups),
     ({}, {2: (0, [1])}, "Group must be from 0 to 1, not 2"),
