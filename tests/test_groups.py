@@ -149,7 +149,7 @@ def test_values_merge_as_the_operation_says(fold: str) -> None:
     operation = Fold(fold, 16)
     values, taken = [Signal(16) for _ in range(3)], Signal(3)
     m, result = Module(), Signal(16)
-    m.d.comb += result.eq(operation.build_some(values, taken))
+    m.d.comb += result.eq(operation.build_some(m, values, taken))
 
     async def bench(ctx: Any) -> None:
         for number in range(60):
