@@ -131,6 +131,7 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
 @click.option(
     "--partitions", is_flag=True, help="Partition masks at the terminals, set by a privileged port."
 )
+@click.option("--group-port", is_flag=True, help="Ports that write the routers' tables of groups.")
 @click.option("--node", is_flag=True, help="One node or box alone; all of them must be alike.")
 @click.option(
     "--ports",
@@ -193,6 +194,7 @@ def export(
     output: str | None,
     library: str | None,
     partitions: bool,
+    group_port: bool,
     node: bool,
     face: str,
     rows: int | None,
@@ -216,11 +218,13 @@ def export(
     CMake, pkg-config and SystemVerilog's DPI-C.
     """
     from ...hdl.export.verilog import write_verilog
+    from ...hdl.networks.group_port import with_group_port
 
     if library is not None:
         given_too = {
             "--output": output is not None,
             "--partitions": partitions,
+            "--group-port": group_port,
             "--node": node,
             "--ports": face != "streams",
             "--rows": rows is not None,
@@ -251,6 +255,9 @@ def export(
         fabric, title, clock = _fabric(
             built, partitions=partitions, node=node, face=face, rows=rows
         )
+    if group_port:
+        _refuse_with("--group-port", {"--node": node})
+        fabric = with_group_port(fabric)
     period = _periods(periods)
     style = Style(memories, reset, initial=not no_initial)
     summary = write_verilog(

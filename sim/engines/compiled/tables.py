@@ -326,8 +326,9 @@ class Tables:
             some = np.arange(len(kinds)) if alike else np.flatnonzero(kinds == kind)
             number, output = divmod(kind, len(names))
             type_ = self.groups[number - 1].type if number else None
-            if number and (names[output], 0) in self.groups[number - 1].planes:
-                self.groups[number - 1].shown.add((names[output], 0))
+            if number:  # The last word of an output of 33 bits is a plane too.
+                driver = self.groups[number - 1]
+                driver.shown.update(each for each in driver.planes if each[0] == names[output])
             places = self._places[runs[some], cells[some]] if number else runs[some]
             yield self._output(type_, names[output], some, places)
 
