@@ -186,6 +186,12 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     help="Synchronous resets, or asynchronous ones that are active at 0.",
 )
 @click.option("--no-initial", is_flag=True, help="No values before the first reset.")
+@click.option(
+    "--parameter",
+    is_flag=True,
+    help="The width of payloads as a parameter of the modules, PAYLOAD, if it only widens wires "
+    "and memories.",
+)
 @click.option("--top", help="Name of the top module (network), or of the library in C (mc).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(
@@ -206,6 +212,7 @@ def export(
     memories: str,
     reset: str,
     no_initial: bool,
+    parameter: bool,
     top: str | None,
     as_json: bool,
 ) -> None:
@@ -236,6 +243,7 @@ def export(
             "--memories": memories != "inline",
             "--reset": reset != "sync",
             "--no-initial": no_initial,
+            "--parameter": parameter,
         }
         _refuse_with("--c", given_too)
         _write_library(network_from(network, parameters), library, top, as_json)
@@ -258,16 +266,26 @@ def export(
     if group_port:
         _refuse_with("--group-port", {"--node": node})
         fabric = with_group_port(fabric)
+    if parameter:
+        others = {
+            "--partitions": partitions,
+            "--node": node,
+            "--ports": face != "streams",
+            "--terminal-clocks": terminal_clocks is not None,
+            "--group-port": group_port,
+        }
+        _refuse_with("--parameter", others)
     period = _periods(periods)
     style = Style(memories, reset, initial=not no_initial)
     summary = write_verilog(
-        fabric,
+        built if parameter else fabric,
         output,
         top,
         title=title,
         clock=clock,
         target=target,
         style=style,
+        parameter=parameter,
         core=core,
         period=period,
     )
