@@ -5,7 +5,7 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -156,6 +156,11 @@ class BoardBench(Fabric):
         self.link(Pin(now[0], now[1:]), Pin(self._port, ("now",)))
         self.places: dict[tuple[str, str], Place] = {}
         self._place_stations(groups, straps)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a report says of the instruments."""
+        return asdict(self.instruments)
 
     def _groups(self) -> list[list[tuple[str, str]]]:
         """The counters of each station: first one station per terminal, then one per meter."""

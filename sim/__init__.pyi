@@ -44,6 +44,8 @@ from .run.simulation import simulate as simulate
 from .run.simulation import simulate_runs as simulate_runs
 from .run.sweeps import sweep as sweep
 from .run.workload_run import run_workload as run_workload
+from .simulator.cocotb_adapter import CocotbResult as CocotbResult
+from .simulator.cocotb_adapter import run_cocotb as run_cocotb
 from .simulator.simulator import Simulator as Simulator
 from .theory import predict as predict
 from .workload.chakra import read_chakra as read_chakra

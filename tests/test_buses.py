@@ -418,7 +418,12 @@ def test_masked_stores_are_associative_and_match_their_hardware(data: int) -> No
 
 REJECTED: dict[str, tuple[type, str, dict[str, Any], str]] = {
     "width": (WishboneNetwork, "cube", {"payload": 24}, "Data width must be 8, 16, 32 or 64 bits"),
-    "ports": (AxiNetwork, "torus", {"k": 3, "payload": 32}, "Buses need a power of two of"),
+    "ports": (
+        AxiNetwork,
+        "torus",
+        {"k": 3, "payload": 32},
+        "Buses and computers need a power of two of",
+    ),
     "lossy": (AxiNetwork, "cube", {"switch": "unbuffered", "payload": 32}, "that loses no packet"),
     "order": (
         AxiNetwork,

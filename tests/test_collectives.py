@@ -451,3 +451,11 @@ test_refusals = refusals(
         "Network must not be one that loses packets, ...",
     ),
 )
+
+
+@pytest.mark.long
+def test_65536_terminals_reduce() -> None:
+    """Up to 16 links away, two cycles for each, and another one until the word is stored."""
+    network = build("hypercube", n=16, group_entries=1, length=1)
+    run = run_collective(network, "reduce", algorithm="network")
+    assert (run.correct, run.cycles) == (True, 2 * 16 + 3)

@@ -2,13 +2,17 @@
 """Types with single bits are planes while the clock runs; nobody can tell from the results."""
 
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.bench import bench_for
-from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.sim import Run, pattern
 from multicube.sim.engines.compiled import CompiledEngine, State
 from multicube.sim.engines.compiled.plane_partition import Partition
@@ -149,3 +153,38 @@ def test_payloads_stay_in_lanes_and_single_bits_become_planes() -> None:
     assert 1 in planes
     assert 29 in lanes  # payloads
     assert partition.cost < partition.lanes_only
+
+
+class Wide(wiring.Component):
+    """A word whose last bit is alone, of single bits that follow the last bit of another."""
+
+    i: In(33)
+    o: Out(33)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        bits = [Signal(name=f"bit_{number}", init=number % 3 == 0) for number in range(24)]
+        m.d.sync += bits[0].eq(bits[-1] ^ self.i[32])
+        m.d.sync += [
+            one.eq(before ^ (bits[number % 5] & self.i[32]))
+            for number, (before, one) in enumerate(pairwise(bits))
+        ]
+        m.d.comb += self.o.eq(Cat(self.i[:32], bits[3] ^ bits[11]))
+        return m
+
+
+def test_the_last_bit_of_a_word_and_a_bit_is_shown_to_lanes() -> None:
+    fabric = Fabric({"i": In(33), "o": Out(33)})
+    pins = [Pin(None, ("i",))]
+    for number in range(3):
+        name = fabric.place(Cell(f"wide_{number}", CellType(Wide))).name
+        fabric.link(pins[-1], Pin(name, ("i",)))
+        pins.append(Pin(name, ("o",)))
+    fabric.link(pins[-1], Pin(None, ("o",)))
+    with fewest_sliced(1), CompiledEngine(fabric) as engine, CompiledEngine(fabric) as slow:
+        assert sliced_types(engine) == {"wide"}
+        for each, steps in ((engine, [40]), (slow, [1] * 40)):
+            each.set("i", 1 << 32)
+            for step in steps:
+                each.step(step)
+        assert values(engine) == values(slow)

@@ -152,6 +152,20 @@ def test_arithmetic(tmp_path: Path) -> None:
     assert divisions > 9 * 32
 
 
+@pytest.mark.long
+def test_the_published_core_computes_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its divider starts too often, which takes only time. (Own memories of a size of their own:
+    nodes of the same parameters are elaborated once.)"""
+    ours = run(tmp_path, UPDATES)
+    monkeypatch.setattr(minerva_core, "_OnlyDivisions", lambda divider, divides: divider)
+    published = run(tmp_path, UPDATES, stack=1 << 16)
+    assert published.cycles > 1.5 * ours.cycles
+    names = ("sum", "bits", "mask", "parity", "least", "most", "halves", "owns")
+    assert [published.shared[name] for name in names] == [ours.shared[name] for name in names]
+
+
 SHORT = """
 volatile int next;
 int main(void) { return mc_fetch_add(&next, 3) + mc_count(); }
@@ -237,6 +251,18 @@ WRONG = {
         'int main(void) {\n  __asm__ volatile(".word 0xffffffff");\n  return 0;\n}\n',
         r"Core 0, cycle \d+, program.c:3: an illegal instruction, 0xffffffff",
     ),
+    "a jump to nowhere": (
+        "int main(void) {\n  void (*volatile next)(void) = 0;\n  next();\n  return 0;\n}\n",
+        r"Core 0, cycle \d+, program.c:4: a jump outside of the program, to 0x00000000",
+    ),
+    "globals that have no room": (
+        "volatile int many[1 << 20];\nint main(void) {\n  return many[mc_id()];\n}\n",
+        r"Shared words must be at most 262144 on 4 terminals, not 1048576",
+    ),
+    "globals that have no addresses": (
+        "volatile int many[1 << 28];\nint main(void) {\n  return many[mc_id()];\n}\n",
+        r"program.c: error: globals are too large by 805306368 bytes",
+    ),
     "no end": (
         "volatile int flag;\nint main(void) {\n  if (mc_id() > 1)\n    while (!flag) {\n    }\n"
         "  return 0;\n}\n",
@@ -251,6 +277,7 @@ WRONG = {
         "int other(int);\nint main(void) {\n  return other(1);\n}\n",
         r"program.c:4: error: undefined symbol: other",
     ),
+    "no main": ("int other(void) {\n  return 0;\n}\n", "program.c: error: undefined symbol: main"),
 }
 
 
@@ -294,12 +321,19 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         ({"defines": ["2N"]}, "Macro must be NAME or NAME=VALUE, not '2N'"),
         ({"vcd_cores": [0]}, "Cores for waveforms need a file for them"),
         ({"vcd": "a.vcd", "engine": "amaranth"}, "Engine must be compiled to write waveforms, .*"),
-        ({"network": "combining ports=3 radix=3"}, "Buses need a power of two of terminals, .*"),
+        ({"network": "combining ports=3 radix=3"}, "Buses and computers need a power of two of .*"),
+        ({"network": "combining width=8"}, "A computer sets width itself: it can't be 8"),
+        ({"network": "torus k=2 n=2 payload=8"}, "A computer sets payload itself: it can't be 8"),
     ],
 )
 def test_refusals(options: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match=f"^{message}$"):
         run(tmp_path, SHORT, **options)
+
+
+def test_rows_of_nodes_are_not_rows_of_memory() -> None:
+    network = build("twisted-torus columns=4 rows=2")
+    assert len(Computer(network, program=[], local_rows=16).nodes) == network.ports
 
 
 @pytest.mark.long

@@ -69,11 +69,20 @@ def to_the_end(tab: Tab) -> None:
     )
 
 
-@pytest.mark.parametrize("network", ["combining ports=4", long("torus k=2 n=2")])
-def test_a_program_ends_as_on_the_engine(network: str, chromium: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("network", "engine"),
+    [
+        ("combining ports=4", "compiled"),
+        long("torus k=2 n=2", "compiled"),
+        long("combining ports=4", "verilator"),
+    ],
+)
+def test_a_program_ends_as_on_the_engine(
+    network: str, engine: str, chromium: Any, tmp_path: Path
+) -> None:
     tab, program = opened(chromium, tmp_path, PROGRAM, network)
     to_the_end(tab)
-    wanted = run_computer(program, build(network), engine="compiled")
+    wanted = run_computer(program, build(network), engine=engine)
     shown = tab.page.evaluate(
         """(async () => {
           const { frame, texts } = multicube.program, words = [];

@@ -14,8 +14,9 @@ from docstrings import Documented, faults, has_example, private_names, public, t
 from generate.python import rooms
 from multicube.hdl import FAMILIES, Network
 
-WITHOUT = {"multicube.sim.synthesis.measure_cells"}
-"""Those whose example would need a library of standard cells, a file of hundreds of lines."""
+WITHOUT = {"multicube.sim.synthesis.measure_cells", "multicube.sim.run_cocotb"}
+"""Those whose example would need a library of standard cells, a file of hundreds of lines; or files
+of tests and a process of its own, which the simulator's page has."""
 
 
 def test_all_that_is_public_is_described() -> None:

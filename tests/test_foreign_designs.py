@@ -24,11 +24,12 @@ def test_foreign_design(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(moving) > len(found[0]) / 20
 
 
-@pytest.mark.long
-def test_example_of_the_speed() -> None:
+@pytest.mark.parametrize(("cores", "word"), [long("1", "0x447"), long("8", "0x2238")])
+def test_example_of_the_speed(cores: str, word: str) -> None:
+    """One core, and eight, which are lanes."""
     pytest.importorskip("pythondata_cpu_minerva")
     example = Path(__file__).parent.parent / "examples" / "simulator_speed.py"
-    command = [sys.executable, "-W", "ignore", str(example), "--seconds", "0.1"]
+    command = [sys.executable, "-W", "ignore", str(example), "--seconds", "0.1", "--cores", cores]
     done = subprocess.run([*command, "--only", "multicube", "Amaranth"], capture_output=True)
     words = re.findall(r"word (\w+) after 1,000 cycles", done.stdout.decode())
-    assert words == ["0x447", "0x447"], done.stderr
+    assert words == [word, word], done.stderr

@@ -149,7 +149,7 @@ def test_values_merge_as_the_operation_says(fold: str) -> None:
     operation = Fold(fold, 16)
     values, taken = [Signal(16) for _ in range(3)], Signal(3)
     m, result = Module(), Signal(16)
-    m.d.comb += result.eq(operation.build_some(values, taken))
+    m.d.comb += result.eq(operation.build_some(m, values, taken))
 
     async def bench(ctx: Any) -> None:
         for number in range(60):
@@ -290,10 +290,6 @@ test_network_of_groups_refuses = refusals(
     ({"recovery": "discard"}, "Recovery must be none with group_entries=2, not discard"),
     ({"reduction": "xor"}, "Parameter reduction must be one of ..., not 'xor'..."),
     ({"group_entries": 17}, "Group entries must be at most 16, as many as there are tags, not 17"),
-)
-test_partitions_refuse_groups = refusals(
-    lambda count: build("hypercube", n=3, group_entries=count).confinement(),
-    (2, "Group entries must be 0 if the network is partitioned, not 2"),
 )
 test_group_tables_refuse = refusals(
     lambda given, groups: mesh(**given).group_tables(groups),

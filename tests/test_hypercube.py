@@ -431,8 +431,8 @@ def test_catalogue_builds_hypercubes() -> None:
 
 test_network_rejects = refusals(
     lambda parameters: HypercubeNetwork(**parameters),
-    ({"n": 0}, "Dimension n must be from 1 to 12, not 0"),
-    ({"n": 13}, "Dimension n must be from 1 to 12, not 13"),
+    ({"n": 0}, "Dimension n must be from 1 to 16, not 0"),
+    ({"n": 17}, "Dimension n must be from 1 to 16, not 17"),
     ({"n": 2.0}, TypeError, "Dimension n must be an integer, not 2.0"),
     ({"routing": "xor"}, "Routing must be one of ecube, pcube, adaptive, not 'xor'"),
     ({"depth": 0}, "Depth must be from 1 to 65536, not 0"),

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In
 
 from ..bench.instruments import Timer
 from ..bench.meters import meter_links, place_meters
+from ..catalogue.catalogue import FAMILIES
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.wires import Lane, Wire, named_wires, streams
@@ -23,11 +24,13 @@ from .computer_node import ComputerNode
 from .message_end import MessageEnd, NoMessages, message_payload
 from .shared_window import NoSharedMemory, SharedWindow
 
-__all__ = ["WORD_BITS", "Computer"]
+__all__ = ["WORD_BITS", "Computer", "memory_cell", "own_parameters"]
 
 WORD_BITS = 32
 
 _LEAST_ROWS = 16
+
+_MOST_ROWS = 1 << 16
 
 _MESSAGES = "messages"
 """The name of the copy of the network that carries messages."""
@@ -60,6 +63,8 @@ class Computer(Fabric):
     messages : bool
         Whether cores send words to each other. The network must then carry packets; if no shared
         words are needed, there is no shared memory.
+    readable : bool
+        Whether the nodes' consoles can be read from outside (`ComputerNode`).
 
     Members
     -------
@@ -83,7 +88,8 @@ class Computer(Fabric):
     Raises
     ------
     TypeError, ValueError
-        As `bus_memory`; or if there are too many shared words.
+        As `bus_memory`; if there are too many shared words; or a parameter of the network that the
+        computer sets itself (`own_parameters`) has another value than its default.
     """
 
     def __init__(
@@ -96,16 +102,23 @@ class Computer(Fabric):
         shared: Mapping[int, int] | None = None,
         shared_words: int = 0,
         messages: bool = False,
+        readable: bool = False,
     ) -> None:
         super().__init__({"on": In(1)})
+        _check_defaults(network)
         self.network = network
+        if shared_words > (most := network.ports * _MOST_ROWS):
+            raise InvalidValue(
+                f"Shared words must be at most {most} on {network.ports} terminals, "
+                f"not {shared_words}"
+            )
         self.rows = max(_LEAST_ROWS, _power(-(-shared_words // network.ports)))
         self.memory: MemoryNetwork | RemoteMemory | None = None
         if shared_words or not messages:
             self.memory = bus_memory(network, WORD_BITS, self.rows, ALL_WINDOWS, outstanding=1)
         count = network.ports if self.memory is None else self.memory.ports
         self.nodes = [f"core_{number}" for number in range(count)]
-        self._place_nodes(tuple(program), tuple(local), local_rows)
+        self._place_nodes(tuple(program), tuple(local), local_rows, readable)
         self._place_memory(shared or {})
         self._place_messages(messages)
         on = Pin(None, ("on",))
@@ -146,12 +159,13 @@ class Computer(Fabric):
         return [found[number] for number in sorted(found)]
 
     def _place_nodes(
-        self, program: tuple[int, ...], local: tuple[int, ...], local_rows: int
+        self, program: tuple[int, ...], local: tuple[int, ...], local_rows: int, readable: bool
     ) -> None:
         node = CellType(
             ComputerNode,
             program_rows=max(_LEAST_PROGRAM, _power(len(program))),
             local_rows=max(_LEAST_LOCAL, _power(local_rows)),
+            readable=readable,
         )
         contents = {"program": program, "local": local}
         timer = self.place(Cell("timer", CellType(Timer))).name
@@ -219,6 +233,22 @@ class Computer(Fabric):
             self.place(Cell(each, type_, straps[number] if straps else {}))
             self.link(Pin(self.nodes[number], (port,)), Pin(each, ("i",)))
         return names
+
+
+def own_parameters(network: Network) -> tuple[str, ...]:
+    """The network's parameters that a computer sets itself, since its words have 32 bits."""
+    return ("width", "rows", "operations") if network.has_memory else ("payload",)
+
+
+def _check_defaults(network: Network) -> None:
+    """Refuse values of parameters that the computer sets itself."""
+    if network.family not in FAMILIES:
+        return
+    own = own_parameters(network)
+    for about in FAMILIES[network.family].parameters:
+        value = network.parameters[about.name]
+        if about.name in own and value != about.default:
+            raise InvalidValue(f"A computer sets {about.name} itself: it can't be {value}")
 
 
 def memory_cell(module: int) -> str:

@@ -62,6 +62,8 @@ class ComputerNode(wiring.Component):
         Words of program and of own memory: powers of two.
     program, local : tuple[int, ...]
         Their initial contents.
+    readable : bool
+        Whether the console can be read from outside.
 
     Members
     -------
@@ -75,6 +77,8 @@ class ComputerNode(wiring.Component):
     messages : Out(MessagePorts())
     pc : Out(32)
         Address of the instruction that comes to its end.
+    last_pc : Out(32)
+        Address of the last instruction that ended without an exception.
     done, trapped : Out(1)
         The core has ended; by an exception.
     ended : Out(32)
@@ -85,6 +89,10 @@ class ComputerNode(wiring.Component):
         After an exception: its value, such as the address of an access.
     printed : Out(32)
         Words printed.
+    address : In(16)
+        Only if `readable`: a byte of the console, whose rows have eight.
+    row : Out(64)
+        Only if `readable`: the row that has this byte, one cycle later.
     instructions, wait_fetch, wait_local, wait_load, wait_store, wait_update, wait_message : Out(32)
 
     Attributes
@@ -100,7 +108,9 @@ class ComputerNode(wiring.Component):
         local_rows: int,
         program: tuple[int, ...] = (),
         local: tuple[int, ...] = (),
+        readable: bool = False,
     ) -> None:
+        self.readable = readable
         for name, rows in (("Program rows", program_rows), ("Local rows", local_rows)):
             if (rows := check_integer(name, rows, 16)) & (rows - 1):
                 raise InvalidValue(f"{name} must be a power of two, not {rows}")
@@ -112,6 +122,7 @@ class ComputerNode(wiring.Component):
                 "bus": Out(Wishbone(address=SHARED_BITS + WINDOW_BITS, data=32)),
                 "messages": Out(MessagePorts()),
                 "pc": Out(32),
+                "last_pc": Out(32),
                 "done": Out(1),
                 "trapped": Out(1),
                 "ended": Out(32),
@@ -119,6 +130,7 @@ class ComputerNode(wiring.Component):
                 "fault": Out(32),
                 "printed": Out(32),
                 **{name: Out(32) for name in COUNTERS},
+                **({"address": In(16), "row": Out(64)} if readable else {}),
             }
         )
         self.program = Memory(shape=32, depth=program_rows, init=program)
@@ -135,6 +147,11 @@ class ComputerNode(wiring.Component):
         m.submodules.core = core.logic
         with m.If(core.valid & ~self.done):
             m.d.sync += self.pc.eq(core.pc)
+        with m.If(core.retired & ~self.done):
+            m.d.sync += self.last_pc.eq(core.end_pc)
+        if self.readable:
+            shown = self.console.read_port()
+            m.d.comb += [shown.addr.eq(self.address[3:]), self.row.eq(shown.data)]
         self._fetch(m, core)
         self._access(m, core)
         self._end(m, core)
@@ -261,7 +278,7 @@ class ComputerNode(wiring.Component):
                 self.done.eq(1),
                 self.trapped.eq(1),
                 self.ended.eq(self.now),
-                self.pc.eq(core.trap_pc),
+                self.pc.eq(core.end_pc),
                 self.result.eq(core.cause),
                 self.fault.eq(core.value),
             ]

@@ -37,8 +37,8 @@ class Core(NamedTuple):
         An instruction ends with an exception, which the following describe.
     cause, value : Value
         `mcause` and `mtval`.
-    trap_pc : Value
-        The address of this instruction.
+    end_pc : Value
+        The address of the instruction that ends.
     valid, pc : Value
         There is an instruction in the stage in which loads and stores wait; and its address.
     """
@@ -50,7 +50,7 @@ class Core(NamedTuple):
     trapped: Value
     cause: Value
     value: Value
-    trap_pc: Value
+    end_pc: Value
     valid: Value
     pc: Value
 
@@ -83,7 +83,7 @@ def minerva(reset_address: int) -> Core:
         trapped=exception._mcause.f.w_en,
         cause=exception._mcause.f.w_data,
         value=exception._mtval.f.w_data,
-        trap_pc=w.sink.p.pc,
+        end_pc=w.sink.p.pc,
         valid=m.sink.valid,
         pc=m.sink.p.pc,
     )

@@ -23,6 +23,8 @@ _INSTANCE = re.compile(r"^  \w+ (\w+) \($")
 _WHOLE = re.compile(r"(?: = |\(|, |\{ |<= )(_\d+_)(?=;|\)|,| \})")
 _SIMPLE = re.compile(r"\w+(\[[\d:]+\])?|[\d'hbd]+|\{ [^{}]* \}")
 
+_NUMBER = re.compile(r"\b\d+\b|(?<='h)\w+")
+
 _LONGEST = 96
 """Columns of a line into which an expression is put."""
 
@@ -32,7 +34,23 @@ _CONTEXT = re.compile(r"<<|>>|\$signed| [*/%+-] ")
 
 def readable(text: str) -> str:
     """The text of a module, as `write_verilog` of Yosys writes it, for people to read."""
-    return _named(_repeated(_folded(text)))
+    return _sorted(_named(_repeated(_folded(text))))
+
+
+def _sorted(text: str) -> str:
+    """Text in which wires that are declared together stand by name: Yosys has no order."""
+    return re.sub(
+        r"(?:^  wire [^\n]*;\n)+",
+        lambda found: "\n".join(sorted(found[0].splitlines(), key=_declared)) + "\n",
+        text,
+        flags=re.MULTILINE,
+    )
+
+
+def _declared(line: str) -> list[str]:
+    """The name that a line declares, with numbers as numbers."""
+    name = line.rstrip(";").rpartition(" ")[2]
+    return [part.zfill(6) for part in re.split(r"(\d+)", name)]
 
 
 def _folded(text: str) -> str:
@@ -79,7 +97,8 @@ def _put(line: str, name: str, expression: str) -> str | None:
     if not simple and name not in _WHOLE.findall(line):
         expression = f"({expression})"
     put = _UNNAMED.sub(lambda wire: expression if wire[0] == name else wire[0], line)
-    return put if len(put) <= _LONGEST else None
+    # The same for numbers of any length, so that wider networks are written alike.
+    return put if len(_NUMBER.sub("0", put)) <= _LONGEST else None
 
 
 def _repeated(text: str) -> str:

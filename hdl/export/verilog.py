@@ -38,6 +38,7 @@ from .constraints import PERIOD, check_periods, constraints
 from .fusesoc import core_text
 from .ip_xact import ip_xact_text
 from .memory_modules import with_memories
+from .parametric import with_parameter
 from .style import RESETS, Style
 from .target import Target, find_target
 from .verilog_module import (
@@ -412,6 +413,7 @@ def verilog_text(
     clock: Clock = _OWN,
     target: str = "lut4",
     style: Style = _PLAIN,
+    parameter: bool = False,
 ) -> str:
     """A fabric as plain Verilog (2001), for Yosys, Verilator, Icarus and vendors' tools.
 
@@ -428,15 +430,34 @@ def verilog_text(
         What it is made for: tables of four or six inputs, or standard cells (`TARGETS`).
     style : Style
         What memories and resets are.
+    parameter : bool
+        Whether the width of payloads is a parameter of the modules, `PAYLOAD`.
 
     Raises
     ------
     ValueError
         If a name is not a Verilog identifier, or is taken, a pin of the fabric has no driver, or
-        there is no such target, or a cell needs initial values that the style leaves out.
+        there is no such target, or a cell needs initial values that the style leaves out; or the
+        payload can't be a parameter.
     """
-    fabric = _fabric_of(fabric)
-    return _exported(fabric, name, title, _styled(clock, style), find_target(target), style)[0]
+    check_flag("Parameter", parameter)
+    own = (name, title, _styled(clock, style), find_target(target), style)
+    text, _ = _exported(_fabric_of(fabric), *own)
+    return _with_payload(fabric, text, own) if parameter else text
+
+
+def _with_payload(
+    network: Fabric | FabricComponent, text: str, own: tuple[str, str, Clock, Target, Style]
+) -> str:
+    """The Verilog of a network, with the width of payloads as a parameter."""
+    width = getattr(network, "parameters", {}).get("payload")
+    if not isinstance(network, FabricComponent) or width is None:
+        raise InvalidValue(f"Only the payload of a network can be a parameter, not of {network!r}")
+
+    def wider(width: int) -> str:
+        return _exported(_fabric_of(network.altered(payload=width)), *own)[0]
+
+    return with_parameter(width, text, wider)
 
 
 def _exported(
@@ -472,6 +493,7 @@ def write_verilog(
     clock: Clock = _OWN,
     target: str = "lut4",
     style: Style = _PLAIN,
+    parameter: bool = False,
     core: bool = False,
     period: float | Mapping[str, float] = PERIOD,
 ) -> dict[str, Any]:
@@ -497,6 +519,9 @@ def write_verilog(
         What it is made for: one of `hdl.export.target.TARGETS`.
     style : Style
         What memories and resets are.
+    parameter : bool
+        Whether the width of payloads is a parameter of the modules, `PAYLOAD`; the lists of ports
+        have its default.
     core : bool
         Whether to write files for projects too, beside `net.v`: a FuseSoC core `net.core`, an
         IP-XACT component `net.xml`, a SystemVerilog wrapper with arrays of interfaces `net.sv`, and
@@ -514,7 +539,8 @@ def write_verilog(
     ------
     ValueError
         If a name is no Verilog identifier or is taken, a pin of the fabric has no driver, a file
-        can't be written, or a core file can't name the Verilog file.
+        can't be written, a core file can't name the Verilog file, or the payload can't be a
+        parameter.
 
     Examples
     --------
@@ -523,9 +549,10 @@ def write_verilog(
     >>> summary["top"], summary["cells"]
     ('network', 4)
     """
-    fabric = _fabric_of(fabric)
+    given, fabric = fabric, _fabric_of(fabric)
     check_path("Output", path)
     check_flag("Core", core)
+    check_flag("Parameter", parameter)
     made_for = find_target(target)
     clock = _styled(clock, style)
     clocks = {domain: clock.of(domain).ports for domain in fabric.clocks}
@@ -536,7 +563,10 @@ def write_verilog(
     beside = {suffix: _beside(path, suffix) for suffix in suffixes}
     for output in (path, *([f"{path}.json"] if regular else []), *beside.values()):
         check_output(output)
-    text, paths = _exported(fabric, name, title, clock, made_for, style)
+    own_text = (name, title, clock, made_for, style)
+    text, paths = _exported(fabric, *own_text)
+    if parameter:
+        text = _with_payload(given, text, own_text)
     summary: dict[str, Any] = {
         "top": name,
         "target": target,

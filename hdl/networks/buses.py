@@ -55,7 +55,9 @@ def bus_memory(
         raise InvalidType(f"Network must be a network, not {network!r}")
     count = network.ports // network.classes
     if count < 2 or count & (count - 1):
-        raise InvalidValue(f"Buses need a power of two of terminals, at least 2, not {count}")
+        raise InvalidValue(
+            f"Buses and computers need a power of two of terminals, at least 2, not {count}"
+        )
     name = "width" if isinstance(network, MemoryNetwork) else "payload"
     data = check_data_bits(network.parameters[name] if data is None else data)
     operations = bus_operations(data, windows)

@@ -2,11 +2,13 @@
 """The tables of groups beside routers: their cells, and what is in them."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..graphs.graph import Channel, End, Graph, Turn
+from ..graphs.partitions import Subnetwork
 from ..graphs.routing.group_deadlock import MERGE, SENDS, Wait, group_deadlock
 from ..graphs.routing.group_tree import GroupTree, Kind
 from ..graphs.routing.relation import Relation
@@ -14,7 +16,15 @@ from ..routers.group_table import GroupTable
 from ..switch.merge import Groups, MergeRow
 from ..switch.shape import InputChannel, RouterShape
 
-__all__ = ["Missing", "group_cycle", "group_rows", "group_turns", "missing", "place_group_tables"]
+__all__ = [
+    "Missing",
+    "check_inside",
+    "group_cycle",
+    "group_rows",
+    "group_turns",
+    "missing",
+    "place_group_tables",
+]
 
 
 class Missing(NamedTuple):
@@ -85,6 +95,29 @@ def group_cycle(
         return f"{words}, held by {whose}"
 
     return None if found is None else list(map(said, found))
+
+
+def check_inside(relation: Relation, number: int, tree: GroupTree, part: Subnetwork) -> None:
+    """Raise ValueError if a group, or its number, is not inside of the subnetwork of its root."""
+    for member in tree.members:
+        if member not in part:
+            raise InvalidValue(
+                f"Members of group {number} must be in the subnetwork of its root {tree.root} "
+                f"({part}), not {member}"
+            )
+    if number & ~part.mask != part.value:
+        raise InvalidValue(
+            f"Number of a group must be the address of a terminal of its subnetwork ({part}), "
+            f"not {number}"
+        )
+    own = {one for pair in product(part.members, repeat=2) for one in relation.reached(*pair)}
+    for channel in [*tree.copied, *tree.merged]:
+        if channel not in own:
+            node = relation.graph.name(channel.node)
+            raise InvalidValue(
+                f"Group {number} must have a tree inside of its subnetwork ({part}), not one that "
+                f"leaves it at node {node}"
+            )
 
 
 def place_group_tables(

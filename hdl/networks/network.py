@@ -7,6 +7,7 @@ the attributes and methods here, and never about its class or family.
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, zip_longest
 from typing import Any, ClassVar, NamedTuple, Self
@@ -600,6 +601,17 @@ def _again(kind: type[Network], family: str, parameters: dict[str, Any]) -> Netw
     return kind(family=family, **parameters)
 
 
+@dataclass
+class _Routers:
+    """The paths of a network, as the cells that packets pass."""
+
+    ports: int
+    network: "PacketNetwork"
+
+    def channels(self, source: int, destination: int) -> Iterable[str | None]:
+        return {pin.cell for pin in self.network.channels(source, destination)}
+
+
 class PacketNetwork(Network):
     """A network that carries packets: each source has one stream into it, each sink one out of it.
 
@@ -716,12 +728,15 @@ class PacketNetwork(Network):
             raise InvalidValue(
                 f"Classes must be 1 if the network is partitioned, not {self.classes}"
             )
-        if self.groups:
+        if self.groups not in (0, addresses := 1 << self.tags.code.width):
             raise InvalidValue(
-                f"Group entries must be 0 if the network is partitioned, not {self.groups}"
+                f"Group entries must be 0 or {addresses}, one for each address, if the network is "
+                f"partitioned, not {self.groups}"
             )
         if not self.isolates:
             check_isolated(self, self.tags.code)
+            if self.groups:  # A router merges one group at a time.
+                check_isolated(_Routers(self.ports, self), self.tags.code)
         interface = CellType(PartitionInterface, packet=self.packet, tags=self.tags)
         return self._confined(interface, self.tags.code.width, self.tags.code.encode)
 
@@ -750,7 +765,9 @@ class PacketNetwork(Network):
         """
 
     def group_tables(
-        self, groups: Mapping[int, tuple[int, Iterable[int]]]
+        self,
+        groups: Mapping[int, tuple[int, Iterable[int]]],
+        partition: Partition | None = None,
     ) -> Mapping[str, Mapping[str, Sequence[int]]]:
         """The tables of groups: memories by cell and name, whole.
 
@@ -761,6 +778,9 @@ class PacketNetwork(Network):
         ----------
         groups : Mapping[int, tuple[int, Iterable[int]]]
             By the number of a group, its root and its members (`graphs.routing.group_tree`).
+        partition : Partition, optional
+            Subnetworks, in which groups stay: the number of a group is the address of a terminal of
+            its subnetwork.
 
         Returns
         -------
@@ -770,7 +790,7 @@ class PacketNetwork(Network):
         Raises
         ------
         TypeError, ValueError
-            If it has no such groups, or there is no such tree.
+            If it has no such groups, there is no such tree, or it leaves its subnetwork.
         """
         raise InvalidValue(
             f"Network must have group_entries=1 or more, which {self.family!r} has not"

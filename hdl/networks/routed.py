@@ -13,6 +13,7 @@ from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
 from ..fabric.wires import Lane
 from ..graphs.graph import Channel, End, Graph, Link, Turn
+from ..graphs.partitions import Partition
 from ..graphs.routing.classed import Classed
 from ..graphs.routing.group_tree import Kind, group_tree
 from ..graphs.routing.relation import Relation
@@ -33,6 +34,7 @@ from .detours import place_detours
 from .graph_layout import graph_layout
 from .group_tables import (
     Missing,
+    check_inside,
     group_cycle,
     group_rows,
     group_turns,
@@ -613,11 +615,16 @@ class RoutedNetwork(PacketNetwork):
         return self.group_tables({one: (one % self.ports, everyone) for one in range(self.groups)})
 
     def group_tables(
-        self, groups: Mapping[int, tuple[int, Iterable[int]]]
+        self,
+        groups: Mapping[int, tuple[int, Iterable[int]]],
+        partition: Partition | None = None,
     ) -> Mapping[str, Mapping[str, Sequence[int]]]:
         if not self.groups:
             return super().group_tables(groups)
         trees = {number: group_tree(self.relation, *group) for number, group in groups.items()}
+        if partition is not None:
+            for number, tree in trees.items():
+                check_inside(self.relation, number, tree, partition.of(tree.root))
         return group_rows(trees, self.shapes, self.parameters.grouped)
 
     def group_cycle(

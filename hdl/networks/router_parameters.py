@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import integer, word
 from ..graphs.graph import Channel
 from ..graphs.routing.deadlock import dependency_cycle
 from ..graphs.routing.relation import Relation
-from ..operations.folds import REDUCTIONS
+from ..operations.folds import REDUCTIONS, fold_of
 from ..primitives.arbiters import check_arbiter
 from ..switch.merge import Groups
 from ..switch.rules import check_room
@@ -68,10 +69,11 @@ class RouterParameters(SwitchParameters):
         most=256,
         plain=0,
     )
-    reduction: str = word(
+    reduction: Any = word(
         "add",
         "with group_entries: how routers merge values that meet",
         {"none": "they merge none", **REDUCTIONS},
+        objects=(type,),
         plain="add",
     )
     patience: int = integer(
@@ -185,6 +187,8 @@ class RouterParameters(SwitchParameters):
                 f"Group entries must be 0 if packets go by way of intermediate terminals, "
                 f"not {self.group_entries}"
             )
+        if self.grouped is not None and self.grouped.merges:
+            fold_of(self.reduction, self.payload)
         if self.group_entries > 1 << relation.tags.code.width:
             raise InvalidValue(
                 f"Group entries must be at most {1 << relation.tags.code.width}, as many as there "

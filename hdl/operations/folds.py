@@ -1,15 +1,19 @@
+# amaranth: UnusedElaboratable=no
 """Folds: associative operations that merge values, taken from those on words of memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from amaranth.hdl import Cat, Const, Mux, Shape, ShapeLike, Value, ValueLike
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, ShapeLike, Signal, Value, ValueLike
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_word
+from ..fabric.errors import InvalidValue
 from .memory import Operation, find_operation
 
-__all__ = ["FOLDS", "REDUCTIONS", "Fold"]
+__all__ = ["FOLDS", "REDUCTIONS", "ComponentFold", "Fold", "fold_of"]
 
 FOLDS: dict[str, Operation] = {
     "add": find_operation("fetch-and-add"),
@@ -105,7 +109,7 @@ class Fold:
         word %= 1 << self.shape.width
         return word - (word >> self.shape.width - 1 << self.shape.width) * self.shape.signed
 
-    def build_some(self, values: Sequence[ValueLike], taken: Value) -> Value:
+    def build_some(self, m: Module, values: Sequence[ValueLike], taken: Value) -> Value:
         """Merge those of several values whose bit of `taken` is 1, in hardware: in pairs, then
         pairs of pairs. At least one bit must be 1."""
         identity = Const(self.identity % (1 << self.shape.width), self.shape.width)
@@ -117,3 +121,64 @@ class Fold:
             pairs = [words[at : at + 2] for at in range(0, len(words), 2)]
             words = [self.build(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
         return Value.cast(words[0])
+
+
+@dataclass(frozen=True)
+class ComponentFold:
+    """Merges values by components of a user's, such as floating-point adders.
+
+    They are combinational, and so often in a row as the logarithm of the number of values says. In
+    which order values meet is not said: results are the same only if the operation is associative
+    and commutative.
+
+    Attributes
+    ----------
+    component : type[wiring.Component]
+        Its constructor takes the width of a value, and its members are `a : In(width)`,
+        `b : In(width)` and `o : Out(width)`. Benches of packets for one terminal have payloads of
+        other widths.
+    width : int
+
+    Raises
+    ------
+    ValueError
+        If it has other members.
+    """
+
+    component: type[wiring.Component]
+    width: int
+
+    def __post_init__(self) -> None:
+        wanted = {"a": In(self.width), "b": In(self.width), "o": Out(self.width)}
+        if self.component(self.width).signature != wiring.Signature(wanted):
+            raise InvalidValue(
+                f"Reduction {self.component.__name__} must have the members a and b, In, and o, "
+                f"Out, of {self.width} bits, and no others"
+            )
+
+    def build_some(self, m: Module, values: Sequence[ValueLike], taken: Value) -> Value:
+        """As `Fold.build_some`; a component has no identity, so single values pass by."""
+        left = [(Value.cast(value), bit) for value, bit in zip(values, taken)]
+        number = 0
+        while len(left) > 1:
+            pairs = [left[at : at + 2] for at in range(0, len(left), 2)]
+            left = []
+            for (one, here), *others in pairs:
+                for other, there in others:
+                    m.submodules[f"operation_{number}"] = unit = self.component(self.width)
+                    merged = Signal(self.width, name=f"merged_{number}")
+                    m.d.comb += [
+                        unit.a.eq(one),
+                        unit.b.eq(other),
+                        merged.eq(Mux(here & there, unit.o, Mux(here, one, other))),
+                    ]
+                    one, here, number = merged, here | there, number + 1
+                left.append((one, here))
+        return left[0][0]
+
+
+def fold_of(reduction: str | type[wiring.Component], shape: ShapeLike) -> Fold | ComponentFold:
+    """What merges values by an operation of this name, or by components of this class."""
+    if isinstance(reduction, str):
+        return Fold(reduction, shape)
+    return ComponentFold(reduction, Shape.cast(shape).width)

@@ -11,7 +11,7 @@ from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..graphs.routing.group_tree import Kind
 from ..links.packet import Packet
-from ..operations.folds import REDUCTIONS, Fold
+from ..operations.folds import REDUCTIONS, fold_of
 from ..primitives.round_robin import RoundRobin
 
 __all__ = ["Groups", "Merge", "MergeRow"]
@@ -25,20 +25,22 @@ class Groups:
     ----------
     count : int
         Entries of the tables, at least 1.
-    reduction : str
-        The operation that merges values, one of `operations.folds.REDUCTIONS`, or "none".
+    reduction : str or type[wiring.Component]
+        The operation that merges values, one of `operations.folds.REDUCTIONS`, or "none"; or a
+        component that does it (`operations.folds.ComponentFold`).
     patience : int
         Cycles after which a packet that waits to be merged tells who is missing.
     """
 
     count: int
-    reduction: str = "none"
+    reduction: str | type[wiring.Component] = "none"
     patience: int = 256
 
     def __post_init__(self) -> None:
         check_integer("Groups", self.count, 1)
         check_integer("Patience", self.patience, 1)
-        if self.reduction not in ("none", *REDUCTIONS):
+        own = isinstance(self.reduction, type) and issubclass(self.reduction, wiring.Component)
+        if not own and self.reduction not in ("none", *REDUCTIONS):
             raise InvalidValue(
                 f"Reduction must be none, {', '.join(REDUCTIONS)}, not {self.reduction!r}"
             )
@@ -118,7 +120,7 @@ class Merge(wiring.Component):
         self.packet = packet
         self.groups = groups
         self.single = single
-        self.fold = Fold(groups.reduction, packet.members["payload"])
+        self.fold = fold_of(groups.reduction, packet.members["payload"])
         ports = stream.Signature(packet)
         super().__init__(
             {
@@ -167,7 +169,7 @@ class Merge(wiring.Component):
             self.exits.eq(Mux(kind[0] & root, self.row.around, self.row.exits)),
             out.tag.eq(candidate),
             out.kind.eq(Mux(root & (kind == Kind.ALL_REDUCE), Kind.MULTICAST, kind)),
-            Value.cast(out.payload).eq(self.fold.build_some(values, taken)),
+            Value.cast(out.payload).eq(self.fold.build_some(m, values, taken)),
             out.last.eq(~left.any()),
         ]
         if not self.single:

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.errors import InvalidValue
 from ..graphs.partitions import check_partitionable
+from ..graphs.routing.group_tree import Kind
 from ..graphs.tags import TagScheme
 from ..links.packet import Packet
 from ..primitives.routing_tags import digits_of
@@ -38,9 +39,10 @@ class PartitionInterface(wiring.Component):
     E = T AND M for XOR and difference tags, E = D AND M OR S AND NOT M for destination tags, and
     broadcast mask AND M; M has a 1 in each address bit in which the members of the subnetwork
     differ, and must be one that `graphs.partitions.check_mask` allows: with 2 x 2 boxes any, in
-    base b one that fixes digits. In packets of several flits only the header is changed. Nothing is
-    stored: `o` depends combinationally on `i`, and `i.ready` on `o.ready`; latency 0, throughput
-    one flit per cycle.
+    base b one that fixes digits. The number G of a group becomes G AND M OR S AND NOT M: so a
+    group has the address of a terminal of its subnetwork for its number. In packets of several
+    flits only the header is changed. Nothing is stored: `o` depends combinationally on `i`, and
+    `i.ready` on `o.ready`; latency 0, throughput one flit per cycle.
 
     M is a register that the *privileged port* writes: `mask`, `mask_member` and `mask_write`. Only
     the operating system may drive this port. `mask_member` is any member of the subnetwork. One
@@ -107,6 +109,10 @@ class PartitionInterface(wiring.Component):
 
         with m.If(header):
             m.d.comb += sent.tag.eq(self.effective_tag(arriving.tag))
+            if "kind" in fields:
+                own = arriving.tag & self.in_force | self.address & ~self.in_force
+                with m.If(arriving.kind != Kind.SINGLE):
+                    m.d.comb += sent.tag.eq(own)
             if "mask" in fields:
                 m.d.comb += sent.mask.eq(arriving.mask & self._in_stage_order(self.in_force))
 

@@ -2,7 +2,8 @@
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,9 +18,22 @@ from .shared_arguments import (
 )
 
 if TYPE_CHECKING:
-    from ..computer.computer_run import ComputerRun
+    from ..computer.computer_run import ComputerRun, CoresRun
 
-__all__ = ["computer"]
+__all__ = ["computer", "finish", "print_cores", "program_options"]
+
+Run = TypeVar("Run", bound="CoresRun")
+
+
+def program_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of commands that compile a program."""
+    stack = click.option(
+        "--stack", default=STACK_BYTES, show_default=True, help="Bytes of the stack of each core."
+    )
+    defines = click.option(
+        "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="A macro of the program."
+    )
+    return stack(defines(command))
 
 
 @click.group()
@@ -42,12 +56,7 @@ def _read_cores(_context: object, _option: object, text: str | None) -> tuple[in
 @click.option(
     "--cycles", default=LIMIT, show_default=True, help="Cycles after which the run is given up."
 )
-@click.option(
-    "--stack", default=STACK_BYTES, show_default=True, help="Bytes of the stack of each core."
-)
-@click.option(
-    "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="A macro of the program."
-)
+@program_options
 @click.option("--vcd", metavar="FILE", help="Write the waveforms of some cores.")
 @click.option(
     "--vcd-cores",
@@ -89,15 +98,23 @@ def run(
     )
     if done.warnings:
         click.echo(done.warnings.rstrip(), err=True)
+    finish(done, as_json, _print)
+
+
+def finish(done: Run, as_json: bool, show: Callable[[Run], None]) -> None:
+    """Print a result; the status is 1 if that of a core is not 0."""
     if as_json:
         click.echo(json.dumps(done.to_json()))
     else:
-        _print(done)
+        show(done)
+        for core in done.failed[:8]:
+            click.echo(f"core {core} returned {done.results[core]}")
     if done.failed:
         sys.exit(1)
 
 
-def _print(done: "ComputerRun") -> None:
+def print_cores(done: "CoresRun") -> None:
+    """What the cores printed, and where they waited."""
     for line in done.console:
         click.echo(f"core {line.core}: {line.text}")
     cores, count = done.cores, len(done.results)
@@ -111,8 +128,12 @@ def _print(done: "ComputerRun") -> None:
                 f"  {name.replace('wait_', 'waits for '):18} {share:6.1%}   "
                 f"{min(values)} to {max(values)} of a core"
             )
+
+
+def _print(done: "ComputerRun") -> None:
+    print_cores(done)
     if done.memory_requests:
-        hottest = max(range(count), key=lambda module: done.memory_requests[module])
+        hottest = max(range(len(done.results)), key=lambda module: done.memory_requests[module])
         click.echo(
             f"{done.requests} requests, {done.combined} of them combined; "
             f"{sum(done.memory_requests)} reached the memory, {done.memory_requests[hottest]} of "
@@ -120,8 +141,6 @@ def _print(done: "ComputerRun") -> None:
         )
     link = max(done.links, key=lambda name: done.links[name])
     click.echo(f"busiest link: {link}, in {done.links[link] / done.cycles:.1%} of the cycles")
-    for core in done.failed[:8]:
-        click.echo(f"core {core} returned {done.results[core]}")
 
 
 @computer.command("view")
@@ -129,12 +148,7 @@ def _print(done: "ComputerRun") -> None:
 @click.argument("network", required=False)
 @click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("--lesson", metavar="NAME", help="A lesson in place of a program: parallel-queue.")
-@click.option(
-    "--stack", default=STACK_BYTES, show_default=True, help="Bytes of the stack of each core."
-)
-@click.option(
-    "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="A macro of the program."
-)
+@program_options
 @click.option("-o", "--output", default="computer.html", show_default=True, metavar="FILE")
 def view(
     program: str | None,

@@ -137,6 +137,9 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     "--node", is_flag=True, help="Write one node or box alone; all of them must be alike."
 )
 @click.option(
+    "--group-port", is_flag=True, help="Add ports that write the routers' tables of groups."
+)
+@click.option(
     "--ports",
     "face",
     type=click.Choice(["streams", *FACES]),
@@ -193,6 +196,12 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     is_flag=True,
     help="Write no initial values: before the first reset registers have none.",
 )
+@click.option(
+    "--parameter",
+    is_flag=True,
+    help="Make the width of payloads a parameter of the modules, PAYLOAD, if it only widens wires "
+    "and memories.",
+)
 @click.option("--top", help="Name of the top module (network), or of the library in C (mc).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(
@@ -201,6 +210,7 @@ def export(
     output: str | None,
     library: str | None,
     partitions: bool,
+    group_port: bool,
     node: bool,
     face: str,
     rows: int | None,
@@ -212,6 +222,7 @@ def export(
     memories: str,
     reset: str,
     no_initial: bool,
+    parameter: bool,
     top: str | None,
     as_json: bool,
 ) -> None:
@@ -224,11 +235,13 @@ def export(
     CMake, pkg-config and SystemVerilog's DPI-C.
     """
     from ...hdl.export.verilog import write_verilog
+    from ...hdl.networks.group_port import with_group_port
 
     if library is not None:
         given_too = {
             "--output": output is not None,
             "--partitions": partitions,
+            "--group-port": group_port,
             "--node": node,
             "--ports": face != "streams",
             "--rows": rows is not None,
@@ -240,6 +253,7 @@ def export(
             "--memories": memories != "inline",
             "--reset": reset != "sync",
             "--no-initial": no_initial,
+            "--parameter": parameter,
         }
         _refuse_with("--c", given_too)
         _write_library(network_from(network, parameters), library, top, as_json)
@@ -259,16 +273,29 @@ def export(
         fabric, title, clock = _fabric(
             built, partitions=partitions, node=node, face=face, rows=rows
         )
+    if group_port:
+        _refuse_with("--group-port", {"--node": node})
+        fabric = with_group_port(fabric)
+    if parameter:
+        others = {
+            "--partitions": partitions,
+            "--node": node,
+            "--ports": face != "streams",
+            "--terminal-clocks": terminal_clocks is not None,
+            "--group-port": group_port,
+        }
+        _refuse_with("--parameter", others)
     period = _periods(periods)
     style = Style(memories, reset, initial=not no_initial)
     summary = write_verilog(
-        fabric,
+        built if parameter else fabric,
         output,
         top,
         title=title,
         clock=clock,
         target=target,
         style=style,
+        parameter=parameter,
         core=core,
         period=period,
     )

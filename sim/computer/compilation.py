@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from ...hdl.computer.address_map import DEVICES, LOCAL, PROGRAM, SHARED, WINDOW_SHIFT
+from ...hdl.computer.address_map import DEVICES, LOCAL, PROGRAM, SHARED, SHARED_BITS, WINDOW_SHIFT
 from ...hdl.fabric.checks import check_integer, check_path, check_several, shown
 from ...hdl.fabric.errors import InvalidValue, MulticubeError
 from ...hdl.support.children import run_program, scratch_folder
 from .defaults import STACK_BYTES
 from .program_image import ProgramImage, read_image
 
-__all__ = ["check_macros", "compile_program"]
+__all__ = ["compile_program"]
 
 _MOST_STACK = 1 << 20
 _HERE = Path(__file__).parent
@@ -39,29 +39,32 @@ _LINK = ("-Wl,-T,memory.ld", "-Wl,--gc-sections")
 
 _MEMORY = """\
 ENTRY(_start)
+MEMORY {{
+  program : ORIGIN = {program:#x}, LENGTH = {program:#x}
+  own : ORIGIN = {own:#x}, LENGTH = {own:#x}
+  shared : ORIGIN = {shared:#x}, LENGTH = {shared_bytes:#x}
+}}
 SECTIONS {{
-  . = {program:#x};
-  .text : {{ KEEP(*(.text.start)) *(.text .text.*) *(.rodata .rodata.* .srodata .srodata.*) }}
-  . = {own:#x};
-  mc_stack_top = .;
-  .own : {{ *(.own) }}
-  . = {shared:#x};
-  .data : {{ *(.data .data.* .sdata .sdata.*) }}
-  .bss : {{ *(.bss .bss.* .sbss .sbss.* COMMON) }}
+  .text : {{
+    KEEP(*(.text.start)) *(.text .text.*) *(.rodata .rodata.* .srodata .srodata.*)
+  }} > program
+  mc_stack_top = {own:#x} + {stack};
+  .own mc_stack_top : {{ *(.own) }} > own
+  .data : {{ *(.data .data.* .sdata .sdata.*) }} > shared
+  .bss : {{ *(.bss .bss.* .sbss .sbss.* COMMON) }} > shared
   /DISCARD/ : {{ *(.eh_frame .eh_frame_hdr .comment) }}
 }}
 """
+"""The script of the linker. The regions of the program and of a core's own memory are as long as
+their first address is high."""
 
 
-def check_macros(defines: Sequence[str]) -> list[str]:
-    """Return macros such as `N=64` as a list.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If they are not such texts.
-    """
-    return [_macro(define) for define in check_several("Macros", defines, "texts")]
+_TOO_LARGE = {
+    "program": "code and constants are too large",
+    "own": "the stack and what is mc_own are too large",
+    "shared": "globals are too large",
+}
+"""By the region of the linker's script that overflows."""
 
 
 def _macro(define: object) -> str:
@@ -107,14 +110,16 @@ def compile_program(
     if stack % 16:
         raise InvalidValue(f"Stack must be a multiple of 16 bytes, not {stack}")
     check_path("Program", program)
-    options = [f"-D{define}" for define in check_macros(defines)]
+    options = [f"-D{_macro(define)}" for define in check_several("Macros", defines, "texts")]
     source = Path(program).absolute()
     try:
         source.read_bytes()
     except OSError as error:
         raise InvalidValue(f"Program {source} can't be read: {error.strerror}") from None
     with scratch_folder() as work:
-        script = _MEMORY.format(program=PROGRAM, own=LOCAL + stack, shared=SHARED)
+        script = _MEMORY.format(
+            program=PROGRAM, own=LOCAL, stack=stack, shared=SHARED, shared_bytes=4 << SHARED_BITS
+        )
         (work / "memory.ld").write_text(script)
         _call(work, *_OPTIONS, "-g0", "-c", str(_HERE / "runtime.c"), "-o", "runtime.o")
         flags = ("-g", "-gdwarf-4", *options, "-c", "-x", "c", str(source), "-o", "program.o")
@@ -147,6 +152,8 @@ def _first_error(said: str, source: Path) -> str:
     first = next((line for line in lines if "error:" in line), lines[0] if lines else "no message")
     first = first.replace(f"{source.parent}/", "").removeprefix("ld.lld: ")
     place = re.search(r">>> referenced by (\S+:\d+)", said)
-    if "undefined symbol" in first and place:
-        return f"{Path(place[1]).name}: {first}"
+    if "undefined symbol" in first:
+        return f"{Path(place[1]).name if place else source.name}: {first}"
+    if overflow := re.search(r"will not fit in region '(\w+)': overflowed by (\d+)", first):
+        return f"{source.name}: error: {_TOO_LARGE[overflow[1]]} by {overflow[2]} bytes"
     return first

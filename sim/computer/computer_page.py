@@ -11,7 +11,7 @@ from typing import Any
 from ...hdl.catalogue.catalogue import build
 from ...hdl.computer.address_map import CONSOLE_ROWS
 from ...hdl.computer.computer import Computer
-from ...hdl.fabric.checks import check_kind, check_path, check_word
+from ...hdl.fabric.checks import check_kind, check_word
 from ...hdl.fabric.diagram import Node, Terminal
 from ...hdl.fabric.layout import Layout
 from ...hdl.networks.graph_layout import fabric_layout
@@ -72,11 +72,10 @@ class ComputerPage(DesignPage):
         stack: int = STACK_BYTES,
         defines: Sequence[str] = (),
     ) -> None:
-        check_path("Program", program)
         check_kind("Network", network, Network, "a network")
-        self.path = Path(program)
         self.lesson: str | None = None
         self.program, _ = compile_program(program, defines=defines, stack=stack)
+        self.path = Path(program)
         self.computer = computer_of(network, self.program, stack)
         super().__init__(Design(self.computer, self.path.name, _layout(self.computer), wires=False))
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from ...hdl.catalogue.catalogue import summary
 from ...hdl.computer.address_map import CONSOLE_ROWS
-from ...hdl.computer.computer import WORD_BITS, Computer, memory_cell
+from ...hdl.computer.computer import WORD_BITS, Computer, memory_cell, own_parameters
 from ...hdl.computer.computer_node import COUNTERS
-from ...hdl.fabric.checks import check_integer, check_kind, check_path, check_several
+from ...hdl.fabric.checks import check_integer, check_kind, check_several
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import Network
 from ...hdl.support.output_file import check_output
@@ -18,13 +18,13 @@ from ..engines import Engine
 from ..engines.compiled.engine import CompiledEngine
 from ..engines.engine_selection import check_engine, open_engines
 from ..run.probe import crossings
-from .compilation import check_macros, compile_program
-from .console import Console, ConsoleLine
+from .compilation import compile_program
+from .console import Console, ConsoleLine, NodeReader
 from .defaults import LIMIT, STACK_BYTES
 from .program_faults import fault_of, not_ended
 from .program_image import ProgramImage
 
-__all__ = ["ComputerRun", "computer_of", "run_computer"]
+__all__ = ["ComputerRun", "CoresRun", "computer_of", "cores_run", "run_computer"]
 
 _LONGEST = 2**31 - 1
 
@@ -33,7 +33,40 @@ _RECORDED = 8
 
 
 @dataclass(frozen=True)
-class ComputerRun:
+class CoresRun:
+    """What the cores say of a program that has ended.
+
+    Attributes
+    ----------
+    network, engine, cycles, results, console, cores
+        As in `ComputerRun`.
+    """
+
+    network: str
+    engine: str
+    cycles: int
+    results: list[int]
+    console: list[ConsoleLine]
+    cores: dict[str, list[int]]
+
+    @property
+    def failed(self) -> list[int]:
+        """The cores whose result is not 0."""
+        return [core for core, result in enumerate(self.results) if result]
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain data.
+
+        Returns
+        -------
+        dict[str, Any]
+            Of JSON's types.
+        """
+        return {**asdict(self), "console": [line._asdict() for line in self.console]}
+
+
+@dataclass(frozen=True)
+class ComputerRun(CoresRun):
     """The result of a program.
 
     Attributes
@@ -68,12 +101,6 @@ class ComputerRun:
         What the compiler said.
     """
 
-    network: str
-    engine: str
-    cycles: int
-    results: list[int]
-    console: list[ConsoleLine]
-    cores: dict[str, list[int]]
     links: dict[str, int]
     requests: int
     combined: int
@@ -81,26 +108,11 @@ class ComputerRun:
     shared: dict[str, list[int]]
     warnings: str = field(default="", repr=False)
 
-    @property
-    def failed(self) -> list[int]:
-        """The cores whose result is not 0."""
-        return [core for core, result in enumerate(self.results) if result]
-
     def __repr__(self) -> str:
         return (
             f"<ComputerRun of {len(self.results)} cores on {self.network}: {self.cycles} cycles, "
             f"{self.combined} requests combined>"
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it as plain data.
-
-        Returns
-        -------
-        dict[str, Any]
-            Of JSON's types.
-        """
-        return {**asdict(self), "console": [line._asdict() for line in self.console]}
 
 
 def run_computer(
@@ -160,11 +172,9 @@ def run_computer(
     >>> run_computer("end.c", build("combining", ports=2)).results
     [0, 0]
     """
-    check_path("Program", program)
     check_kind("Network", network, Network, "a network")
     check_engine(engine)
     cycles = check_integer("Cycles", cycles, 1, _LONGEST)
-    check_macros(defines)
     watched = [0]
     if vcd_cores is not None:
         if vcd is None:
@@ -192,7 +202,9 @@ def run_computer(
         return _result(running, computer, image, console, warnings)
 
 
-def computer_of(network: Network, image: ProgramImage, stack: int) -> Computer:
+def computer_of(
+    network: Network, image: ProgramImage, stack: int, *, readable: bool = False
+) -> Computer:
     """The computer whose cores have a program and stacks of so many bytes."""
     return Computer(
         network,
@@ -202,6 +214,7 @@ def computer_of(network: Network, image: ProgramImage, stack: int) -> Computer:
         shared=image.shared,
         shared_words=image.shared_words,
         messages=image.messages,
+        readable=readable,
     )
 
 
@@ -226,13 +239,27 @@ def _run(
             raise not_ended(engine, computer.nodes, image)
 
 
-def _result(
-    engine: Engine, computer: Computer, image: ProgramImage, console: Console, warnings: str
-) -> ComputerRun:
+def cores_run(engine: NodeReader, computer: Computer, console: Console) -> CoresRun:
+    """What the cores of a computer say that have all ended."""
     nodes, network = computer.nodes, computer.network
     cores = {name: engine.read(nodes, name) for name in ("ended", *COUNTERS)}
     counted = zip(*(cores[name] for name in COUNTERS))
     cores["pipeline"] = [1 + end - sum(each) for end, each in zip(cores["ended"], counted)]
+    own = own_parameters(network)
+    chosen = {name: value for name, value in network.chosen.items() if name not in own}
+    return CoresRun(
+        network=summary(network.family, chosen),
+        engine=engine.name,
+        cycles=1 + max(cores["ended"]),
+        results=[_signed(value) for value in engine.read(nodes, "result")],
+        console=console.lines(),
+        cores=cores,
+    )
+
+
+def _result(
+    engine: Engine, computer: Computer, image: ProgramImage, console: Console, warnings: str
+) -> ComputerRun:
     meters = computer.meters.get("combined", {}).values()
     crossed = crossings(engine, computer)
     links: dict[str, int] = {}
@@ -240,16 +267,11 @@ def _result(
         links[wire.link] = links.get(wire.link, 0) + crossed[output]
     values = []
     if computer.memory is not None:
-        rows = [engine.memory(memory_cell(n), "words") for n in range(len(nodes))]
+        rows = [engine.memory(memory_cell(n), "words") for n in range(len(computer.nodes))]
         places = map(computer.memory.stored, range(image.shared_words))
         values = [_signed(rows[module][row]) for module, row in places]
     return ComputerRun(
-        network=summary(network.family, network.chosen),
-        engine=engine.name,
-        cycles=1 + max(cores["ended"]),
-        results=[_signed(value) for value in engine.read(nodes, "result")],
-        console=console.lines(),
-        cores=cores,
+        **vars(cores_run(engine, computer, console)),
         links=links,
         requests=sum(crossed[output] for output in computer.requests),
         combined=sum(engine.read(list(meters), "total")),

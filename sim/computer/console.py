@@ -2,13 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ...hdl.computer.address_map import CONSOLE_ROWS
 from ...hdl.computer.computer_node import console_layout
-from ..engines import Engine
 
-__all__ = ["Console", "ConsoleLine"]
+__all__ = ["Console", "ConsoleLine", "NodeReader"]
+
+
+class NodeReader(Protocol):
+    """What reads the nodes of a computer: an engine, or the serial line of a board."""
+
+    name: str
+    cycle: int
+
+    def read(self, cells: Sequence[str], port: str) -> list[int]: ...
+
+    def memory(self, cell: str, name: str) -> list[int]: ...
 
 
 class ConsoleLine(NamedTuple):
@@ -28,7 +38,7 @@ class Console:
     _open: dict[int, tuple[int, str]] = field(default_factory=dict)
     _lines: list[ConsoleLine] = field(default_factory=list)
 
-    def read(self, engine: Engine) -> None:
+    def read(self, engine: NodeReader) -> None:
         """Read what was printed since the last time."""
         printed = engine.read(self.nodes, "printed")
         for core, (before, now) in enumerate(zip(self._seen or [0] * len(printed), printed)):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ...hdl.computer.address_map import DEVICES, LOCAL, PROGRAM, Device
 from ...hdl.fabric.errors import MulticubeError
-from ..engines import Engine
+from .console import NodeReader
 from .program_image import ProgramImage
 
 __all__ = ["ProgramFault", "fault_of", "not_ended"]
@@ -30,23 +30,27 @@ class ProgramFault(MulticubeError):
     """A program did something that the computer can't do, or did not end."""
 
 
-def fault_of(engine: Engine, nodes: Sequence[str], image: ProgramImage) -> ProgramFault | None:
+def fault_of(engine: NodeReader, nodes: Sequence[str], image: ProgramImage) -> ProgramFault | None:
     """The first exception of any core, if there was one."""
     trapped = engine.read(nodes, "trapped")
     if not any(trapped):
         return None
     ended = engine.read(nodes, "ended")
     core = min((n for n, each in enumerate(trapped) if each), key=lambda n: (ended[n], n))
-    cause, value, pc = (engine.read([nodes[core]], name)[0] for name in ("result", "fault", "pc"))
+    cause, value, pc, last_pc = (
+        engine.read([nodes[core]], name)[0] for name in ("result", "fault", "pc", "last_pc")
+    )
+    # An instruction that is not in the program has no place: the jump to it has.
+    place = image.place(pc if image.has(pc) else last_pc)
     what = _CAUSES.get(cause, "exception {cause}").format(value=value, cause=cause)
     if value == DEVICES + 4 * Device.SEND:
         what = "a message for a core that does not exist"
     if cause in (5, 7) and _GUARD <= value < LOCAL:
         what = what.replace("access outside", "stack overflow")
-    return ProgramFault(f"Core {core}, cycle {ended[core]}, {image.place(pc)}: {what}")
+    return ProgramFault(f"Core {core}, cycle {ended[core]}, {place}: {what}")
 
 
-def not_ended(engine: Engine, nodes: Sequence[str], image: ProgramImage) -> ProgramFault:
+def not_ended(engine: NodeReader, nodes: Sequence[str], image: ProgramImage) -> ProgramFault:
     """That cores have not ended, and where the first of them is."""
     left = [n for n, done in enumerate(engine.read(nodes, "done")) if not done]
     (pc,) = engine.read([nodes[left[0]]], "pc")

@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ...hdl.computer.address_map import LOCAL, PROGRAM, SHARED
-from ...hdl.fabric.errors import InvalidValue, MulticubeError
+from ...hdl.fabric.errors import MulticubeError
 
 __all__ = ["ProgramImage", "Variable", "read_image"]
-
-_MOST_PROGRAM = PROGRAM
-"""Most bytes of a program: it is in a region of its size."""
 
 
 _MESSAGES = "mc_uses_messages"
@@ -62,6 +59,10 @@ class ProgramImage:
     messages: bool
     lines: list[tuple[int, str, int]]
 
+    def has(self, address: int) -> bool:
+        """Whether there is a word of the program."""
+        return PROGRAM <= address < PROGRAM + 4 * len(self.program)
+
     def place(self, address: int) -> str:
         """What an instruction belongs to: "sort.c:17", a function without lines, or its address."""
         at = bisect_right(self.lines, (address, "\x7f", 0)) - 1
@@ -69,7 +70,7 @@ class ProgramImage:
             _, file, line = self.lines[at]
             return f"{file}:{line}"
         at = bisect_right(self.functions, (address, "\x7f")) - 1
-        if at >= 0 and PROGRAM <= address < PROGRAM + 4 * len(self.program):
+        if at >= 0 and self.has(address):
             return f"function {self.functions[at][1]}"
         return f"address {address:#010x}"
 
@@ -81,8 +82,6 @@ def read_image(elf: bytes) -> ProgramImage:
     ------
     MulticubeError
         If the library that reads it is not installed.
-    ValueError
-        If the program is too large.
     """
     try:
         from elftools.elf.constants import SH_FLAGS
@@ -98,20 +97,16 @@ def read_image(elf: bytes) -> ProgramImage:
         begin, size = section["sh_addr"], section["sh_size"]
         if not section["sh_flags"] & SH_FLAGS.SHF_ALLOC or not size:
             continue
-        data = section.data()  # zeros where the file has none
+        stored = b"" if section["sh_type"] == "SHT_NOBITS" else section.data()
         if begin >= SHARED:
             shared_bytes = max(shared_bytes, begin - SHARED + size)
-            words = enumerate(_words(data), begin - SHARED >> 2)
+            words = enumerate(_words(stored), begin - SHARED >> 2)
             shared |= {at: word for at, word in words if word}
             continue
         first = max(each for each in memories if each <= begin)
         memory = memories[first]
         memory.extend(bytes(begin - first - len(memory)))
-        memory += data
-    if len(memories[PROGRAM]) > _MOST_PROGRAM:
-        raise InvalidValue(
-            f"A program must have at most {_MOST_PROGRAM} bytes, not {len(memories[PROGRAM])}"
-        )
+        memory += stored.ljust(size, b"\0")
     symbols = list(file.get_section_by_name(".symtab").iter_symbols())
     variables, functions = _globals(symbols)
     return ProgramImage(

@@ -4,13 +4,14 @@ No other module imports them (`tests/test_amaranth_versions.py`). Where versions
 offered here is that of Amaranth 0.5.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from amaranth.hdl import Fragment, Signal, Value
+from amaranth.hdl import _ast as ast
 from amaranth.hdl import _nir as nir
 from amaranth.hdl._ast import SignalDict
-from amaranth.hdl._ir import Design, PortDirection, build_netlist
+from amaranth.hdl._ir import Design, PortDirection, RequirePosedge, build_netlist
 from amaranth.hdl._mem import MemoryData, MemoryInstance
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
@@ -39,10 +40,12 @@ __all__ = [
     "DomainReset",
     "Matches",
     "MemoryData",
+    "MemoryInstance",
     "MemoryState",
     "PriorityMatch",
     "ProcessContext",
     "PySimEngine",
+    "RequirePosedge",
     "SignalDict",
     "SignalState",
     "SimulationState",
@@ -50,16 +53,20 @@ __all__ = [
     "TickTrigger",
     "TriggerState",
     "VcdWriter",
+    "ast",
     "combinational_signals",
     "component_design",
     "femtoseconds",
+    "free_design",
     "free_netlist",
     "memories",
+    "memory_rows",
     "nir",
     "pin_blame",
     "ports_netlist",
     "read_resets",
     "value_to_string",
+    "without",
 ]
 
 SignalState, MemoryState, SimulationState = _PySignalState, _PyMemoryState, _PyEngineState
@@ -130,15 +137,34 @@ def ports_netlist(design: Design) -> nir.Netlist:
     return _two_cells(build_netlist(design))
 
 
+def without(fragment: Fragment, removed: Container[Fragment]) -> Fragment:
+    """A copy of the tree of a prepared fragment that lacks some subtrees."""
+    if type(fragment) is not Fragment:
+        return fragment
+    copy = Fragment(src_loc=fragment.src_loc)
+    copy.statements, copy.domains = fragment.statements, fragment.domains
+    copy.subfragments = [
+        (without(each, removed), name, place)
+        for each, name, place in fragment.subfragments
+        if each not in removed
+    ]
+    return copy
+
+
+def free_design(fragment: Fragment, shown: Sequence[Signal] = ()) -> Design:
+    """A prepared fragment as a design without inputs, which has some signals in any case."""
+    ports = [(f"shown_{at}", each, PortDirection.Output) for at, each in enumerate(shown)]
+    return Design(fragment, ports, hierarchy=("top",))
+
+
 def free_netlist(design: Design) -> nir.Netlist:
-    """The netlist of a design without ports: what nothing drives is a register without a clock.
+    """The netlist of a `free_design`: what nothing drives is a register without a clock.
 
     Raises
     ------
     nir.CombinationalCycle
     """
-    whole = Design(design.fragment, [], hierarchy=("top",))
-    return _two_cells(build_netlist(whole, all_undef_to_ff=True))
+    return _two_cells(build_netlist(design, all_undef_to_ff=True))
 
 
 def combinational_signals(design: Design) -> list[Signal]:
@@ -161,6 +187,11 @@ def memories(design: Design) -> list[tuple[MemoryData, str]]:
         for fragment, info in design.fragments.items()
         if isinstance(fragment, MemoryInstance)
     ]
+
+
+def memory_rows(memory: MemoryData) -> tuple[int, ...]:
+    """What the rows of a memory hold at first."""
+    return tuple(memory._init._raw)
 
 
 def read_resets(design: Design) -> list[tuple[Signal, Signal]]:

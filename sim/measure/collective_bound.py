@@ -44,12 +44,12 @@ def collective_bound(
     network: PacketNetwork, kind: str, members: Sequence[int], root: int, words: int
 ) -> int:
     """The fewest cycles of a collective of a group of terminals; `words` is N above."""
-    apart = header_cycles(network, members)
-    at = list(members).index(root)
     if kind == "broadcast":
-        return int(apart[at].max()) + words
+        return int(header_cycles(network, [root], members).max()) + words
     if kind == "reduce":
-        return int(apart[:, at].max()) + words
+        return int(header_cycles(network, members, [root]).max()) + words
+    apart = header_cycles(network, members, members)
+    at = list(members).index(root)
     if kind in ("allreduce", "barrier"):
         return int(apart.max()) + words
     if kind == "scatter":
@@ -66,36 +66,36 @@ def collective_bound(
     return max(bounds)
 
 
-def header_cycles(network: PacketNetwork, members: Sequence[int]) -> Cycles:
-    """The fewest cycles of a header between any two members; 0 between one and itself.
+def header_cycles(
+    network: PacketNetwork, sources: Sequence[int], destinations: Sequence[int]
+) -> Cycles:
+    """The fewest cycles of a header from some terminals to others; 0 from one to itself.
 
     If neither a graph nor the boxes of a multistage network tell the distance, it is 1, or 0 if
     packets pass the network within a cycle.
     """
-    count = len(members)
-    apart = np.zeros((count, count), int)
+    apart = np.zeros((len(sources), len(destinations)), int)
     if network.relation is not None:
         graph = network.relation.graph
-        away = _latencies(graph)
-        enter = [graph.homes[member] for member in members]
-        leave = [graph.exit_homes[member] for member in members]
-        apart = away[np.ix_(enter, leave)] + 1
+        enter = [graph.homes[source] for source in sources]
+        leave = [graph.exit_homes[destination] for destination in destinations]
+        apart = _latencies(graph, enter, leave) + 1
     elif network.transparent:
         pass
     elif network.wiring_plan is not None:
-        for one, source in enumerate(members):
-            for other, to in enumerate(members):
+        for one, source in enumerate(sources):
+            for other, to in enumerate(destinations):
                 apart[one, other] = min(len(network.path(source, to)), network.zero_load_cycles)
     else:
         apart += 1
-    np.fill_diagonal(apart, 0)
+    apart[np.equal.outer(sources, destinations)] = 0
     return apart
 
 
 def middle(network: PacketNetwork, members: Sequence[int]) -> int:
     """The member whose farthest other member is the nearest; of several, that with the least sum of
     all distances, and of these the first."""
-    apart = header_cycles(network, members)
+    apart = header_cycles(network, members, members)
     both = np.maximum(apart, apart.T)
     return min(members, key=dict(zip(members, zip(both.max(1), both.sum(1)))).__getitem__)
 
@@ -105,16 +105,18 @@ def request_cycles(network: MemoryNetwork) -> int:
     return 2 * network.zero_load_cycles + 2
 
 
-def _latencies(graph: Graph) -> Cycles:
-    """The least sum of latencies from each node to each other; 0 if there is no way."""
+def _latencies(graph: Graph, enter: Sequence[int], leave: Sequence[int]) -> Cycles:
+    """The least sum of latencies from some nodes to others; 0 if there is no way."""
     best: dict[tuple[int, int], int] = {}
     for link in graph.links():
         ends = link.node, link.peer
         best[ends] = min(link.latency, best.get(ends, link.latency))
-    table = np.zeros((graph.nodes, graph.nodes))
-    for (one, other), latency in best.items():
-        table[one, other] = latency
-    away = shortest_path(table)
+    size = graph.nodes, graph.nodes
+    table = coo_array(([*best.values()], tuple(zip(*best)) or ([], [])), size).tocsr()
+    if len(leave) < len(enter):
+        away = shortest_path(table.T, indices=leave)[:, enter].T
+    else:
+        away = shortest_path(table, indices=enter)[:, leave]
     return np.where(np.isfinite(away), away, 0).astype(int)
 
 

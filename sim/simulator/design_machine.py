@@ -1,27 +1,30 @@
 """The state of a design, and the compiled code that advances it.
 
-Each set of edges that occur together has a function of its own, which computes the registers that
-wait for one of them and no others. It is compiled when they first occur together.
+Each set of edges that occur together has functions of its own, which compute the registers that
+wait for one of them and no others. They are compiled when the edges first occur together.
 """
 
 import ctypes
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from ..engines.compiled.build import load_libraries
-from ..engines.compiled.emit_c import TypeCode, TypeEmitter, element_bytes
-from ..engines.compiled.ir import WORD, Graph, Node, Words, evaluate
-from ..engines.compiled.machine import CContext, CType, function_address
+from ..engines.compiled.emit_c import TypeCode, TypeEmitter
+from ..engines.compiled.ir import WORD, Graph, Module, Node, Words, evaluate
+from ..engines.compiled.machine import CContext, function_address
 from ..engines.compiled.tables import aligned, lane_word, ones
 from ..engines.compiled.words import word_widths
-from .design_reading import Edge, FlatDesign, Piece
-from .free_run import FREE_RUN, CClock
+from .design_parts import DividedDesign, Part, Piece
+from .design_reading import Edge
+from .free_run import FREE_RUN, Call, Calls, CClock, CRun
+from .observation import Observation, Wanted
+from .part_tables import PartTables
 
-__all__ = ["DesignMachine", "Observation"]
+__all__ = ["DesignMachine"]
 
 _MOST_EDGES = 10
 """Edges whose combinations have an entry each in a table."""
@@ -29,85 +32,8 @@ _MOST_EDGES = 10
 _ROUND_SECONDS = 0.2
 """How long the compiled code runs between checks for Ctrl-C."""
 
-
-class _CRun(ctypes.Structure):
-    _fields_ = [
-        ("context", ctypes.c_void_p),
-        ("type", ctypes.c_void_p),
-        ("updates", ctypes.c_void_p),
-        ("clocks", ctypes.c_void_p),
-        ("clock_count", ctypes.c_long),
-        ("limit", ctypes.c_int64),
-        ("now", ctypes.c_int64),
-        ("steps", ctypes.c_long),
-        ("alarms", ctypes.c_void_p),
-        ("alarm_context", ctypes.c_void_p),
-        ("alarm_words", ctypes.c_void_p),
-        ("alarm_count", ctypes.c_long),
-        ("at_once", ctypes.c_long),
-        ("edges", ctypes.c_void_p),
-        ("edge_context", ctypes.c_void_p),
-        ("edge_words", ctypes.c_void_p),
-        ("edge_old", ctypes.c_void_p),
-        ("edge_count", ctypes.c_long),
-    ]
-
-
-_Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long, ctypes.c_long)
-
 _MISSING, _ROUND_DONE = 1, 2
 """Why the compiled code returns, but for others: edges have no function yet, or a round is done."""
-
-
-class Observation:
-    """Compiled code that computes some words from the state.
-
-    Parameters
-    ----------
-    machine : DesignMachine
-    values : Sequence[Words]
-    """
-
-    def __init__(self, machine: "DesignMachine", values: Sequence[Words]) -> None:
-        self._machine = machine
-        nodes = [node for words in values for node in words]
-        self.words = aligned(max(1, len(nodes)), np.uint32)
-        self._shown = self.words.data
-        self._places = []
-        at = 0
-        for words in values:
-            self._places.append((at, [node.width for node in words]))
-            at += len(words)
-        self._seen = -1
-        self.context = CContext(now=self.words.ctypes.data, next=self.words.ctypes.data)
-        self._arguments = ctypes.byref(self.context), machine.type, 0, 1
-        paths = [("observed", number) for number in range(len(nodes))]
-        module = replace(
-            machine.design.module,
-            outputs={path: (node,) for path, node in zip(paths, nodes)},
-            widths={path: [node.width] for path, node in zip(paths, nodes)},
-            depends={path: frozenset() for path in paths},
-        )
-        code = TypeCode(module, (), tuple((path, 0) for path in paths), (), (), lanes=1)
-        source = f"{code.prelude}\n{TypeEmitter(code).late(0, paths)}"
-        (library,) = load_libraries([(source, ("late_0",))])
-        self.address = function_address(library, "late_0")
-        self._function = _Function(self.address)
-        self._keep = library
-
-    def refresh(self) -> None:
-        """Compute the words, if the state has changed."""
-        if self._seen != self._machine.version:
-            self._function(*self._arguments)
-            self._seen = self._machine.version
-
-    def value(self, number: int) -> int:
-        self.refresh()
-        at, widths = self._places[number]
-        total = 0
-        for word, width in enumerate(widths):
-            total |= (self._shown[at + word] & (1 << width) - 1) << WORD * word
-        return total
 
 
 class DesignMachine:
@@ -117,69 +43,61 @@ class DesignMachine:
     ----------
     version : int
         Changes with the state.
+    tables : dict[Part, PartTables]
+    wires : np.ndarray
+        What parts read of others.
+    settling : list[Call]
+        What computes the wires.
     alarms : Observation or None
         Of the reports: whether there is something to say.
     derived : Observation or None
         Of the nets whose edges are waited for, and that logic drives.
     """
 
-    def __init__(self, design: FlatDesign) -> None:
+    def __init__(self, design: DividedDesign) -> None:
         self.design = design
         self.version = 0
-        module = design.module
-        self._registers = aligned(max(1, len(module.registers)), np.uint32)
+        parts = design.parts
+        last = parts[-1]
+        registers = last.first_register + last.cells * len(last.logic.module.registers)
+        self._registers = aligned(max(1, registers), np.uint32)
         self._words = self._registers.data
-        self.memories = [
-            None if memory.registers is not None else _rows(memory.rows, memory.width)
-            for memory in module.memories
-        ]
-        addresses = [None if rows is None else rows.ctypes.data for rows in self.memories]
-        self._pointers = (ctypes.c_void_p * max(1, len(addresses)))(*addresses)
-        self._live = np.full(16, 0xFFFFFFFF, np.uint32)
-        self._type = CType(
-            cells=1,
-            state=self._registers.ctypes.data,
-            memories=ctypes.addressof(self._pointers),
-            live=self._live.ctypes.data,
-        )
-        self.type = ctypes.byref(self._type)
-        self._context = CContext(event=-1)
-        self._arguments = ctypes.byref(self._context), self.type, 0, 1
-        self._functions: dict[frozenset[Edge], Callable[..., None]] = {}
-        self._libraries: list[object] = []
+        self.wires = aligned(last.first_wire + last.cells * len(last.output_rows) + 1, np.uint32)
+        self._shown = self.wires.data
+        self.tables = {part: PartTables(parts, part, self._registers) for part in parts}
+        (driver,) = load_libraries([(FREE_RUN, ("free_run", "call"))])
+        driver.call.argtypes = [ctypes.c_void_p]
+        driver.free_run.restype = ctypes.c_long
+        self._driver = driver
+        self._context = CContext(now=self.wires.ctypes.data, event=-1)
+        self._libraries: list[ctypes.CDLL] = []
+        self.settling = self._settling()
+        self._settle, self._settled = Calls(self.settling), -1
+        self._functions: dict[frozenset[Edge], Calls] = {}
         self._edges = {edge: 1 << number for number, edge in enumerate(design.edges)}
         self._table = (ctypes.c_void_p * (1 << min(len(design.edges), _MOST_EDGES)))()
-        self.alarms = self._observed([(report.hit,) for report in design.reports])
-        moved = [edge for edge in design.edges if design.pieces([edge.net]) is None]
-        stored = [edge for edge in design.edges if edge not in moved]
-        moved += [edge for edge in stored if self._moves(edge)]
+        rest = design.rest
+        self.alarms = self._observed([(rest, (report.hit,)) for report in design.reports])
+        moved = [edge for edge in design.edges if not self.stores(edge)]
+        moved += [edge for edge in design.edges if self.stores(edge) and self._moves(edge)]
         self.derived_edges = moved
-        self.derived = self._observed([design.words([edge.net]) for edge in moved])
+        self.derived = self._observed([(rest, rest.logic.words([edge.net])) for edge in moved])
         self._old = aligned(max(1, len(moved)), np.uint32)
-        (driver,) = load_libraries([(FREE_RUN, ("free_run",))])
-        self._free_run = driver.free_run
-        self._free_run.restype = ctypes.c_long
         self._rate = 5000.0
         self.reset()
 
-    def _observed(self, values: list[Words]) -> Observation | None:
+    def _observed(self, values: list[Wanted]) -> Observation | None:
         return Observation(self, values) if values else None
 
     def _moves(self, edge: Edge) -> bool:
         """Whether a net that is a register is driven by logic."""
-        pieces = self.design.pieces([edge.net])
-        return any(self.design.register_edges[piece.register] for piece in pieces or ())
+        rest = self.design.rest
+        return any(rest.register_edges[bits.register] for bits in rest.logic.bits([edge.net]) or ())
 
     def reset(self) -> None:
         """Go back to the initial state."""
-        module = self.design.module
-        for number, register in enumerate(module.registers):
-            self._words[number] = lane_word(register.init, 0, register.width)
-        for memory, rows in zip(module.memories, self.memories):
-            if rows is not None:
-                parts = len(word_widths(memory.width))
-                for number, value in enumerate(memory.init):
-                    rows[number] = [value >> WORD * part & ones(WORD) for part in range(parts)]
+        for tables in self.tables.values():
+            tables.reset()
         self.version += 1
 
     # What is stored
@@ -187,81 +105,117 @@ class DesignMachine:
     def read(self, pieces: Iterable[Piece]) -> int:
         """The value of a signal that is state."""
         value = 0
-        for register, low, width, at in pieces:
-            value |= (self._words[register] >> low & (1 << width) - 1) << at
+        for piece in pieces:
+            value |= (self._words[piece.address] >> piece.low & ones(piece.width)) << piece.at
         return value
 
     def write(self, pieces: Iterable[Piece], value: int) -> None:
-        registers = self.design.module.registers
-        for register, low, width, at in pieces:
-            whole = registers[register].width
-            old = self._words[register] & ~(ones(width) << low)
+        for address, low, width, at, whole, _ in pieces:
+            old = self._words[address] & ~(ones(width) << low)
             new = old | (value >> at & ones(width)) << low
-            self._words[register] = lane_word(new, 0, whole)
+            self._words[address] = lane_word(new, 0, whole)
         self.version += 1
 
-    def row(self, number: int, index: int) -> int:
-        """A row of a memory."""
-        memory, rows = self.design.module.memories[number], self.memories[number]
-        if rows is not None:
-            return sum(int(part) << WORD * at for at, part in enumerate(rows[index]))
-        assert memory.registers is not None
-        widths = word_widths(memory.width)
-        return sum(
-            (self._words[register] & ones(width)) << WORD * at
-            for at, (register, width) in enumerate(zip(memory.registers[index], widths))
-        )
-
-    def write_row(self, number: int, index: int, value: int) -> None:
-        memory, rows = self.design.module.memories[number], self.memories[number]
-        for at, width in enumerate(word_widths(memory.width)):
-            if rows is not None:
-                rows[index, at] = value >> WORD * at & ones(width)
-            else:
-                assert memory.registers is not None
-                self._words[memory.registers[index][at]] = lane_word(value, at, width)
+    def write_row(self, part: Part, number: int, cell: int, index: int, value: int) -> None:
+        """Set a row of a memory."""
+        self.tables[part].write_rows(number, cell, index, [value])
         self.version += 1
 
     def stores(self, edge: Edge) -> bool:
         """Whether the net of an edge is a register."""
-        return self.design.pieces([edge.net]) is not None
+        return self.design.rest.logic.bits([edge.net]) is not None
 
-    def evaluate(self, words: Words) -> int:
-        """The value of some words, computed here."""
+    def evaluate(self, part: Part, cell: int, words: Words) -> int:
+        """The value of some words of a cell, computed here."""
+        tables = self.tables[part]
         values: dict[Node, int] = {}
         for node in Graph.cone(words):
             match node.op:
                 case "const":
                     values[node] = node.attr
                 case "register":
-                    values[node] = self._words[node.attr] & ones(node.width)
+                    word = self._words[part.register_address(node.attr, cell)]
+                    values[node] = word & ones(node.width)
+                case "input":
+                    if self._settled != self.version:
+                        self.call(self._settle)
+                        self._settled = self.version
+                    values[node] = self._shown[tables.sources[node.attr][cell]] & ones(node.width)
                 case "read":
                     memory, word, _ = node.attr
-                    rows, index = self.memories[memory], values[node.args[0]]
+                    rows, index = tables.memories[memory], values[node.args[0]]
                     assert rows is not None
-                    values[node] = int(rows[index, word]) if index < len(rows) else 0
+                    values[node] = int(rows[cell, index, word]) if index < rows.shape[1] else 0
                 case _:
                     values[node] = evaluate(node, [values[arg] for arg in node.args])
         return sum(values[node] << WORD * at for at, node in enumerate(words))
 
-    # What changes it
+    # The code
+
+    def call(self, calls: Calls) -> None:
+        self._driver.call(calls.address)
+
+    def made(self, part: Part, function: int, context: CContext) -> Call:
+        """A call of a function of a part for all its cells."""
+        type_ = ctypes.addressof(self.tables[part].type)
+        return Call(function, ctypes.addressof(context), type_, 0, part.cells)
+
+    def code(self, part: Part, module: Module, rows: Iterable[tuple[tuple, int]] = ()) -> TypeCode:
+        """What the emitter must know of a part, and of what is stored of it."""
+        inputs, kinds = tuple(part.input_rows), self.tables[part].kinds
+        return TypeCode(module, inputs, tuple(rows), kinds, (), lanes=part.lanes)
+
+    def _settling(self) -> list[Call]:
+        """Calls that compute all wires."""
+        sets: dict[int, dict[tuple[int, ...], str]] = {}
+        for task in self.design.tasks:
+            known = sets.setdefault(task.part, {})
+            known.setdefault(task.outputs, f"late_{len(known)}")
+        programs = []
+        for number, wanted in sets.items():
+            part = self.design.parts[number]
+            module = replace(
+                part.logic.module,
+                outputs={(output,): words for output, words in enumerate(part.outputs)},
+                widths={(output,): word_widths(width) for output, width in enumerate(part.widths)},
+            )
+            emitter = TypeEmitter(self.code(part, module, part.output_rows))
+            functions = [
+                emitter.late(late, [(output,) for output in outputs])
+                for late, outputs in enumerate(wanted)
+            ]
+            programs.append((emitter.program(functions), tuple(wanted.values())))
+        libraries = dict(zip(sets, load_libraries(programs)))
+        self._libraries += libraries.values()
+        calls = []
+        for number, outputs, begin, end in self.design.tasks:
+            address = function_address(libraries[number], sets[number][outputs])
+            made = self.made(self.design.parts[number], address, self._context)
+            calls.append(made._replace(begin=begin, end=end))
+        return calls
 
     def advance(self, edges: frozenset[Edge]) -> None:
         """Compute the registers and memories that wait for some edges."""
-        self._function(edges)(*self._arguments)
+        self.call(self._function(edges))
         self.version += 1
 
-    def _function(self, edges: frozenset[Edge]) -> Callable[..., None]:
+    def _function(self, edges: frozenset[Edge]) -> Calls:
         if edges not in self._functions:
-            code = TypeCode(self.design.at(edges), (), (), (), (), lanes=1)
-            source = f"{code.prelude}\n{TypeEmitter(code).update()}"
-            (library,) = load_libraries([(source, ("update",))])
-            self._libraries.append(library)
-            address = function_address(library, "update")
-            self._functions[edges] = _Function(address)
+            moving = [part for part in self.design.parts if part.waits_for(edges)]
+            programs = []
+            for part in moving:
+                emitter = TypeEmitter(self.code(part, part.at(edges)))
+                programs.append((emitter.program([emitter.update()]), ("update",)))
+            libraries = load_libraries(programs)
+            self._libraries += libraries
+            made = [
+                self.made(part, function_address(library, "update"), self._context)
+                for part, library in zip(moving, libraries)
+            ]
+            self._functions[edges] = calls = Calls([*self.settling, *made])
             bits = self._bits(edges)
             if bits < len(self._table):
-                self._table[bits] = address
+                self._table[bits] = calls.address
         return self._functions[edges]
 
     def _bits(self, edges: Iterable[Edge]) -> int:
@@ -283,9 +237,7 @@ class DesignMachine:
             When something was done last.
         """
         alarms, derived = self.alarms, self.derived
-        run = _CRun(
-            context=ctypes.addressof(self._context),
-            type=ctypes.addressof(self._type),
+        run = CRun(
             updates=ctypes.addressof(self._table),
             clocks=ctypes.addressof(clocks),
             clock_count=len(clocks),
@@ -294,18 +246,18 @@ class DesignMachine:
             steps=max(1, int(self._rate * _ROUND_SECONDS)),
         )
         if alarms:
-            run.alarms, run.alarm_context = alarms.address, ctypes.addressof(alarms.context)
+            run.alarms, run.alarm_live = alarms.calls.address, alarms.live.ctypes.data
             run.alarm_words, run.alarm_count = alarms.words.ctypes.data, len(alarms.words)
             run.at_once = any(report.edge is None for report in self.design.reports)
         if derived:
             derived.refresh()
             self._old[:] = derived.words
-            run.edges, run.edge_context = derived.address, ctypes.addressof(derived.context)
+            run.edges = derived.calls.address
             run.edge_words, run.edge_count = derived.words.ctypes.data, len(derived.words)
             run.edge_old = self._old.ctypes.data
         while True:
             start = time.perf_counter()
-            why = self._free_run(ctypes.byref(run))
+            why = self._driver.free_run(ctypes.byref(run))
             self.version += 1
             if why >> 32 == _MISSING:
                 self._function(frozenset(e for e, bit in self._edges.items() if why & bit))
@@ -314,22 +266,26 @@ class DesignMachine:
                 self._rate = run.steps / max(time.perf_counter() - start, 1e-9)
             return int(run.now)
 
-    def clock(self, register: int | None, due: int, half: int, edges: Iterable[Edge]) -> CClock:
+    def clock(self, pieces: list[Piece] | None, due: int, half: int, edges: set[Edge]) -> CClock:
         """A clock for `run`.
 
         Parameters
         ----------
-        register : int or None
-            Where its level is.
+        pieces : list[Piece] or None
+            Where its level is, in the first run.
         due, half : int
             When it changes next, and how long it keeps a level.
-        edges : Iterable[Edge]
+        edges : set[Edge]
             Those that it makes.
         """
-        edges = list(edges)
-        level = None if register is None else self._registers[register:].ctypes.data
         rise, fall = (self._bits(e for e in edges if e.level == wanted) for wanted in (1, 0))
-        return CClock(due=due, half=half, level=level, rise=rise, fall=fall)
+        clock = CClock(due=due, half=half, lanes=1, vectors=1, rise=rise, fall=fall)
+        if pieces is not None:
+            rest = self.design.rest
+            clock.level = self._registers[pieces[0].address :].ctypes.data
+            clock.lanes, clock.vectors = rest.lanes, rest.cells // rest.lanes
+            clock.distance = rest.lanes * len(rest.logic.module.registers)
+        return clock
 
     @property
     def few_edges(self) -> bool:
@@ -338,14 +294,8 @@ class DesignMachine:
 
     @cached_property
     def makes_clocks_of(self) -> frozenset[int]:
-        """The registers from which logic makes clocks and resets within the same delta cycle."""
-        words = [
-            self.design.words([edge.net]) for edge in self.derived_edges if not self.stores(edge)
-        ]
+        """The addresses from which logic makes clocks and resets within the same delta cycle."""
+        rest = self.design.rest
+        words = [rest.logic.words([e.net]) for e in self.derived_edges if not self.stores(e)]
         cone = Graph.cone(node for each in words for node in each)
-        return frozenset(node.attr for node in cone if node.op == "register")
-
-
-def _rows(rows: int, width: int) -> np.ndarray:
-    kind = {1: np.uint8, 2: np.uint16, 4: np.uint32}[element_bytes(width)]
-    return aligned((rows, len(word_widths(width))), kind)
+        return frozenset(rest.register_address(n.attr, 0) for n in cone if n.op == "register")

@@ -1,18 +1,19 @@
-"""Reads any design: its logic as a graph, its state, and what makes each part of the state change.
+"""Reads a part of a design: its logic as a graph, its state, and what makes each part of it change.
 
 What no logic drives (inputs, clocks, resets) is state as well, which only the outside changes.
-So all signals are functions of the state.
+What another part drives is an input. So all signals are functions of the state and the inputs.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from amaranth.hdl import DriverConflict
+from amaranth.hdl import DriverConflict, Fragment, Signal
 
 from ..engines.amaranth_internals import (
     Design,
     MemoryData,
+    free_design,
     free_netlist,
     memories,
     nir,
@@ -21,8 +22,9 @@ from ..engines.amaranth_internals import (
 from ..engines.compiled.compiled_errors import CombinationalLoop, UnsupportedConstruct
 from ..engines.compiled.ir import Module, Node, Words
 from ..engines.compiled.netlist import Lowering, deep_recursion, place, signal_names
+from ..engines.compiled.words import word_widths
 
-__all__ = ["Edge", "FlatDesign", "Piece", "Report", "read_design"]
+__all__ = ["Bits", "Edge", "PartLogic", "Report", "read_logic"]
 
 
 class Edge(NamedTuple):
@@ -32,7 +34,7 @@ class Edge(NamedTuple):
     level: int
 
 
-class Piece(NamedTuple):
+class Bits(NamedTuple):
     """Bits of a signal that are state: some of a register from `low` on, from bit `at` on."""
 
     register: int
@@ -67,12 +69,13 @@ class Report:
 
 
 @dataclass
-class FlatDesign:
-    """A whole design as one module without ports.
+class PartLogic:
+    """A part of a design as a module.
 
     Attributes
     ----------
     module : Module
+        Its inputs have the names `(0,)`, `(1,)` and so on.
     edges : list[Edge]
         All that some state waits for, each once.
     register_edges : list[frozenset[Edge]]
@@ -90,7 +93,7 @@ class FlatDesign:
     register_edges: list[frozenset[Edge]]
     write_edges: list[list[Edge]]
     reports: list[Report]
-    signals: "dict[object, nir.Value]"
+    signals: Mapping[Signal, nir.Value]
     memory_numbers: dict[MemoryData, int]
     reader: "_Reading" = field(repr=False)
 
@@ -98,31 +101,27 @@ class FlatDesign:
         """Some bits as nodes of the graph."""
         return self.reader.words(nets)
 
-    def pieces(self, nets: Sequence[nir.Net]) -> list[Piece] | None:
+    def bits(self, nets: Sequence[nir.Net]) -> list[Bits] | None:
         """The registers that bits are; None if some are not stored."""
-        return self.reader.pieces(nets)
+        return self.reader.bits(nets)
 
-    def at(self, edges: frozenset[Edge]) -> Module:
-        """The module in which only that changes which waits for some of these edges."""
-        graph = self.module.graph
-        registers = []
-        for number, register in enumerate(self.module.registers):
-            changed = replace(register)
-            changed.next = (
-                register.next
-                if edges & self.register_edges[number]
-                else graph.register(number, register.width)
-            )
-            registers.append(changed)
-        kept = [
-            replace(memory, writes=[w for w, edge in zip(memory.writes, each) if edge in edges])
-            for memory, each in zip(self.module.memories, self.write_edges)
-        ]
-        return replace(self.module, registers=registers, memories=kept)
+    def input(self, net: nir.Net) -> tuple[int, int]:
+        """Number and bit of the input that a net is."""
+        return self.reader.external[net.cell], net.bit
 
 
-def read_design(design: Design) -> FlatDesign:
-    """Read a design that Amaranth has prepared.
+def read_logic(
+    fragment: Fragment, inputs: Sequence[Signal] = (), shown: Sequence[Signal] = ()
+) -> PartLogic:
+    """Read a part of a design that Amaranth has prepared.
+
+    Parameters
+    ----------
+    fragment : Fragment
+    inputs : Sequence[Signal]
+        What other parts drive.
+    shown : Sequence[Signal]
+        What they need of this one, or of what nothing drives.
 
     Raises
     ------
@@ -131,6 +130,7 @@ def read_design(design: Design) -> FlatDesign:
     CombinationalLoop
         If a signal depends on itself.
     """
+    design = free_design(fragment, [*inputs, *shown])
     try:
         netlist = free_netlist(design)
     except nir.CombinationalCycle as error:
@@ -141,15 +141,22 @@ def read_design(design: Design) -> FlatDesign:
     except DriverConflict as error:  # of which Amaranth's simulator takes no notice
         raise UnsupportedConstruct(str(error)) from None
     with deep_recursion(netlist):
-        reading = _Reading("design", netlist, {}, False)
-        return reading.read(design)
+        return _Reading("design", netlist, {}, False).read(design, inputs)
 
 
 class _Reading(Lowering):
-    """The logic of a design without ports, with any number of clocks."""
+    """The logic of a part of a design, with any number of clocks.
 
-    def read(self, design: Design) -> FlatDesign:
+    Attributes
+    ----------
+    external : dict[int, int]
+        The numbers of inputs, by the cells of the netlist that are in their place.
+    """
+
+    def read(self, design: Design, inputs: Sequence[Signal]) -> PartLogic:
         cells = self.netlist.cells
+        nets = [self.netlist.signals[signal] for signal in inputs]
+        self.external = {value[0].cell: number for number, value in enumerate(nets) if len(value)}
         self._read_resets = {
             self.netlist.signals[data][0].cell: (self.netlist.signals[reset], data.init)
             for data, reset in read_resets(design)
@@ -162,6 +169,8 @@ class _Reading(Lowering):
                 self._declare_memory(index, cell)
         for index, cell in enumerate(cells):
             match cell:
+                case nir.FlipFlop() if index in self.external:
+                    pass
                 case nir.FlipFlop():
                     self._declare_state(index, len(cell.data), cell.init)
                     self._move(index, self._clock(cell) | self._reset(cell))
@@ -177,7 +186,7 @@ class _Reading(Lowering):
         write_edges: list[list[Edge]] = [[] for _ in self.memories]
         for index, cell in enumerate(cells):
             match cell:
-                case nir.FlipFlop():
+                case nir.FlipFlop() if index not in self.external:
                     self._set_next(index, self._next(cell))
                 case nir.SyncWritePort():
                     number = self._memory[cell.memory]
@@ -197,7 +206,7 @@ class _Reading(Lowering):
         module = Module(
             name="design",
             graph=self.graph,
-            inputs={},
+            inputs={(number,): len(value) for number, value in enumerate(nets)},
             outputs={},
             widths={},
             depends={},
@@ -208,7 +217,7 @@ class _Reading(Lowering):
             signal_names=list(names := signal_names(design, self.netlist)),
         )
         known = {memory.name: number for number, memory in enumerate(self.memories)}
-        return FlatDesign(
+        return PartLogic(
             module=module,
             edges=list(self._edges),
             register_edges=[
@@ -221,6 +230,13 @@ class _Reading(Lowering):
             memory_numbers={data: known[name] for data, name in memories(design)},
             reader=self,
         )
+
+    def _state_words(self, index: int) -> Words:
+        if index not in self.external:
+            return super()._state_words(index)
+        widths = word_widths(len(self.netlist.cells[index].data))
+        path = (self.external[index],)
+        return tuple(self.graph.input(path, word, width) for word, width in enumerate(widths))
 
     def _clock(self, cell: nir.Cell) -> frozenset[Edge]:
         return self._edge(cell.clk, int(cell.clk_edge == "pos"))
@@ -299,16 +315,16 @@ class _Reading(Lowering):
         with deep_recursion(self.netlist):
             return self.value(nets)
 
-    def pieces(self, nets: Sequence[nir.Net]) -> list[Piece] | None:
-        found: list[Piece] = []
+    def bits(self, nets: Sequence[nir.Net]) -> list[Bits] | None:
+        found: list[Bits] = []
         for at, net in enumerate(nets):
             cell = None if net.is_const else self.netlist.cells[net.cell]
-            if not isinstance(cell, nir.FlipFlop | nir.SyncReadPort):
+            if not isinstance(cell, nir.FlipFlop | nir.SyncReadPort) or net.cell in self.external:
                 return None
             register = self._state[net.cell][net.bit // 32]
             last = found[-1] if found else None
             if last and last[:2] == (register, net.bit % 32 - last.width):
                 found[-1] = last._replace(width=last.width + 1)
             else:
-                found.append(Piece(register, net.bit % 32, 1, at))
+                found.append(Bits(register, net.bit % 32, 1, at))
         return found

@@ -1,10 +1,12 @@
 """The C that lets clocks run while nobody looks."""
 
 import ctypes
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..engines.compiled.emit_c import STRUCTURES
 
-__all__ = ["FOREVER", "FREE_RUN", "CClock"]
+__all__ = ["FOREVER", "FREE_RUN", "CClock", "CRun", "Call", "Calls"]
 
 FOREVER = (1 << 63) - 1
 """A time, and a number of edges, that is never reached."""
@@ -20,6 +22,9 @@ class CClock(ctypes.Structure):
         ("due", ctypes.c_int64),
         ("half", ctypes.c_int64),
         ("level", ctypes.c_void_p),
+        ("lanes", ctypes.c_long),
+        ("vectors", ctypes.c_long),
+        ("distance", ctypes.c_long),
         ("rise", ctypes.c_long),
         ("fall", ctypes.c_long),
         ("passes", ctypes.c_long * 2),
@@ -27,35 +32,108 @@ class CClock(ctypes.Structure):
     ]
 
 
+class CRun(ctypes.Structure):
+    """How clocks run; see `Run` in the C program."""
+
+    _fields_ = [
+        ("updates", ctypes.c_void_p),
+        ("clocks", ctypes.c_void_p),
+        ("clock_count", ctypes.c_long),
+        ("limit", ctypes.c_int64),
+        ("now", ctypes.c_int64),
+        ("steps", ctypes.c_long),
+        ("alarms", ctypes.c_void_p),
+        ("alarm_words", ctypes.c_void_p),
+        ("alarm_live", ctypes.c_void_p),
+        ("alarm_count", ctypes.c_long),
+        ("at_once", ctypes.c_long),
+        ("edges", ctypes.c_void_p),
+        ("edge_words", ctypes.c_void_p),
+        ("edge_old", ctypes.c_void_p),
+        ("edge_count", ctypes.c_long),
+    ]
+
+
+class _CCall(ctypes.Structure):
+    _fields_ = [
+        ("function", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+        ("type", ctypes.c_void_p),
+        ("begin", ctypes.c_long),
+        ("end", ctypes.c_long),
+    ]
+
+
+class _CCalls(ctypes.Structure):
+    _fields_ = [("calls", ctypes.c_void_p), ("count", ctypes.c_long)]
+
+
+class Call(NamedTuple):
+    """A compiled function, and the cells for which it is called."""
+
+    function: int
+    context: int
+    type: int
+    begin: int
+    end: int
+
+
+class Calls:
+    """Calls of compiled functions, in order.
+
+    Attributes
+    ----------
+    address : int
+        Where the C program finds them.
+    """
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self._calls = (_CCall * len(calls))(*(_CCall(*each) for each in calls))
+        self._all = _CCalls(ctypes.addressof(self._calls), len(calls))
+        self.address = ctypes.addressof(self._all)
+
+
 FREE_RUN = (
     STRUCTURES
     + """
-typedef void (*Function)(Context *, const Type *, long begin, long end);
+typedef struct {
+  void (*function)(Context *, const Type *, long begin, long end);
+  Context *context;
+  const Type *type;
+  long begin, end;
+} Call;
+
+typedef struct {
+  const Call *calls;
+  long count;
+} Calls;
+
+void call(const Calls *all) {
+  for (const Call *k = all->calls; k < all->calls + all->count; k++)
+    k->function(k->context, k->type, k->begin, k->end);
+}
 
 typedef struct {
   int64_t due, half;
   uint32_t *level;  /* in the state: all ones or zeros; or null */
+  long lanes, vectors, distance; /* of the same level in several runs */
   long rise, fall;  /* the edges that it makes, as bits */
   long passes[2];   /* falling and rising edges until somebody waits for one */
   uint32_t own_level;
 } Clock;
 
 typedef struct {
-  Context *context;
-  const Type *type;
-  Function *updates; /* by bits of the edges that occur */
+  const Calls **updates; /* by bits of the edges that occur */
   Clock *clocks;
   long clock_count;
   int64_t limit;
   int64_t now;      /* the last time at which something changed */
   long steps;
-  Function alarms; /* stop before what makes one of these words 1 */
-  Context *alarm_context;
-  const uint32_t *alarm_words;
+  const Calls *alarms; /* stop before what makes one of these words 1 */
+  const uint32_t *alarm_words, *alarm_live;
   long alarm_count;
   long at_once; /* before what makes no edge as well */
-  Function edges; /* stop after what changes one of these */
-  Context *edge_context;
+  const Calls *edges; /* stop after what changes one of these */
   const uint32_t *edge_words;
   const uint32_t *edge_old;
   long edge_count;
@@ -79,21 +157,23 @@ long free_run(Run *r) {
     }
     if (edges && !r->updates[edges]) return BECAUSE(MISSING) | edges;
     if ((edges || r->at_once) && r->alarm_count) {
-      r->alarms(r->alarm_context, r->type, 0, 1);
+      call(r->alarms);
       for (long w = 0; w < r->alarm_count; w++)
-        if (r->alarm_words[w]) return STOPPED;
+        if (r->alarm_words[w] & r->alarm_live[w]) return STOPPED;
     }
     for (Clock *k = r->clocks; k < r->clocks + r->clock_count; k++) {
       if (k->due != now) continue;
       uint32_t *level = k->level ? k->level : &k->own_level;
       k->passes[!*level]--;
-      *level = ~*level;
+      const uint32_t after = ~*level;
+      for (long v = 0; v < k->vectors; v++)
+        for (long l = 0; l < k->lanes; l++) level[v * k->distance + l] = after;
       k->due += k->half;
     }
     r->now = now;
-    if (edges) r->updates[edges](r->context, r->type, 0, 1);
+    if (edges) call(r->updates[edges]);
     if (r->edge_count) {
-      r->edges(r->edge_context, r->type, 0, 1);
+      call(r->edges);
       for (long w = 0; w < r->edge_count; w++)
         if (r->edge_words[w] != r->edge_old[w]) return STOPPED;
     }
@@ -102,4 +182,4 @@ long free_run(Run *r) {
 }
 """
 )
-"""The C program: `free_run` lets clocks run until somebody must be asked."""
+"""The C program: `free_run` lets clocks run until somebody must be asked; `call` makes calls."""

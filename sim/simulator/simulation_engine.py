@@ -19,9 +19,13 @@ from ..engines.amaranth_internals import (
     pin_blame,
     value_to_string,
 )
-from .design_machine import DesignMachine, Observation
-from .design_reading import Edge, Report, read_design
+from ..engines.compiled.compiled_errors import UnsupportedConstruct
+from .design_division import read_design
+from .design_machine import DesignMachine
+from .design_parts import Place
+from .design_reading import Edge, Report
 from .free_run import FOREVER, CClock
+from .observation import Observation, Wanted
 from .simulation_processes import Clock, Countdown, Process
 from .simulation_signals import DesignState, EdgeWaker, Input, Logic, of_shape
 from .vcd_recording import VcdRecording
@@ -37,22 +41,49 @@ def _is_looked_at(clock: Clock) -> bool:
     return any(type(waker) not in (EdgeWaker, Countdown) for waker in clock.slot.wakers)
 
 
+class RunView(PySimEngine):
+    """A simulation as processes of one run see it, but the first, which see the engine itself."""
+
+    def __init__(self, engine: "SimulationEngine", state: DesignState) -> None:
+        self._state = state
+        self._active_triggers = engine._active_triggers
+        self.step_design = engine.step_design
+
+
 class SimulationEngine(PySimEngine):
     """An engine of Amaranth's `Simulator` whose design is compiled.
+
+    Attributes
+    ----------
+    runs : int
+        How many are simulated at once.
 
     Raises
     ------
     UnsupportedConstruct, CombinationalLoop, NoCompiler, CompilerFailed
     """
 
+    runs = 1
+
     def __init__(self, design: Design) -> None:
         self._design = design
-        self.flat = read_design(design)
-        self.machine = DesignMachine(self.flat)
+        self.divided = read_design(design, self.runs)
+        self.machine = DesignMachine(self.divided)
+        if self.runs > 1 and self.machine.derived_edges:
+            raise UnsupportedConstruct(
+                "A design whose logic makes clocks or asynchronous resets can't have several runs"
+            )
         self.settled = False
+        self._active_triggers: set[Any] = set()
         self.watched: dict[Logic, None] = {}
-        self._state = DesignState(self, combinational_signals(design))
-        self._wanted: list[Any] = []
+        combinational = combinational_signals(design)
+        self._state = first = DesignState(self, combinational)
+        self._others = [
+            RunView(self, DesignState(self, combinational, run, first))
+            for run in range(1, self.runs)
+        ]
+        self._wanted: list[Wanted] = []
+        self._numbers: dict[Any, int] = {}
         self._observation: Observation | None = None
         self._compiled = self._reads = 0
         self._processes: set[Any] = set()
@@ -60,18 +91,18 @@ class SimulationEngine(PySimEngine):
         self._testbenches: list[Any] = []
         self._delta_cycles = 0
         self._vcd_writers: list[VcdRecording] = []
-        self._active_triggers: set[Any] = set()
         self._edges: set[Edge] = set()
         self._changed = True
         self._levels = [0] * len(self.machine.derived_edges)
         self._wait_for_edges()
 
     def _wait_for_edges(self) -> None:
-        outside = [edge for edge in self.flat.edges if edge not in self.machine.derived_edges]
+        design = self.divided
+        outside = [edge for edge in design.edges if edge not in self.machine.derived_edges]
         nets = {edge.net for edge in outside}
         owners = {
             net: (signal, bit)
-            for signal, value in self.flat.signals.items()
+            for signal, value in design.rest.logic.signals.items()
             for bit, net in enumerate(value)
             if net in nets and not self._state.is_combinational(signal)
         }
@@ -82,29 +113,35 @@ class SimulationEngine(PySimEngine):
     def reset(self) -> None:
         self.machine.reset()
         super().reset()
+        for view in self._others:
+            view.state.reset()
         self._edges.clear()
         self._changed, self.settled = True, False
         self._levels = [0] * len(self._levels)
 
     # Signals that logic computes
 
-    def observe(self, nets: Any) -> int:
+    def observe(self, place: Place) -> int:
         """Number a value, to read it by `observed`."""
-        self._wanted.append(self.flat.words(nets))
-        return len(self._wanted) - 1
+        key = place.part, tuple(place.nets)
+        if key not in self._numbers:
+            self._numbers[key] = len(self._wanted)
+            self._wanted.append((place.part, place.part.logic.words(place.nets)))
+        return self._numbers[key]
 
-    def observed(self, number: int) -> int:
-        """The value of that number: by compiled code, once it is read often."""
+    def observed(self, number: int, cell: int) -> int:
+        """The value of that number in a cell: by compiled code, once it is read often."""
         if number < self._compiled:
             assert self._observation is not None
-            return self._observation.value(number)
+            return self._observation.value(number, cell)
         self._reads += 1
         if self._reads <= _READS:
-            return self.machine.evaluate(self._wanted[number])
+            part, words = self._wanted[number]
+            return self.machine.evaluate(part, cell, words)
         self._reads = 0
         self._observation = Observation(self.machine, self._wanted)
         self._compiled = len(self._wanted)
-        return self._observation.value(number)
+        return self._observation.value(number, cell)
 
     # Processes
 
@@ -112,20 +149,22 @@ class SimulationEngine(PySimEngine):
         slot = self._state.slots[self._state.get_signal(clock)]
         if slot.is_comb:
             raise DriverConflict("Clock signal is already driven by combinational logic")
-        register = slot.pieces[0].register if isinstance(slot, Input) else None
-        made = Clock(self._state, slot, register, phase=phase, period=period)
+        pieces = slot.pieces if isinstance(slot, Input) else None
+        made = Clock(self._state, slot, pieces, phase=phase, period=period)
         self._clocks.append(made)
         self._processes.add(made)
 
     def add_async_process(self, simulator: Any, process: Callable[..., Any]) -> None:
-        made = Process(self._design, self, process, testbench=False, background=True)
-        self._processes.add(made)
+        for view in (self, *self._others):
+            made = Process(self._design, view, process, testbench=False, background=True)
+            self._processes.add(made)
 
     def add_async_testbench(
         self, simulator: Any, process: Callable[..., Any], *, background: bool
     ) -> None:
-        made = Process(self._design, self, process, testbench=True, background=background)
-        self._testbenches.append(made)
+        for view in (self, *self._others):
+            made = Process(self._design, view, process, testbench=True, background=background)
+            self._testbenches.append(made)
 
     # Time
 
@@ -205,14 +244,15 @@ class SimulationEngine(PySimEngine):
         alarms = self.machine.alarms
         if alarms is None:
             return
-        for number, report in enumerate(self.flat.reports):
+        for number, report in enumerate(self.divided.reports):
             now = report.edge in edges if edges else report.edge is None
-            if now and alarms.value(number):
-                self._report(report)
+            for run in range(self.runs) if now else ():
+                if alarms.value(number, run):
+                    self._report(report, run)
 
-    def _report(self, report: Report) -> None:
+    def _report(self, report: Report, run: int) -> None:
         file, line = report.place
-        text = "".join(self._formatted(part) for part in report.text or ())
+        text = "".join(self._formatted(part, run) for part in report.text or ())
         match report.kind:
             case "print":
                 print(text, end="")
@@ -220,14 +260,16 @@ class SimulationEngine(PySimEngine):
                 print(f"Coverage hit at {file}:{line}:", text)
             case kind:
                 what = {"assert": "Assertion", "assume": "Assumption"}[kind]
+                where = f" in run {run}" if self.runs > 1 else ""
                 ending = f": {text}" if report.text is not None else ""
-                pin_blame(report.place, AssertionError(f"{what} violated{ending}"))
+                pin_blame(report.place, AssertionError(f"{what} violated{where}{ending}"))
 
-    def _formatted(self, part: Any) -> str:
+    def _formatted(self, part: Any, run: int) -> str:
         if isinstance(part, str):
             return part
         words, width, form, signed = part
-        value = of_shape(Observation(self.machine, [words]).value(0), Shape(width, signed))
+        wanted = self.divided.rest, words
+        value = of_shape(Observation(self.machine, [wanted]).value(0, run), Shape(width, signed))
         if form.endswith("s"):
             return format(value_to_string(value), form[:-1])
         return format(value, form)
@@ -270,7 +312,7 @@ class SimulationEngine(PySimEngine):
         return (
             quiet
             and self.machine.few_edges
-            and not any(clock.register in self.machine.makes_clocks_of for clock in self._clocks)
+            and not any(clock.addresses & self.machine.makes_clocks_of for clock in self._clocks)
             and not any(
                 process.runnable and not isinstance(process, Clock) for process in self._processes
             )
@@ -279,8 +321,8 @@ class SimulationEngine(PySimEngine):
 
     def _c_clock(self, clock: Clock) -> CClock:
         wakers = clock.slot.wakers
-        edges = [waker.edge for waker in wakers if isinstance(waker, EdgeWaker)]
-        made = self.machine.clock(clock.register, clock.due, clock.half, edges)
+        edges = {waker.edge for waker in wakers if isinstance(waker, EdgeWaker)}
+        made = self.machine.clock(clock.pieces, clock.due, clock.half, edges)
         made.own_level = clock.slot.curr
         for rises in (0, 1):
             allowed = [

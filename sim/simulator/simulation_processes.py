@@ -11,12 +11,14 @@ from ..engines.amaranth_internals import (
     BaseProcess,
     DomainReset,
     ProcessContext,
+    PySimEngine,
     SignalState,
     SimulationState,
     TestbenchContext,
     TickTrigger,
     TriggerState,
 )
+from .design_parts import Piece
 from .free_run import FOREVER
 
 if TYPE_CHECKING:
@@ -36,16 +38,23 @@ class Clock(BaseProcess):
     state : SimulationState
     slot : SignalState
         The state of its signal.
-    register : int or None
-        The signal's register in the design.
+    pieces : list[Piece] or None
+        Where the signal is in the design.
     phase, period : int
         In femtoseconds.
     """
 
     def __init__(
-        self, state: SimulationState, slot: Any, register: int | None, *, phase: int, period: int
+        self,
+        state: SimulationState,
+        slot: Any,
+        pieces: list[Piece] | None,
+        *,
+        phase: int,
+        period: int,
     ) -> None:
-        self.state, self.slot, self.register = state, slot, register
+        self.state, self.slot, self.pieces = state, slot, pieces
+        self.addresses = {piece.address for piece in pieces or ()}
         self.phase, self.half = phase, period // 2
         self.reset()
 
@@ -166,7 +175,15 @@ class _Ticks(TickTrigger):
 
 
 class _Tick:
-    """What contexts have in common."""
+    """What contexts have in common.
+
+    Attributes
+    ----------
+    run : int
+        Which of several runs it is.
+    """
+
+    run: int
 
     def tick(self, domain: Any = "sync", *, context: Any = None) -> TickTrigger:
         made = super().tick(domain, context=context)  # type: ignore[misc]
@@ -187,7 +204,7 @@ class Process(AsyncProcess):
     def __init__(
         self,
         design: Any,
-        engine: "SimulationEngine",
+        engine: PySimEngine,
         constructor: Callable[..., Any],
         *,
         testbench: bool,
@@ -196,5 +213,6 @@ class Process(AsyncProcess):
         self.constructor = constructor
         kind = _TestbenchContext if testbench else _ProcessContext
         self.context = kind(design, engine, self)
+        self.context.run = engine.state.run
         self.background = background
         self.reset()

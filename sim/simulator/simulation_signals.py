@@ -7,7 +7,8 @@ from amaranth.hdl import Shape, Signal
 
 from ..engines.amaranth_internals import MemoryData, MemoryState, SignalState, SimulationState
 from .design_machine import DesignMachine
-from .design_reading import Edge, Piece
+from .design_parts import Part, Piece
+from .design_reading import Edge
 
 if TYPE_CHECKING:
     from .simulation_engine import SimulationEngine
@@ -122,37 +123,55 @@ class Logic:
 class _Rows:
     """The rows of a memory of the design, as a list."""
 
-    def __init__(self, machine: DesignMachine, number: int, shape: Shape) -> None:
-        self.machine, self.number, self.shape = machine, number, shape
+    def __init__(
+        self, machine: DesignMachine, part: Part, number: int, cell: int, shape: Shape
+    ) -> None:
+        self.machine, self.part, self.number, self.cell = machine, part, number, cell
+        self.shape = shape
 
     def __getitem__(self, index: int) -> int:
-        return of_shape(self.machine.row(self.number, index), self.shape)
+        row = self.machine.tables[self.part].row(self.number, self.cell, index)
+        return of_shape(row, self.shape)
 
     def __setitem__(self, index: int, value: int) -> None:
-        self.machine.write_row(self.number, index, value)
+        self.machine.write_row(self.part, self.number, self.cell, index, value)
 
 
 class _Memory(MemoryState):
     """A memory of the design."""
 
     def __init__(
-        self, memory: MemoryData, pending: set[Any], machine: DesignMachine, number: int
+        self,
+        memory: MemoryData,
+        pending: set[Any],
+        machine: DesignMachine,
+        place: tuple[Part, int, int],
     ) -> None:
-        self.machine, self.number = machine, number
+        self.machine, self.place = machine, place
         super().__init__(memory, pending)
 
     def reset(self) -> None:
-        self.data = _Rows(self.machine, self.number, self.shape)
+        self.data = _Rows(self.machine, *self.place, shape=self.shape)
         self.write_queue: dict[int, int] = {}
 
 
 class DesignState(SimulationState):
-    """The signals and memories that somebody has asked for."""
+    """The signals and memories that somebody has asked for, in one run."""
 
-    def __init__(self, engine: "SimulationEngine", combinational: Iterable[Signal]) -> None:
+    def __init__(
+        self,
+        engine: "SimulationEngine",
+        combinational: Iterable[Signal],
+        run: int = 0,
+        first: "DesignState | None" = None,
+    ) -> None:
         super().__init__()
-        self._engine = engine
+        self.timeline: Any
+        self.pending: set[Any]
+        self._engine, self.run, self._first = engine, run, first
         self._combinational = {id(signal) for signal in combinational}
+        if first is not None:  # time is that of the first run
+            self.timeline, self.pending = first.timeline, first.pending
 
     def is_combinational(self, signal: Signal) -> bool:
         """Whether the design drives a signal without a clock."""
@@ -167,26 +186,35 @@ class DesignState(SimulationState):
             return number
 
     def _slot(self, signal: Signal) -> Any:
-        engine, design = self._engine, self._engine.flat
+        engine, design, machine = self._engine, self._engine.divided, self._engine.machine
         if signal not in design.signals:
             return SignalState(signal, self.pending)
-        nets = design.signals[signal]
-        pieces = design.pieces(nets)
-        machine = engine.machine
+        place = design.signals[signal]
+        if design.is_clock(place):  # of all runs
+            if self._first is not None:
+                return self._first.slots[self._first.get_signal(signal)]
+            pieces = design.pieces(place, *range(design.runs))
+        else:
+            pieces = design.pieces(place, self.run)
         if self.is_combinational(signal) or pieces is None:
             if pieces is not None:  # another name of a register
                 return Logic(signal, engine, lambda: machine.read(pieces), None)
-            number = engine.observe(nets)
-            return Logic(signal, engine, lambda: engine.observed(number), None)
-        if any(design.register_edges[piece.register] for piece in pieces):
+            number = engine.observe(place)
+            cell = place.part.cell(place.module, self.run)
+            return Logic(signal, engine, lambda: engine.observed(number, cell), None)
+        if any(piece.moved for piece in pieces):
             return Logic(signal, engine, lambda: machine.read(pieces), pieces)
         return Input(signal, self.pending, machine, pieces)
 
     def get_memory(self, memory: MemoryData) -> int:
-        numbers = self._engine.flat.memory_numbers
-        if memory not in self.memories and memory in numbers:
+        known = self._engine.divided.memories
+        if memory not in self.memories and memory in known:
+            part, module, number = known[memory]
+            cell = part.cell(module, self.run)
             self.memories[memory] = len(self.slots)
-            self.slots.append(_Memory(memory, self.pending, self._engine.machine, numbers[memory]))
+            self.slots.append(
+                _Memory(memory, self.pending, self._engine.machine, (part, number, cell))
+            )
         return int(super().get_memory(memory))
 
     def commit(self, changed: set[Any] | None = None) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 import amaranth.sim
 from amaranth.hdl import Fragment
 
+from ...hdl.fabric.checks import check_integer
 from ...hdl.fabric.errors import InvalidType
 from ..engines.amaranth_internals import femtoseconds
 from .simulation_engine import SimulationEngine
@@ -24,6 +25,10 @@ class Simulator(amaranth.sim.Simulator):
     ----------
     toplevel : Elaboratable
         The design.
+    runs : int
+        How many runs are simulated at once: as many testbenches and processes are made of each that
+        is added. `ctx.run` is the number of its run, from 0 on. Each run has its own signals and
+        memories, except for clocks and asynchronous resets.
 
     Raises
     ------
@@ -55,10 +60,11 @@ class Simulator(amaranth.sim.Simulator):
 
     _engine: SimulationEngine
 
-    def __init__(self, toplevel: Any) -> None:
+    def __init__(self, toplevel: Any, *, runs: int = 1) -> None:
+        runs = check_integer("Runs", runs, 1)
         if not (isinstance(toplevel, Fragment) or hasattr(toplevel, "elaborate")):
             raise InvalidType(f"Design must be an Elaboratable, not {type(toplevel).__name__}")
-        super().__init__(toplevel, engine=SimulationEngine)
+        super().__init__(toplevel, engine=type("Engine", (SimulationEngine,), {"runs": runs}))
 
     def run(self) -> None:
         """Run the simulation until all testbenches and critical processes have ended."""

@@ -219,7 +219,7 @@ def _mapped(setup: CellSetup, roles: Roles, folder: Path) -> CellArea:
         f"hierarchy -check -top {HARNESS}",
         "flatten; opt_clean",
         "rename -enumerate -pattern scan_% c:*",
-        "write_verilog -noattr harness_cells.v",
+        "write_verilog -noattr -simple-lhs harness_cells.v",
         "write_json harness_cells.json",
         f"design -reset; read_liberty -ignore_miss_func {LIBRARY}; write_json functions.json",
     ]

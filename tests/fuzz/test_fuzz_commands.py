@@ -76,6 +76,7 @@ OTHERS: dict[str, dict[str, list[str]]] = {
         "-o": ["a.v", "-", "none/a.v", "b.sv"],
         "--top": ["network", "pair", "module", "8x"],
         "--partitions": [],
+        "--group-port": [],
         "--node": [],
         "--core": [],
         "--ports": ["streams", "axis"],

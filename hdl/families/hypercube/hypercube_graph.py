@@ -31,7 +31,7 @@ class RoutedHypercube(RoutedGraph):
     """
 
     n: int = integer(
-        4, "dimension of the hypercube: it has 2^n nodes", least=1, most=12, title="Dimension n"
+        4, "dimension of the hypercube: it has 2^n nodes", least=1, most=16, title="Dimension n"
     )
     routing: HypercubeRouting = word("ecube", "order of the dimensions", HYPERCUBE_ROUTINGS)
     latency: int = integer(1, "cycles of a link", least=1, most=1024)

@@ -326,11 +326,7 @@ def emit(code: TypeCode) -> str:
     if code.slices is not None:
         return "\n".join([_PRELUDE, SliceEmitter(emitter, code.slices).source()])
     late = [emitter.late(number, outputs) for number, outputs in enumerate(code.late)]
-    functions = [*late, emitter.publish(), emitter.update()]
-    if emitter.large:
-        places = max(1, *(body.places for body in emitter.bodies if isinstance(body, Batches)))
-        return "\n".join([code.prelude, Batches.prelude(places), *functions])
-    return "\n".join([code.prelude, *functions])
+    return emitter.program([*late, emitter.publish(), emitter.update()])
 
 
 STRAIGHT = 10_000
@@ -368,8 +364,16 @@ class TypeEmitter:
         self.bodies.append(Batches(self, wires) if self.large else Statements(self, wires))
         return self.bodies[-1]
 
-    def late(self, number: int, outputs: Sequence[Path]) -> str:
-        body = self._body("now")
+    def program(self, functions: Sequence[str]) -> str:
+        """The program of some of its functions."""
+        tables = []
+        if self.large:
+            places = max(1, *(body.places for body in self.bodies if isinstance(body, Batches)))
+            tables.append(Batches.prelude(places))
+        return "\n".join([self.code.prelude, *tables, *functions])
+
+    def late(self, number: int, outputs: Sequence[Path], wires: str = "now") -> str:
+        body = self._body(wires)
         for path in outputs:
             for word, node in enumerate(self.module.outputs[path]):
                 body.output(path, word, node)

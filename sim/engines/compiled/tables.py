@@ -18,7 +18,7 @@ from .schedule import Schedule
 from .slices import PLANE
 from .words import word_widths
 
-__all__ = ["Tables", "aligned", "lane_word", "ones"]
+__all__ = ["Tables", "aligned", "lane_word", "ones", "reading"]
 
 _MOST_IN_PAIRS = 1 << 29
 """Wires whose addresses, in bytes, fit an index."""
@@ -263,7 +263,7 @@ class Tables:
             for some in drivers[path]:
                 wires = some.first[word] + some.offsets
                 group.index[vectors[some.numbers], row, lanes[some.numbers]] = wires
-            kind, group.index[:, row] = _reading(group.index[:, row], group.live)
+            kind, group.index[:, row] = reading(group.index[:, row], group.live)
             kinds.append(kind)
         group.kinds = tuple(kinds)
 
@@ -326,8 +326,9 @@ class Tables:
             some = np.arange(len(kinds)) if alike else np.flatnonzero(kinds == kind)
             number, output = divmod(kind, len(names))
             type_ = self.groups[number - 1].type if number else None
-            if number and (names[output], 0) in self.groups[number - 1].planes:
-                self.groups[number - 1].shown.add((names[output], 0))
+            if number:  # The last word of an output of 33 bits is a plane too.
+                driver = self.groups[number - 1]
+                driver.shown.update(each for each in driver.planes if each[0] == names[output])
             places = self._places[runs[some], cells[some]] if number else runs[some]
             yield self._output(type_, names[output], some, places)
 
@@ -374,7 +375,7 @@ def _rows(values: Sequence[int], words: int) -> np.ndarray:
     return np.array(parts, np.uint32).reshape(len(values), words)
 
 
-def _reading(wires: np.ndarray, live: np.ndarray) -> tuple[InputKind, np.ndarray]:
+def reading(wires: np.ndarray, live: np.ndarray) -> tuple[InputKind, np.ndarray]:
     """How the lanes of all vectors read an input, from the wires that drive them, and its index."""
     alive = live.reshape(-1, LANES) != 0
     # The lanes without a cell read like the others, whatever the width of the vectors.

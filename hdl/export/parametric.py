@@ -1,0 +1,159 @@
+"""The width of payloads as a parameter of exported Verilog.
+
+A network is exported with payloads of several widths. If three texts of a module differ in numbers
+alone, and each number grows with the width, the module has expressions in their place: the payload
+only widens its wires, registers and memories. Whatever else a payload does in a network, such as
+its parity, shows in the texts, and is refused.
+
+Texts of more widths help where Yosys has joined wires in another order.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from ..fabric.errors import InvalidValue
+
+__all__ = ["PARAMETER", "with_parameter"]
+
+PARAMETER = "PAYLOAD"
+"""The name of the parameter."""
+
+_WIDER = (1, 9, 2, 10, 3, 11, 5, 13, 6, 14, 7, 15)
+"""By how much payloads are wider than the first, in the order of trial; some by over a byte."""
+
+_TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\d+'[hbd]\w+|\w+|\s+|.", re.DOTALL)
+_ALIKE = re.compile(r"(\d+)'[hb](?:0+|x)")
+_MODULE = re.compile(r"(^module \w+ \($.*?^endmodule$)", re.DOTALL | re.MULTILINE)
+_SIZE = re.compile(r"(?<=\d)x\d+$")
+_NAME = re.compile(r"module (\w+)")
+_INSTANCE = re.compile(r"^  (\w+) (?=\w+ \($)", re.MULTILINE)
+_RANGE = re.compile(rf"\[{PARAMETER}([+-]\d+|):0\]")
+
+
+def with_parameter(width: int, first: str, export: Callable[[int], str]) -> str:
+    """The Verilog of a network whose payloads have any width.
+
+    Parameters
+    ----------
+    width : int
+        The default of the parameter.
+    first : str
+        The network's Verilog with payloads of this width.
+    export : Callable[[int], str]
+        Makes the Verilog with payloads of another width.
+
+    Raises
+    ------
+    ValueError
+        If the texts differ by more than numbers that grow with the width.
+    """
+    # Modules, and between them comments, which are those of the first text.
+    parts: dict[int, list[str]] = {width: _MODULE.split(first)[1::2]}
+    merged: dict[int, str] = {}
+    for wider in (width + more for more in _WIDER):
+        parts[wider] = _MODULE.split(export(wider))[1::2]
+        if len(parts[wider]) != len(parts[width]):
+            raise InvalidValue(_REFUSAL)
+        for at in range(len(parts[width])):
+            if at not in merged:
+                found = _merged(width, {each: texts[at] for each, texts in parts.items()})
+                if found is not None:
+                    merged[at] = found
+        if len(merged) == len(parts[width]):
+            break
+    else:
+        raise InvalidValue(_REFUSAL)
+    modules = {_name(merged[at]): merged[at] for at in sorted(merged)}
+    wide = _wide(modules)
+    texts = iter(modules.values())
+    told = re.sub(
+        r"^// Made for .*$",
+        rf"\g<0>\n// Parameter {PARAMETER} is the width of payloads; widths below are for {width}.",
+        first,
+        count=1,
+        flags=re.MULTILINE,
+    )
+    return _MODULE.sub(lambda _: _declared(width, next(texts), wide), told)
+
+
+_REFUSAL = (
+    f"Payload can't be the parameter {PARAMETER}: it does more in this network than widen wires, "
+    "registers and memories"
+)
+
+
+def _name(module: str) -> str:
+    found = _NAME.match(module)
+    assert found is not None, module
+    return found[1]
+
+
+def _merged(width: int, texts: Mapping[int, str]) -> str | None:
+    """A module, by the width of the payload, with expressions; None if no three texts are alike."""
+    *others, newest = texts
+    for other in others:
+        # One is wider by less than a byte, and one by more.
+        if other != width and (other < width + 8) != (newest < width + 8):
+            tokens = [_TOKEN.findall(texts[each]) for each in (width, other, newest)]
+            if len({len(each) for each in tokens}) == 1:
+                parts = [_expression((width, other, newest), alike) for alike in zip(*tokens)]
+                if None not in parts:
+                    return "".join(map(str, parts))
+    return None
+
+
+def _expression(widths: Sequence[int], alike: Sequence[str]) -> str | None:
+    """What stands for the tokens in one place of texts for payloads of some widths."""
+    first = alike[0]
+    if len(set(alike)) == 1 or first.startswith(("//", "/*")):
+        return first
+    words = [_ALIKE.fullmatch(token) for token in alike]
+    if all(words) and len({token[-1] for token in alike}) == 1:
+        count = _sum(widths, [int(word[1]) for word in words if word])
+        return count and f"{{{count}{{1'b{first[-1]}}}}}"
+    numbers = [token.removeprefix("32'd") for token in alike]
+    if all(number.isdecimal() for number in numbers):
+        return _sum(widths, [int(number) for number in numbers])
+    # A module that is named after a width keeps the name that it has in the first text.
+    return first if len({_SIZE.sub("x#", token) for token in alike}) == 1 else None
+
+
+def _sum(widths: Sequence[int], values: Sequence[int]) -> str | None:
+    """Numbers as a multiple of the width and a rest."""
+    times, left = divmod(values[1] - values[0], widths[1] - widths[0])
+    rest = values[0] - times * widths[0]
+    if times < 1 or left or [times * width + rest for width in widths] != list(values):
+        return None
+    return (f"{times}*" if times > 1 else "") + PARAMETER + (f"{rest:+d}" if rest else "")
+
+
+def _wide(modules: Mapping[str, str]) -> set[str]:
+    """The modules with the parameter: for themselves, or for those of which they have instances."""
+    wide = {name for name, text in modules.items() if PARAMETER in text}
+    while more := {
+        name
+        for name, text in modules.items()
+        if name not in wide and not wide.isdisjoint(_INSTANCE.findall(text))
+    }:
+        wide |= more
+    return wide
+
+
+def _declared(width: int, text: str, wide: set[str]) -> str:
+    """A module that declares the parameter, passes it on, and has names for its widths."""
+    if _name(text) not in wide:
+        return text
+    head, _, rest = text.partition(" (\n")
+    ports, end, body = rest.partition(");\n")
+    given = f"#(.{PARAMETER}({PARAMETER}))"
+    body = _INSTANCE.sub(lambda found: found[0] + (f"{given} " if found[1] in wide else ""), body)
+    lines = []
+    wider = sorted({int(top or 0) + 1 for top in _RANGE.findall(body)} - {0})
+    for more in wider:
+        name = "WIDTH" if len(wider) == 1 else f"WIDTH_{more}"
+        top = f"{more - 1:+d}" if more > 1 else ""
+        body = body.replace(f"[{PARAMETER}{top}:0]", f"[{name}-1:0]")
+        body = body.replace(f"{{{PARAMETER}+{more}{{", f"{{{name}{{")
+        lines.append(f"  localparam {name} = {PARAMETER}+{more};\n")
+    declared = f" #(parameter {PARAMETER} = {width}) (\n"
+    return f"{head}{declared}{ports}{end}{''.join(lines)}{body}"

@@ -1,0 +1,164 @@
+# amaranth: UnusedElaboratable=no
+"""Equal submodules are lanes, and do what they do apart."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from amaranth.hdl import Assert, ClockDomain, ClockSignal, Elaboratable, Fragment, Module, Signal
+from long_runs import long
+from multicube.sim import Simulator
+from multicube.sim.simulator import equal_modules
+from repeated_modules import Cells
+from simulator_pairs import check_equal
+
+
+@pytest.fixture(autouse=True)
+def small_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CFLAGS", "-O0")
+    monkeypatch.setattr(equal_modules, "FEWEST", 3)
+    monkeypatch.setattr(equal_modules, "WORTH", 10)
+
+
+def lanes(design: Elaboratable) -> list[int]:
+    """How many equal modules each part of a simulation has, but for the rest."""
+    return [part.count for part in Simulator(design)._engine.divided.parts[1:]]
+
+
+@pytest.mark.parametrize("seed", [1, *(long(seed) for seed in range(2, 60))])
+@pytest.mark.parametrize("domains", [False, True])
+def test_random_wiring(seed: int, domains: bool) -> None:
+    """Rows of their own, links from cell to cell, two clocks; every signal, every cycle."""
+    clocks = {"sync": 1e-6} | ({"slow": 1.4e-6} if domains else {})
+
+    def make() -> Cells:
+        return Cells(seed=seed, domains=domains)
+
+    check_equal(make, cycles=25, seed=seed, clocks=clocks, resets=["sync"])
+    assert sum(lanes(make())) >= 3
+
+
+class Counter(Elaboratable):
+    """Counts by a step. What it has besides is told by its kind."""
+
+    def __init__(self, kind: str = "", step: int = 1) -> None:
+        self.kind, self.step = kind, step
+        self.i, self.o, self.shared = Signal(8), Signal(8), Signal(2)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.sync += self.o.eq(self.o + self.i + self.step)
+        match self.kind:
+            case "assertion":
+                m.d.sync += Assert(self.o < 99)
+            case "own clock":
+                m.domains.own = ClockDomain(local=True)
+                m.d.comb += ClockSignal("own").eq(self.o[0])
+                m.d.own += self.i.eq(self.i + 1)
+            case "clock as data":
+                m.d.comb += self.i[0].eq(ClockSignal())
+            case "some bits":
+                m.d.comb += self.shared[0].eq(self.o[0])
+        return m
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda n: Counter(), [6]),
+        (lambda n: Counter(step=1 + n % 2), [3, 3]),
+        (lambda n: Counter(step=1 + n % 3), []),
+        (lambda n: Counter("assertion"), []),
+        (lambda n: Counter("own clock"), []),
+        (lambda n: Counter("clock as data"), []),
+        (lambda n: Counter("some bits"), []),
+    ],
+    ids=["equal", "two kinds", "too few", "assertion", "own clock", "clock as data", "some bits"],
+)
+def test_which_are_lanes(make: Callable[[int], Counter], expected: list[int]) -> None:
+    m = Module()
+    for number in range(6):
+        m.submodules += (counter := make(number))
+        m.d.comb += counter.shared[1].eq(counter.o[1])
+    found = equal_modules.equal_modules(Fragment.get(m, None).prepare())
+    assert [len(group.fragments) for group in found] == expected
+
+
+class Crossed(Elaboratable):
+    """Each bit goes one module on: by whole signals, modules depend on themselves."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        ends = [(Signal(4, name=f"i{n}"), Signal(4, name=f"o{n}")) for n in range(4)]
+        state = Signal()
+        m.d.sync += state.eq(~state)
+        for i, o in ends:
+            m.submodules += (inner := Module())
+            inner.d.comb += [o[0].eq(state), o[1:].eq(i[:3] ^ 5)]
+        for (_, o), (i, _) in zip(ends, ends[1:] + ends[:1]):
+            m.d.comb += i.eq(o)
+        return m
+
+
+def test_modules_that_seem_to_depend_on_themselves_stay_apart() -> None:
+    check_equal(Crossed, cycles=5)
+    assert lanes(Crossed()) == []
+
+
+@pytest.mark.parametrize("fewest", [3, long(100)])
+def test_several_runs(fewest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs with inputs, rows and waits of their own, at once and one after the other."""
+    monkeypatch.setattr(equal_modules, "FEWEST", fewest)
+    seen: dict[int, list[Any]] = {}
+
+    def simulate(runs: int, first: int) -> None:
+        design = Cells(seed=3)
+
+        async def bench(ctx: Any) -> None:
+            rng = random.Random(first + ctx.run)
+            found = seen.setdefault(first + ctx.run, [])
+            ctx.set(design.rows[0][3], rng.randrange(1 << 12))
+            for _ in range(10):
+                ctx.set(design.a, rng.randrange(1 << 12))
+                await ctx.tick().repeat(rng.randrange(1, 5))
+                found.append((ctx.get(design.o), ctx.get(design.rows[2][1])))
+
+        simulator = Simulator(design, runs=runs)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(bench)
+        simulator.run()
+        again = dict(seen)
+        simulator.reset()
+        seen.clear()
+        simulator.run()
+        assert seen == again
+
+    simulate(18, 0)
+    together = dict(seen)
+    assert len({str(each) for each in together.values()}) == 18
+    for run in (0, 1, 17):
+        seen.clear()
+        simulate(1, run)
+        assert seen == {run: together[run]}
+
+
+def test_assertions_name_their_run() -> None:
+    counter = Counter("assertion")
+    simulator = Simulator(counter, runs=3)
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(counter.i, 5 * ctx.run)
+        await ctx.tick().repeat(80)
+
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    with pytest.raises(AssertionError, match=r"^Assertion violated in run 2$"):
+        simulator.run()
+
+
+def test_several_runs_have_one_clock() -> None:
+    with pytest.raises(Exception, match=r"^A design whose logic makes clocks .* several runs$"):
+        Simulator(Counter("own clock"), runs=2)
+    with pytest.raises(ValueError, match=r"^Runs must be at least 1, not 0$"):
+        Simulator(Counter(), runs=0)

@@ -1,0 +1,104 @@
+# amaranth: UnusedElaboratable=no
+"""The width of payloads as a parameter of exported Verilog."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from long_runs import long
+from multicube.hdl import build
+from multicube.hdl.export.parametric import with_parameter
+from multicube.hdl.export.style import Style
+from multicube.hdl.export.verilog import verilog_text
+from refusals import refused
+from verilog_tools import assert_lint_free, read_with_icarus, run_yosys
+
+WORDS = [
+    "cube ports=2 depth=2",
+    *map(
+        long,
+        (
+            "cube ports=4 switch=input-queued parity=packet",
+            "omega ports=4 switch=wormhole",
+            "torus k=3 n=1",
+            "dcsh k=2 n=1",
+            "hypercube n=2",
+            "deflection",
+        ),
+    ),
+]
+"""In the last, wires are as wide as three words."""
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("width", [5, long(1), long(40)])
+def test_it_is_the_network_with_this_payload(words: str, width: int, tmp_path: Path) -> None:
+    """Yosys proves it, register by register, for widths that the text was not made from."""
+    network = build(words)
+    text = verilog_text(network, "gate", parameter=True)
+    other = verilog_text(network.altered(payload=width), "gold")
+    assert_equivalent(text, other, width, tmp_path)
+
+
+def assert_equivalent(text: str, other: str, width: int, folder: Path) -> None:
+    (folder / "gate.v").write_text(text)
+    (folder / "gold.v").write_text(other)
+    script = [
+        "read_verilog gold.v gate.v",
+        f"chparam -set PAYLOAD {width} gate",
+        "hierarchy; proc; flatten; memory -nordff; opt_clean; async2sync",
+        "equiv_make gold gate equiv; hierarchy -top equiv",
+        "equiv_simple -undef; equiv_induct -undef; equiv_status -assert",
+    ]
+    run_yosys(script, folder, "-q")
+
+
+def test_the_proof_finds_a_bit_that_is_missing(tmp_path: Path) -> None:
+    network = build("cube ports=2 depth=2")
+    text = verilog_text(network, "gate", parameter=True)
+    broken = text.replace(
+        "assign o__0__payload = box_0_0__o__0__payload", "assign o__0__payload = 0"
+    )
+    assert broken != text
+    other = verilog_text(network.altered(payload=5), "gold")
+    with pytest.raises(AssertionError, match="unproven"):
+        assert_equivalent(broken, other, 5, tmp_path)
+
+
+def test_other_tools_read_it(tmp_path: Path) -> None:
+    """With memories as modules too, whose width is a sum."""
+    path = tmp_path / "network.v"
+    network = build("cube ports=2 depth=8 switch=input-queued")
+    text = verilog_text(network, style=Style("modules"), parameter=True)
+    path.write_text(text)
+    assert_lint_free([path])
+    read_with_icarus([path])
+    assert "localparam WIDTH = PAYLOAD+1;" in text
+    assert ".WIDTH(PAYLOAD+1)" in text
+    assert "// Parameter PAYLOAD is the width of payloads; widths below are for 16." in text
+
+
+def test_what_a_payload_does_else_is_refused(call: Callable, tmp_path: Path) -> None:
+    message = (
+        "Payload can't be the parameter PAYLOAD: it does more in this network than widen wires, "
+        "registers and memories"
+    )
+    network = build("cube ports=2 depth=1 parity=byte")
+    with refused(message):
+        verilog_text(network, parameter=True)
+    with refused("Only the payload of a network can be a parameter, not of <Fabric of ..."):
+        verilog_text(network.fabric, parameter=True)
+    output = tmp_path / "net.v"
+    said = call("export", "cube", "ports=2", "parity=byte", "--parameter", "-o", output)
+    assert (said.status, said.err) == (2, f"multicube: {message}\n")
+    assert not list(tmp_path.iterdir())
+    said = call("export", "cube", "ports=2", "--parameter", "--node", "-o", output)
+    assert said.status == 2
+
+
+def test_numbers_that_do_not_grow_with_the_width_are_refused() -> None:
+    def text(width: int) -> str:
+        return f"module m (\n  input [{width * width}:0] i\n);\nendmodule\n"
+
+    with pytest.raises(ValueError, match=r"^Payload can't be the parameter"):
+        with_parameter(4, text(4), text)
