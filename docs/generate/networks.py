@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from multicube.hdl import FAMILIES
+from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric.parameters import Parameter
 from multicube.hdl.networks.family import Family, Group
 from multicube.sim.papers import ITEMS
@@ -154,8 +154,8 @@ def _parameters(family: Family) -> Iterable[str]:
         links = ", ".join(f"[`{each.name}`](../reference/parameters.md)" for each in others)
         yield f"As in [many networks](../reference/parameters.md): {links}."
     yield (
-        "Values that do not fit together are refused in one line. The same names are the keyword "
-        f'arguments of `build("{family.name}", ...)`.'
+        "Values that do not fit together are refused in one line. In Python the parameters are "
+        f'keyword arguments of `build("{family.name}", ...)`.'
     )
 
 
@@ -189,7 +189,7 @@ def parameters_page() -> str:
     rows = sorted(shared_parameters(), key=lambda each: each.name)
     return (
         "# Parameters that networks share\n\n"
-        f"These are alike in {_MANY} families and more. Each network's "
+        f"At least {_MANY} families have these parameters. Each network's "
         "[page](../networks/index.md) has its own, and `multicube list NETWORK` prints all.\n\n"
         f"{parameter_table(rows)}\n"
     )
@@ -275,7 +275,7 @@ def _measured(family: Family) -> Iterable[str]:
     yield measured_at(path)
     other = rival(family)
     if other is not None:
-        yield f"Grey: its rival [`{other}`]({other}.md), in the small example of its own page."
+        yield f"The grey curve is that of [`{other}`]({other}.md), as on its own page."
     yield _command([*curve_command(family), "-o", f"{family.name}.csv"])
     yield (
         f"[The table.](../data/curves/{family.name}.csv) `multicube rerun {family.name}.csv` runs "
@@ -299,7 +299,7 @@ def _summary(curve: Curve) -> str:
         lines.append("The network carries every load up to the highest one measured.")
     else:
         lines.append(
-            f"It saturates from a load of about {curve.saturation:.3g} on, and carries at most "
+            f"It saturates from a load of about {curve.saturation:.3g} on, and delivers at most "
             f"{max(point.throughput for point in curve.points):.3f} packets per terminal per cycle."
         )
     return " ".join(lines)
@@ -360,15 +360,15 @@ def network_list(drawn: Collection[str]) -> str:
     """The page that lists all networks, with the drawings of those in `drawn`."""
     parts = [
         "# Networks",
-        "A page for each network of the catalogue: the hardware running, a measured curve, its "
-        "cost in an FPGA, what theory says, the papers, and its parameters. The pages show small "
-        "examples; this table is of about 64 terminals each.",
+        "Each network of the catalogue has a page with the running hardware, a measured curve, the "
+        "cost in an FPGA, the theory, the papers and the parameters. The pages show small "
+        "examples; the networks of this table have about 64 terminals.",
         "## Which one?",
         _which(drawn),
         measured_at(*_chosen_files()),
-        f"*Diameter and bisection count links of the graph. Saturation is the load, in packets per "
-        f"terminal per cycle, from which on uniform traffic of single flits waits longer and "
-        f"longer, in windows of {_WINDOW:,} cycles. Look-up tables are those of all boxes or "
+        f"*Diameter and bisection count links between switches. Saturation is the load, in packets "
+        f"per terminal per cycle, from which on uniform traffic of single flits waits longer and "
+        f"longer, in windows of {_WINDOW:,} cycles. Tables are the look-up tables of all boxes or "
         f"routers in an ECP5, with payloads of 16 bits: one of each kind is synthesised, and "
         f"multiplied by their number. `make docs-data` measures all of it. "
         f"[How to choose.](../how-to/choose.md)*",
@@ -400,7 +400,7 @@ def _which(drawn: Collection[str]) -> str:
     for name, (size, when) in about()["choose"].items():
         picture = f"![{name}](pictures/{name}.svg)" if name in drawn else ""
         rows.append((picture, f"[{name}]({name}.md) `{size}`", *_chosen_measures(name), when))
-    measured = ("diameter", "bisection", "saturation", "FPGA look-up tables")
+    measured = ("diameter", "bisection", "saturation", "FPGA tables")
     heading = ("picture", "network", *measured, "choose it when")
     return f":::{{div}} which\n{table(heading, rows)}\n:::"
 
@@ -418,8 +418,10 @@ def _chosen_measures(name: str) -> tuple[str, str, str, str]:
     found = json.loads(measures.read_text()) if measures.exists() else {}
     cut = found.get("bisection") or {"lower": None, "upper": None}
     saturation = read_curve(curve).saturation if curve.exists() else None
+    size, _ = about()["choose"][name]
+    diameter = found.get("diameter", build(f"{name} {size}").stages - 1)
     return (
-        str(found.get("diameter", "-")),
+        str(diameter),
         _between(cut["lower"], cut["upper"]),
         "none" if saturation is None else f"{saturation:.2f}",
         f"{json.loads(area.read_text())['tables']:,}" if area.exists() else "-",
