@@ -343,7 +343,8 @@ def with_parameters(text: str, record: type[Parameters]) -> str:
         kind = "object" if about.default is None else type(about.default).__name__
         values = about.values or kind
         values = f"int, {values}" if about.number else values
-        section.append(f"{about.name} : {values}; default {about.default}")
+        default = "empty" if about.default == "" else about.default
+        section.append(f"{about.name} : {values}; default {default}")
         section += wrap(f"{about.description[:1].upper()}{about.description[1:]}.", **_INDENTED)
     head, line, rest = text.partition(next(iter(_HEADING.findall(text)), "\0"))
     return "\n\n".join(filter(None, [head.rstrip(), "\n".join(section), line + rest]))

@@ -87,18 +87,17 @@ class CombiningGraphParameters(Parameters):
 class CombiningGraphNetwork(MemoryNetwork):
     """A processor and a memory module at each terminal of a network of routers that combine.
 
-    The routers are those of any network that is described as nodes and links, with its routing
-    (`RoutedNetwork`), but for their hardware, which is a `CombiningRouter`. All requests for a word
-    come to its module by a tree of links, and where two meet in a router they may go on as one. A
-    reply retraces the way of its request: each link has wires for requests in its direction, and
-    wires for replies back. So links need not come in pairs. An unblocked request over h links is
-    answered 2 (h + 1) cycles and those of the memory after it was taken: one per router and
-    direction.
+    The network may be any that is described as nodes and links, with its routing (`RoutedNetwork`);
+    each router is a `CombiningRouter`. All requests for a word reach its module by a tree of links,
+    and two that meet in a router may continue as one. A reply retraces the way of its request: each
+    link has wires for requests in its direction, and wires for replies back. So links need not come
+    in pairs. An unblocked request over h links is answered 2 (h + 1) cycles after it was taken (one
+    per router and direction), and those of the memory.
 
-    The channels of a link are queues of their own, and have wires of their own. Requests wait only
-    for requests, and these only as the routing says; replies wait only for replies, in the reverse
-    order; and what comes to a memory module waits for its reply to leave. So the channels for both
-    together are free of deadlock if those of the routing are (`moves`).
+    Each channel of a link has its own queue and its own wires. Requests only wait for requests, in
+    the order of the routing; replies only wait for replies, in the reverse order; and a request at
+    a memory module waits for its reply to leave. So requests and replies together are free of
+    deadlock if the routing is (`moves`).
 
     Word a is row a // N of memory module a mod N. Requests of a processor for one word are
     performed in the order in which it sent them, and replies may arrive in any order.

@@ -12,9 +12,9 @@ __all__ = ["MaskRule"]
 class MaskRule:
     """Bits that a subnetwork must leave free if it contains certain addresses.
 
-    An Extra Stage Cube that avoids a fault sends some packets by a secondary path, on lines whose
-    labels are other addresses. These are in the subnetwork of the packet if its mask has a 1 in the
-    bits that change; otherwise they are those of another subnetwork.
+    An Extra Stage Cube that avoids a fault sends some packets on a secondary path, over lines whose
+    labels are other addresses. If the mask of the packet's subnetwork has a 1 in the bits that
+    change, these lines belong to the subnetwork; otherwise they belong to another one.
 
     Attributes
     ----------
@@ -40,12 +40,12 @@ class MaskRule:
     free: int
 
     def keeps(self, subnetwork: Subnetwork) -> bool:
-        """Whether no packet leaves the lines of a subnetwork."""
+        """Whether all packets of a subnetwork stay on its lines."""
         applies = (subnetwork.value ^ self.label) & self.care & ~subnetwork.mask == 0
         return not applies or self.free & ~subnetwork.mask == 0
 
     def check(self, partition: Partition) -> None:
-        """Raise ValueError if a subnetwork, or a terminal of none, is not kept apart."""
+        """Raise ValueError if a subnetwork, or a terminal outside of all, is not kept apart."""
         for terminal in range(partition.code.count):
             subnetwork = partition.of(terminal)
             if not self.keeps(subnetwork):

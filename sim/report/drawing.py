@@ -243,10 +243,16 @@ def network_figure(
     Parameters
     ----------
     network : Network
+        The network.
     paths : Iterable[tuple[int, int]]
         Pairs of terminals (source, destination) whose paths are highlighted.
     heat : Mapping[str, float], optional
         The use of links, by name, such as `Result.links`.
+
+    Returns
+    -------
+    Figure
+        The figure of matplotlib.
 
     Raises
     ------

@@ -38,7 +38,7 @@ def compare(
 ) -> Comparison:
     """Sweep several networks under the same traffic.
 
-    All is checked for each network before the first one runs.
+    All arguments are checked for each network before the first one runs.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def compare(
     traffic : str, Sequence, np.ndarray, Callable or Pattern
         The destinations of packets, read by `pattern`.
     clip : bool
-        Take the highest load that the traffic can offer in place of all loads above it.
+        Replace loads that the traffic can't offer by the highest that it can.
     engine : str
         "compiled" (a C program), "amaranth", "verilator", or "auto": "compiled" if there is a C
         compiler. All give the same numbers.
@@ -68,8 +68,7 @@ def compare(
     scheduler : str, optional
         Address of a Dask scheduler, to run on its cluster instead.
     resume : path-like, optional
-        File that keeps each point as soon as it is finished, and whose points are not run
-        again.
+        File that stores each finished point; points that it has are not run again.
     progress : bool
         Show a progress bar on standard error, if it is a terminal.
     bins : int, optional

@@ -169,8 +169,8 @@ def sweep(
         "compiled" (a C program), "amaranth", "verilator", or "auto": "compiled" if there is a C
         compiler. All give the same numbers.
     clip : bool
-        Take the highest load that the traffic can offer in place of all loads above it, which are
-        refused otherwise.
+        Replace loads that the traffic can't offer by the highest that it can; otherwise they are
+        refused.
     refine : bool
         Divide the interval in which saturation begins by 16, or less where points stay undecided.
     processes : int, optional
@@ -178,8 +178,7 @@ def sweep(
     scheduler : str, optional
         Address of a Dask scheduler, to run on its cluster instead (needs `multicube[cluster]`).
     resume : path-like, optional
-        File that keeps each point as soon as it is finished. Those that it already has are not run
-        again.
+        File that stores each finished point; points that it has are not run again.
     progress : bool
         Show a progress bar on standard error, if it is a terminal.
     bins : int, optional
