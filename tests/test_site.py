@@ -235,6 +235,8 @@ def test_measured_files_state_the_commit_that_made_them(site: dict[str, str]) ->
         names = [str(path.relative_to(DOCS)) for path in files if path.exists()]
         assert shown == [known[each]["commit"] for each in names]
     assert "Measured at commit" in site["networks/index.md"]
+    for name in ("data/peers.json", "data/standard-cells.json"):
+        assert f"Measured at commit {known[name]['commit']} (" in site["design/boxes-cost.md"]
     commit = known["pictures/booksim.svg"]["commit"]
     assert (
         f'booksim.svg)\n\n<p class="measured">Measured at commit {commit}'

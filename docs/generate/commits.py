@@ -24,6 +24,8 @@ __all__ = ["COMMITS", "Record", "commits", "digest", "measured_at", "record", "w
 
 COMMITS = DOCS / "data" / "commits.json"
 _LIBRARY = ("hdl", "sim")
+_TABLE = re.compile(r"^<!-- measured: ([\w./-]+) -->$", re.M)
+"""A line below a table that is made from a file of `docs`: the small print replaces it."""
 _PICTURE = re.compile(r"^!\[[^\]]*\]\((?:\.\./)*(pictures/[\w-]+\.\w+)\)$", re.M)
 
 
@@ -80,13 +82,13 @@ def measured_at(*paths: Path) -> str:
 
 
 def with_commits(text: str) -> str:
-    """A page with the small print below each measured picture that has a line of its own."""
+    """A page with the small print below measured tables, and pictures that have their own line."""
 
     def shown(picture: re.Match[str]) -> str:
         small = measured_at(DOCS / picture[1])
         return f"{picture[0]}\n\n{small}" if small else picture[0]
 
-    return _PICTURE.sub(shown, text)
+    return _PICTURE.sub(shown, _TABLE.sub(lambda mark: measured_at(DOCS / mark[1]), text))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ from multicube.hdl.fabric.cell_part import cell_part
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.sim.synthesis import Design, Setup, measure, network_design, verilog_design
 
+from .commits import record
+
 DATA = Path(__file__).parent.parent / "data" / "peers.json"
 SETUP = {"device": "ecp5-85k", "flags": "-nowidelut", "limit": 1500.0}
 
@@ -277,13 +279,13 @@ def rows(data: dict[str, Any]) -> list[str]:
 def main(folder: Path, names: list[str]) -> None:
     """Measure rows, and write the file after each: first all areas, and then all clocks."""
     data = json.loads(DATA.read_text()) if DATA.exists() else {}
-    rows = {name: ROWS[name] for name in names or ROWS}
-    for name in list(rows):
-        if not (folder / rows[name].clone).is_dir():
-            print(f"{name}: there is no clone {rows[name].clone}")
-            del rows[name]
+    chosen = {name: ROWS[name] for name in names or ROWS}
+    for name in list(chosen):
+        if not (folder / chosen[name].clone).is_dir():
+            print(f"{name}: there is no clone {chosen[name].clone}")
+            del chosen[name]
     for seeds in (0, 3):
-        for name, row in rows.items():
+        for name, row in chosen.items():
             entry = data.setdefault(name, {})
             entry |= {"what": row.what, "ours": row.ours, "peer": row.peer}
             for side, design in (
@@ -294,6 +296,7 @@ def main(folder: Path, names: list[str]) -> None:
                 clock = found["fmax_mhz"]["median"]
                 print(name, side, found["area"]["tables"], clock, flush=True)
                 DATA.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+    record([DATA])
     print("\n".join(rows(data)))
 
 

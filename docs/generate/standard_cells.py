@@ -17,6 +17,8 @@ from typing import Any
 
 from multicube.hdl.support.output_file import whole_file
 
+from .commits import record
+
 DATA = Path(__file__).parent.parent / "data" / "standard-cells.json"
 OSU018 = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
 
@@ -87,6 +89,7 @@ def main(library: str) -> None:
             with whole_file(DATA) as file:
                 file.write_text(json.dumps(data, indent=1) + "\n")
             print("\n".join(rows(data)), flush=True)
+    record([DATA])
 
 
 if __name__ == "__main__":
