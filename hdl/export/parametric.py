@@ -18,7 +18,7 @@ __all__ = ["PARAMETER", "with_parameter"]
 PARAMETER = "PAYLOAD"
 """The name of the parameter."""
 
-_WIDER = (1, 9, 2, 10, 3, 11, 5, 13, 6, 14, 7, 15)
+_WIDER = (1, 9, 2, 10, 3, 11, 5, 13)
 """By how much payloads are wider than the first, in the order of trial; some by over a byte."""
 
 _TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\d+'[hbd]\w+|\w+|\s+|.", re.DOTALL)
