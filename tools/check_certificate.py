@@ -2,9 +2,9 @@
 
     python check_certificate.py cert.json net.v
 
-It reads the wires of the top and the rows of routing tables in the Verilog, and ports in `net.v.json`.
-The contracts of modules are taken as given, with how they were proved; all that is concluded from
-them is computed again. The status is 0 if the certificate holds, and 1 if not.
+It reads the wires of the top and the rows of routing tables in the Verilog, and `net.v.json`. The
+contracts of modules are taken as given, with how they were proved; all that is concluded from them
+is computed again. The status is 0 if the certificate holds, and 1 if not.
 """
 
 import hashlib

@@ -2,10 +2,10 @@
 
     python check_memory_certificate.py cert.json net.v
 
-The contracts of boxes and memory modules are taken as given, with how they were proved. What is
-checked is that the serial orders of a word compose: requests and their replies take the same links,
-each box leads to boxes as far from the memory, its strap `later` has the digits of tags that lead on,
-so that requests for two words never combine, and each tag leads every processor to its module. The
+The contracts of boxes and memory modules are taken as given, with how they were proved. Checked is
+that the serial orders of a word compose: requests and their replies take the same links; each box
+leads to boxes as far from the memory; its strap `later` has the digits of tags that lead on, so
+that requests for two words never combine; and each tag leads every processor to its module. The
 status is 0 if the certificate holds, and 1 if not.
 """
 

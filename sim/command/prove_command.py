@@ -38,7 +38,8 @@ def prove(
 
     The contract of each module is proved by Yosys, of the Verilog that is written beside the
     certificate; what follows from the contracts, the wires and the routes is in the certificate,
-    for tools/check_certificate.py, or with memory for tools/check_memory_certificate.py. The status is 1 if something is left unproved.
+    for tools/check_certificate.py, or for tools/check_memory_certificate.py of networks with
+    memory. The status is 1 if something is left unproved.
     """
     from ...hdl.export.verilog import write_verilog
     from ...hdl.support.output_file import whole_file

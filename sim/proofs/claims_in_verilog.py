@@ -20,7 +20,10 @@ def bits_of(width: int) -> str:
 
 
 def with_claims(text: str, lines: Sequence[str]) -> str:
-    """A module with statements at its end. The first cycle is a reset: nothing is claimed of it."""
+    """A module with statements at its end. The first cycle is a reset: nothing is claimed of it.
+
+    A name that the module does not have is an error, and not a wire that may be anything.
+    """
     begun = [
         line.replace("assert (", "assert (!began | ")
         .replace("assume (", "assume (!began | ")
@@ -29,7 +32,8 @@ def with_claims(text: str, lines: Sequence[str]) -> str:
     ]
     body, _, end = text.rpartition("endmodule")
     own = (f"  {line}" for line in begun)
-    return "\n".join([body.rstrip("\n"), *_BEGAN, *own, f"endmodule{end}"])
+    body = f"`default_nettype none\n{body}".rstrip("\n")
+    return "\n".join([body, *_BEGAN, *own, f"endmodule{end}"])
 
 
 def gate_claims(switch: RoutedSwitch, i: int, tag: str) -> Iterator[str]:

@@ -141,7 +141,7 @@ class _Names:
                 address = r << self.digit | bank
                 yield f"wire {bits_of(self.digit)} from_{i}_{at} = {held};"
                 held = " : ".join(
-                    f"(from_{i}_{at} == {x}) ? {queue}__memory_a[{address}]"
+                    f"(from_{i}_{at} == {x}) ? {queue}__memory_{x}[{address}]"
                     for x in self.ports[:-1]
                 )
                 held += f" : {queue}__memory_{self.k - 1}[{address}]"
@@ -183,8 +183,7 @@ class _Names:
     def in_record(self) -> list[str]:
         """Whether each record is about it."""
         return [
-            f"(in_a == {i} & digit_a == {j} & {used} & "
-            f"{self.record_name(record, j)} == name_a)"
+            f"(in_a == {i} & digit_a == {j} & {used} & {self.record_name(record, j)} == name_a)"
             for i in self.ports
             for j in self.ports
             for used, _, record in self.records(i, j)
@@ -192,8 +191,7 @@ class _Names:
 
     def in_replies(self) -> list[str]:
         return [
-            f"(in_a == {i} & replies_{i}__level > {n} & "
-            f"entry_{i}_{n}[{self.name - 1}:0] == name_a)"
+            f"(in_a == {i} & replies_{i}__level > {n} & entry_{i}_{n}[{self.name - 1}:0] == name_a)"
             for i in self.ports
             for n in range(self.places)
         ]
@@ -214,16 +212,16 @@ class _Names:
         yield f"wire leaves_a = {self.at_output('request', ' & {}__ready')};"
         yield f"wire back_a = {self.at_output('reply')};"
         yield f"wire returns_a = {self.at_output('reply', ' & {}__ready')};"
-        yield f"reg awaited_a = 0, out_a = 0;"
-        yield f"always @(posedge clk) awaited_a <= enters_a | (awaited_a & ~taken_a);"
-        yield f"always @(posedge clk) out_a <= leaves_a | (out_a & ~returns_a);"
+        yield "reg awaited_a = 0, out_a = 0;"
+        yield "always @(posedge clk) awaited_a <= enters_a | (awaited_a & ~taken_a);"
+        yield "always @(posedge clk) out_a <= leaves_a | (out_a & ~returns_a);"
         # Names are unique before the box, and only what is behind it is answered there.
-        yield f"always @* assume (!(offered_a & awaited_a));"
-        yield f"always @* assume (!back_a | out_a);"
+        yield "always @* assume (!(offered_a & awaited_a));"
+        yield "always @* assume (!back_a | out_a);"
         yield f"wire [7:0] queued_a = {_sum(self.in_queue())};"
         yield f"wire [7:0] recorded_a = {_sum(self.in_record())};"
         yield f"wire [7:0] replied_a = {_sum(self.in_replies())};"
-        places = f"queued_a + recorded_a + replied_a + out_a"
+        places = "queued_a + recorded_a + replied_a + out_a"
         yield f"always @* {verb} ({places} == awaited_a);"
         yield f"always @* {verb} (!answered_a | awaited_a);"
         # Records under its name: only while it is ahead.
@@ -269,9 +267,11 @@ class _Names:
             offers = {i: f"(i__{i}__request__valid & for_{i} == {j})" for i in self.ports}
             for i in self.ports:
                 ready = f"i__{i}__request__ready"
-                yield f"always @* assert (!({offers[i]} & {turn} == {i} & {level} < {full}) | {ready});"
+                first = f"{offers[i]} & {turn} == {i} & {level} < {full}"
+                yield f"always @* assert (!({first}) | {ready});"
                 yield f"reg passes_{i}_{j} = 0;"
-                yield f"always @(posedge clk) passes_{i}_{j} <= {turn} == {i} & ~({offers[i]} & ~{ready});"
+                stays = f"({offers[i]} & ~{ready})"
+                yield f"always @(posedge clk) passes_{i}_{j} <= {turn} == {i} & ~{stays};"
                 yield f"always @* assert (!passes_{i}_{j} | {turn} == {(i + 1) % self.k});"
             entered = _any(f"{offers[i]} & i__{i}__request__ready" for i in self.ports)
             offered = _any(offers.values())
@@ -315,7 +315,8 @@ class _Names:
         for s in range(depth):
             slots = [[*self.slots(j)][s] for j in self.ports]
             for what, size, n in zip(("name", "address", "work"), fields, (1, 2, 3), strict=True):
-                yield f"wire {bits_of(size)} {what}_at_{s} = {_choice(chosen, [one[n] for one in slots])};"
+                each = [one[n] for one in slots]
+                yield f"wire {bits_of(size)} {what}_at_{s} = {_choice(chosen, each)};"
         levels = [f"requests_{j}__level" for j in self.ports]
         yield f"wire {wide} level = {_choice(chosen, levels)};"
         leaves = [f"o__{j}__request__valid & o__{j}__request__ready" for j in self.ports]
@@ -337,7 +338,7 @@ class _Names:
         yield f"wire {bits_of(self.tag)} mask = {mask};"
         same = "address_at_{0} == address & ((name_at_{0} ^ name) & mask) == 0"
         behind = _any(f"{s} > slot & {s} < kept & {same.format(s)}" for s in range(1, depth))
-        yield f"wire used = slot < level; wire stood = slot < kept;"
+        yield "wire used = slot < level; wire stood = slot < kept;"
         yield "always @* assert (!stood | (used & name == name_was & address == address_was));"
         yield "wire [7:0] rank_0 = kept; wire there_0 = stood;"
         yield f"wire {bits_of(self.box.link.width)} done_0 = {self.perform('work_was', 'x')};"
@@ -353,7 +354,8 @@ class _Names:
             new = []
             for j in self.ports:
                 for r, (there, _, _) in enumerate(self.records(i, j)):
-                    yield f"reg had_{i}_{j}_{r} = 0; always @(posedge clk) had_{i}_{j}_{r} <= {there};"
+                    yield f"reg had_{i}_{j}_{r} = 0;"
+                    yield f"always @(posedge clk) had_{i}_{j}_{r} <= {there};"
                     new.append((f"queue == {j} & {there} & ~had_{i}_{j}_{r}", j, r))
             fresh = {n: text for n, (text, _, _) in enumerate(new)}
             all_ = [one for j in self.ports for one in self.records(i, j)]
@@ -365,7 +367,8 @@ class _Names:
             yield f"always @* assert (!combined_{i} | came_{i});"
             told = f"about_{i}[{size - 1}:{self.work}]"
             rest = f", request_{i}[{self.rest - 1}:0]" if self.rest else ""
-            yield f"always @* assert (!combined_{i} | {told} == {{request_{i}[{top}:{self.tag}]{rest}}});"
+            kept = f"{{request_{i}[{top}:{self.tag}]{rest}}}"
+            yield f"always @* assert (!combined_{i} | {told} == {kept});"
             found = _any(f"{s} < level & name_at_{s} == key_{i}" for s in range(depth))
             yield f"always @* assert (!combined_{i} | {found});"
             # The request is the next in the queue, or combines.
@@ -399,9 +402,7 @@ class _Names:
         """Where the value of the reply to a request comes from."""
         value = bits_of(self.box.link.width)
         shown = f"[{self.reply - 1}:{self.name}]"
-        entries = [
-            f"entry_{i}_{n}{shown}" for i in self.ports for n in range(self.places)
-        ]
+        entries = [f"entry_{i}_{n}{shown}" for i in self.ports for n in range(self.places)]
         records = [one for i in self.ports for j in self.ports for one in self.records(i, j)]
         if self.box.merge == "pairwise":
             # A request has combined once at most.
@@ -421,13 +422,13 @@ class _Names:
             yield f"always @(posedge clk) reply_{what}_was <= {_choice(outputs, each)};"
         yield f"reg {value} value_was = 0; reg {bits_of(size)} record_was = 0;"
         yield "reg in_record = 0, in_replies = 0, was_out = 0;"
-        yield f"always @(posedge clk) begin value_was <= value; record_was <= record;"
-        yield f"  in_record <= recorded_a != 0; in_replies <= replied_a != 0; was_out <= out_a; end"
-        yield f"always @* assert (!replied_a | in_record | in_replies | was_out);"
-        yield f"always @* assert (!(in_record & recorded_a != 0) | record == record_was);"
-        yield f"always @* assert (!in_record | recorded_a != 0 | replied_a != 0);"
+        yield "always @(posedge clk) begin value_was <= value; record_was <= record;"
+        yield "  in_record <= recorded_a != 0; in_replies <= replied_a != 0; was_out <= out_a; end"
+        yield "always @* assert (!replied_a | in_record | in_replies | was_out);"
+        yield "always @* assert (!(in_record & recorded_a != 0) | record == record_was);"
+        yield "always @* assert (!in_record | recorded_a != 0 | replied_a != 0);"
         came = f"reply_payload_was{shown}"
-        yield f"always @* assert (!(replied_a != 0 & in_replies) | value == value_was);"
+        yield "always @* assert (!(replied_a != 0 & in_replies) | value == value_was);"
         yield f"always @* assert (!(replied_a != 0 & was_out) | reply_valid_was & value == {came}"
         yield f"  & reply_payload_was[{self.name - 1}:0] == behind_a);"
         key = f"record_was[{size - 1}:{self.work}]"

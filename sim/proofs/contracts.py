@@ -56,10 +56,10 @@ _SAYS = {
     "is answered, once; a record goes before the reply to the request that went on; what is shown "
     "stays; inputs have a queue's places in turn, and a reply for which there is room gets on",
     "values": "a request is its queue's last, as it came, or goes on as one with the last for its "
-    "word, which does to any value what they do in order; its reply is that which came, or what the "
-    "first makes of that",
-    "words": "requests are performed one at a time, as they are taken, and each is answered once by "
-    "the value before it",
+    "word, which does to any value what they do in order; its reply is that which came, or what "
+    "the first makes of that",
+    "words": "requests are performed one at a time, as they are taken, and each is answered once "
+    "by the value before it",
 }
 
 

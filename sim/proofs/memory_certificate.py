@@ -1,10 +1,10 @@
 """Certificates of networks between processors and memory: that each word has a serial order.
 
 Those of combining networks follow from the contracts of their boxes and memory modules, stage by
-stage, from the memory to the processors. Requests that pass the links of a stage have a serial order
-for each word: before a box it is the one behind it, with each request that was made of several
-replaced by these. `tools/check_memory_certificate.py` checks the rest: that the wires are those of
-stages, and that the tags lead to the modules.
+stage, from the memory to the processors. Requests that pass the links of a stage have a serial
+order for each word: before a box it is the one behind it, with each request that was made of
+several replaced by these. `tools/check_memory_certificate.py` checks the rest: that the wires are
+those of stages, and that the tags lead to the modules.
 """
 
 import hashlib

@@ -41,8 +41,8 @@ def memory_claims(module: MemoryModule, text: str) -> str:
     """The module with claims about any one of its words.
 
     Requests are performed in the order in which they are taken, one at a time. Each is answered
-    once, under its name, by the value that its word had before it. While replies are taken, requests
-    are.
+    once, under its name, by the value that its word had before it. While replies are taken,
+    requests are.
     """
     link = module.link
     if module.latency != 1 or module.interval != 1 or module.lengths != (1, 1) or link.part_bits:
@@ -72,7 +72,8 @@ def memory_claims(module: MemoryModule, text: str) -> str:
         "always @* assert (i__reply__valid == awaited);",
         "always @* assert (i__request__ready == (~awaited | i__reply__ready));",
         f"always @* assert (!awaited | {reply}[{name - 1}:0] == taken[{name - 1}:0]);",
-        f"always @* assert (!(awaited & mine) | {reply}[{link.reply_layout.size - 1}:{name}] == old);",
+        f"wire {value} answer = {reply}[{link.reply_layout.size - 1}:{name}];",
+        "always @* assert (!(awaited & mine) | answer == old);",
         # Where the word is: in its row, until a request for it is answered.
         "always @* assert (words[row] == (awaited & mine ? old : word));",
         "always @* assert (!awaited | current == taken);",
