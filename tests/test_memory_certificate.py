@@ -21,7 +21,8 @@ from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.networks.memory_network import MemoryNetwork
 from multicube.hdl.operations.memory import find_operation
 from multicube.sim.proofs.certificate import certificate
-from multicube.sim.proofs.combining_contract import place_claims, value_claims
+from multicube.sim.proofs.combining_contract import place_claims
+from multicube.sim.proofs.combining_values import value_claims
 from multicube.sim.proofs.contracts import contract_of, module_blocks
 from multicube.sim.proofs.prover import Unproved, prove_for_ever
 

@@ -22,7 +22,8 @@ from ...hdl.switch.routed_switch import RoutedSwitch
 from ...hdl.switch.switch import Switch
 from ...hdl.terminals.memory_module import MemoryModule
 from ..engines.compiled.build import cache_folder
-from .combining_contract import place_claims, value_claims
+from .combining_contract import place_claims
+from .combining_values import value_claims
 from .memory_contract import memory_claims
 from .output_queue_contract import output_queue_claims
 from .prover import Unproved, prove_for_ever, prove_inductive
