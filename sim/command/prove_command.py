@@ -33,11 +33,13 @@ def prove(
     limit: float,
     quiet: bool,
 ) -> None:
-    """Prove that a network delivers its packets, and write a certificate.
+    """Prove that a network delivers its packets, or answers requests in a serial order, and write
+    a certificate.
 
     Yosys proves a contract for each module of the Verilog, which is written beside the
     certificate. The certificate states what follows from the contracts, the wires and the
-    routes; tools/check_certificate.py checks it. The status is 1 if something is left unproved.
+    routes; tools/check_certificate.py checks it, and tools/check_memory_certificate.py does so for
+    networks with memory. The status is 1 if something is left unproved.
     """
     from ...hdl.export.verilog import write_verilog
     from ...hdl.support.output_file import whole_file
@@ -52,13 +54,16 @@ def prove(
     with ExitStack() as files:
         files.enter_context(whole_file(output)).write_text(json.dumps(found) + "\n")
         write_verilog(built, verilog, top)
-    bounds = found["bounds"]
-    within = f" within {bounds['most']} cycles" if bounds else ""
-    what = f"each packet is delivered{within}" if found["delivers"] else "packets never deadlock"
+    what = "packets never deadlock"
+    if found.get("delivers"):
+        bounds = found["bounds"]
+        what = "each packet is delivered" + (f" within {bounds['most']} cycles" if bounds else "")
+    elif found.get("serial"):
+        what = "each request is answered once, with the value of a serial order of its word"
     for module in found["conditions"]:
         what += f", if {module} keeps its contract"
     click.echo(f"{built}: {what}")
-    if found["conditions"] or not found["delivers"]:
+    if found["conditions"] or not (found.get("delivers") or found.get("serial")):
         raise SystemExit(1)
 
 

@@ -16,9 +16,11 @@ from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
 from ...hdl.graphs.partitions import Partition
 from ...hdl.graphs.routing.deadlock import dependencies
+from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.networks.network import PacketNetwork
-from .contracts import contract_of, module_blocks
+from .contracts import contracts_of, module_blocks
 from .latency_bound import Hop, Lengths, packets_in, turns, waits
+from .memory_certificate import memory_certificate
 from .route_gates import route_rows
 
 __all__ = ["certificate"]
@@ -31,7 +33,7 @@ def _told(_: str) -> None:
 
 
 def certificate(
-    network: PacketNetwork,
+    network: PacketNetwork | MemoryNetwork,
     *,
     top: str = "network",
     limit: float = 600,
@@ -41,7 +43,8 @@ def certificate(
 
     Parameters
     ----------
-    network : PacketNetwork
+    network : PacketNetwork or MemoryNetwork
+        With memory, the certificate is that of `memory_certificate`.
     top : str
         Name of the module.
     limit : float
@@ -54,6 +57,8 @@ def certificate(
     ValueError
         If it has cells for which there is no contract, or packets may deadlock, or not arrive.
     """
+    if isinstance(network, MemoryNetwork):
+        return memory_certificate(network, top=top, limit=limit, tell=tell)
     _check(network)
     tell("writes the Verilog")
     verilog = verilog_text(network, top)
@@ -84,7 +89,7 @@ def _composed(
         tell(text)
 
     blocks = module_blocks(verilog)
-    contracts, module_of = _contracts(network, top, blocks, limit, step)
+    contracts, module_of = contracts_of(network.fabric.cells, top, blocks, limit, step)
     walks = _Walks(network, contracts, module_of)
     order = walks.order()
     step(f"{len(order)} channels in an order in which each waits for later ones only")
@@ -120,32 +125,6 @@ def _composed(
         step(f"{len(record['partitions'])} partitions share no channel")
     record["steps"] = steps
     return record
-
-
-def _contracts(
-    network: PacketNetwork,
-    top: str,
-    blocks: dict[str, str],
-    limit: float,
-    step: Callable[[str], None],
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """The contract of each module, and the module of each cell."""
-    cells = network.fabric.cells
-    module_of = {}
-    body = blocks[top]
-    for line in body.splitlines():
-        words = line.split()
-        if len(words) == 3 and words[2] == "(" and words[0] in blocks and words[1] in cells:
-            module_of[words[1]] = words[0]
-    contracts: dict[str, Any] = {}
-    for cell, module in module_of.items():
-        if module in contracts:
-            continue
-        contracts[module] = one = contract_of(cells[cell].type, module, blocks, limit=limit)
-        if one["kind"] != "table":
-            how = one.get("unproved", "proved for ever")
-            step(f"contract of {module}: {how}")
-    return contracts, module_of
 
 
 class _Walks:

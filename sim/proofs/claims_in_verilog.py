@@ -1,11 +1,22 @@
 """Claims that are written into the Verilog of a switch, and what they share."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...hdl.switch.routed_switch import RoutedSwitch
 from .route_gates import gates_text
 
-__all__ = ["bits_of", "forwarded", "gate_claims", "with_claims", "with_gates"]
+__all__ = [
+    "any_of",
+    "bits_of",
+    "choice_of",
+    "forwarded",
+    "gate_claims",
+    "part_of",
+    "stays",
+    "sum_of",
+    "with_claims",
+    "with_gates",
+]
 
 _BEGAN = (
     "  reg began = 1'b0;",
@@ -20,7 +31,10 @@ def bits_of(width: int) -> str:
 
 
 def with_claims(text: str, lines: Sequence[str]) -> str:
-    """A module with statements at its end. The first cycle is a reset: nothing is claimed of it."""
+    """A module with statements at its end. The first cycle is a reset: nothing is claimed of it.
+
+    A name that the module does not have is an error, and not a wire that may be anything.
+    """
     begun = [
         line.replace("assert (", "assert (!began | ")
         .replace("assume (", "assume (!began | ")
@@ -29,7 +43,8 @@ def with_claims(text: str, lines: Sequence[str]) -> str:
     ]
     body, _, end = text.rpartition("endmodule")
     own = (f"  {line}" for line in begun)
-    return "\n".join([body.rstrip("\n"), *_BEGAN, *own, f"endmodule{end}"])
+    body = f"`default_nettype none\n{body}".rstrip("\n")
+    return "\n".join([body, *_BEGAN, *own, f"endmodule{end}"])
 
 
 def gate_claims(switch: RoutedSwitch, i: int, tag: str) -> Iterator[str]:
@@ -54,3 +69,33 @@ def forwarded(switch: RoutedSwitch, word: str, size: int | None = None) -> str:
     rest = tag - turned
     low = f"{word}[{rest - 1}:0], " if rest else ""
     return f"{{{word}[{size - 1}:{tag}], {low}{word}[{tag - 1}:{rest}]}}"
+
+
+def part_of(name: str, low: int, high: int) -> str:
+    """Bits of a vector, or of a part of one."""
+    whole, _, part = name.partition("[")
+    first = int(part.rstrip("]").rpartition(":")[2]) if part else 0
+    return f"{whole}[{first + high - 1}:{first + low}]"
+
+
+def stays(verb: str, stream: str, size: int) -> Iterator[str]:
+    """What a stream shows stays until it is taken."""
+    was = f"{stream}_was"
+    yield f"reg {was}_stuck = 0; reg {bits_of(size)} {was} = 0;"
+    yield f"always @(posedge clk) begin {was}_stuck <= {stream}__valid & ~{stream}__ready;"
+    yield f"  {was} <= {stream}__payload; end"
+    yield f"always @* {verb} (!{was}_stuck | ({stream}__valid & {stream}__payload == {was}));"
+
+
+def any_of(texts: Iterable[str]) -> str:
+    return f"({' | '.join(f'({text})' for text in texts)})"
+
+
+def sum_of(bits: Iterable[str]) -> str:
+    return " + ".join(f"({bit} ? 8'd1 : 8'd0)" for bit in bits)
+
+
+def choice_of(when: Mapping[int, str], values: Sequence[str]) -> str:
+    """The value of which the condition holds, the last if none does."""
+    *first, last = zip(when.values(), values, strict=True)
+    return "(" + " : ".join([*(f"({one}) ? {value}" for one, value in first), last[1]]) + ")"

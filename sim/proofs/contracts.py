@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...hdl.boxes.combining import CombiningBox
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import CellType
+from ...hdl.fabric.fabric import Cell, CellType
 from ...hdl.networks.channel_model import FAIR
 from ...hdl.routers.credit_link import CreditLink
 from ...hdl.routers.route_table import RouteTable
@@ -19,12 +20,16 @@ from ...hdl.switch.pipelined import Pipelined
 from ...hdl.switch.route import DigitRoute
 from ...hdl.switch.routed_switch import RoutedSwitch
 from ...hdl.switch.switch import Switch
+from ...hdl.terminals.memory_module import MemoryModule
 from ..engines.compiled.build import cache_folder
+from .combining_contract import place_claims
+from .combining_values import value_claims
+from .memory_contract import memory_claims
 from .output_queue_contract import output_queue_claims
 from .prover import Unproved, prove_for_ever, prove_inductive
 from .switch_contract import crossing_claims, queue_claims
 
-__all__ = ["contract_of", "module_blocks"]
+__all__ = ["contract_of", "contracts_of", "module_blocks"]
 
 Prover = Callable[[str, str, float], float]
 
@@ -36,7 +41,8 @@ _METHODS: dict[str, tuple[str, Prover]] = {
     ),
 }
 
-_METHODS["output queues"] = _METHODS["queues"]
+for _what in ("output queues", "places", "values", "words"):
+    _METHODS[_what] = _METHODS["queues"]
 
 _SAYS = {
     "output queues": "a word enters the queue that its route names, if there is a place; it is "
@@ -47,6 +53,14 @@ _SAYS = {
     "of packets do not mix; a word whose output is free leaves in turn; a header lets at most one "
     "packet of each other input go first",
     "queues": "a word is shown when those before it have left, as it came",
+    "places": "a request is in one queue, record or queue of replies, or behind the box, until it "
+    "is answered, once; a record goes before the reply to the request that went on; what is shown "
+    "stays; inputs have a queue's places in turn, and a reply for which there is room gets on",
+    "values": "a request is its queue's last, as it came, or goes on as one with the last for its "
+    "word, which does to any value what they do in order; its reply is that which came, or what "
+    "the first makes of that",
+    "words": "requests are performed one at a time, as they are taken, and each is answered once "
+    "by the value before it",
 }
 
 
@@ -66,6 +80,30 @@ def _inside(name: str, blocks: Mapping[str, str]) -> list[str]:
     """The Verilog of the multiplexers in a module."""
     inside = re.findall(r"^  (\w+_multiplexer_\w+) ", blocks[name], re.MULTILINE)
     return [blocks[one] for one in sorted(set(inside))]
+
+
+def contracts_of(
+    cells: Mapping[str, Cell],
+    top: str,
+    blocks: Mapping[str, str],
+    limit: float,
+    step: Callable[[str], None],
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The contract of each module of a network, and the module of each cell."""
+    module_of = {}
+    for line in blocks[top].splitlines():
+        words = line.split()
+        if len(words) == 3 and words[2] == "(" and words[0] in blocks and words[1] in cells:
+            module_of[words[1]] = words[0]
+    contracts: dict[str, Any] = {}
+    for cell, module in module_of.items():
+        if module in contracts:
+            continue
+        contracts[module] = one = contract_of(cells[cell].type, module, blocks, limit=limit)
+        if one["kind"] != "table":
+            how = one.get("unproved", "proved for ever")
+            step(f"contract of {module}: {how}")
+    return contracts, module_of
 
 
 def contract_of(
@@ -98,9 +136,14 @@ def contract_of(
             "ports": _link_ports(component),
         }
         return {**record, **about, "proofs": [], "unproved": "no proof for these parameters"}
-    if not isinstance(component, RoutedSwitch):
-        raise InvalidValue(f"Cells must be switches, tables or links, not {type_.name}")
-    record |= _switch(component)
+    if isinstance(component, CombiningBox):
+        record |= {"kind": "box", "ports": component.radix, "tag": component.link.tag}
+    elif isinstance(component, MemoryModule):
+        record |= {"kind": "memory", "rows": component.rows}
+    elif isinstance(component, RoutedSwitch):
+        record |= _switch(component)
+    else:
+        raise InvalidValue(f"There is no contract of cells of this kind: {type_.name}")
     rest = _inside(name, blocks)
     claims = _claims(component, blocks[name]) if limit else "no proof was tried"
     record["claims"] = [*claims] if isinstance(claims, dict) else ["none"]
@@ -116,29 +159,32 @@ def contract_of(
     return record
 
 
-def _claims(component: RoutedSwitch, text: str) -> dict[str, str] | str:
+def _claims(component: Any, text: str) -> dict[str, str] | str:
     """The claims to be proved, in the text of the module; or why there are none."""
+    plain = True
     if isinstance(component, OutputQueued):
-        if component.packet.sized or component.packet.broadcast or component.shape.lanes > 1:
-            return "no proof for these options of the switch"
-        try:
-            return {"output queues": output_queue_claims(component, text)}
-        except InvalidValue as error:
-            return str(error)
-    if not isinstance(component, Switch):
-        return f"no proof of {type(component).__name__} for these parameters"
-    plain = component.groups is None and not component.grant.timeout and not component.ahead
-    plain = plain and component.shape.lanes == 1 and not component.shape.choice
-    plain = plain and not component.entry.store and component.entry.room == 1
-    if not plain or component.packet.broadcast:
+        plain = not component.packet.sized and component.shape.lanes == 1
+    elif isinstance(component, Switch):
+        plain = component.groups is None and not component.grant.timeout and not component.ahead
+        plain = plain and component.shape.lanes == 1 and not component.shape.choice
+        plain = plain and not component.entry.store and component.entry.room == 1
+    if not plain or (isinstance(component, RoutedSwitch) and component.packet.broadcast):
         return "no proof for these options of the switch"
-    try:
-        return {
-            "crossing": crossing_claims(component, text),
-            "queues": queue_claims(component, text),
-        }
-    except InvalidValue as error:
-        return str(error)
+    for kind, claims in _CLAIMS.items():
+        if isinstance(component, kind):
+            try:
+                return {what: write(component, text) for what, write in claims.items()}
+            except InvalidValue as error:
+                return str(error)
+    return f"no proof of {type(component).__name__} for these parameters"
+
+
+_CLAIMS: dict[type, dict[str, Callable[[Any, str], str]]] = {
+    OutputQueued: {"output queues": output_queue_claims},
+    Switch: {"crossing": crossing_claims, "queues": queue_claims},
+    CombiningBox: {"places": place_claims, "values": value_claims},
+    MemoryModule: {"words": memory_claims},
+}
 
 
 def _proved(what: str, text: str, top: str, limit: float) -> dict[str, Any]:

@@ -1,0 +1,67 @@
+"""Certificates of networks between processors and memory: that each word has a serial order.
+
+Those of combining networks follow from the contracts of their boxes and memory modules, stage by
+stage, from the memory to the processors. Requests that pass the links of a stage have a serial
+order for each word: before a box it is the one behind it, with each request that was made of
+several replaced by these. `tools/check_memory_certificate.py` checks the rest: that the wires are
+those of stages, and that the tags lead to the modules.
+"""
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from ...hdl.export.verilog import verilog_text
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.networks.memory_network import MemoryNetwork
+from .contracts import contracts_of, module_blocks
+
+__all__ = ["memory_certificate"]
+
+FORMAT = "multicube memory certificate 1"
+
+
+def memory_certificate(
+    network: MemoryNetwork, *, top: str, limit: float, tell: Callable[[str], None]
+) -> dict[str, Any]:
+    """The certificate of a network with memory, about the Verilog that `verilog_text` writes.
+
+    Parameters
+    ----------
+    network : MemoryNetwork
+    top, limit, tell
+        As in `certificate`.
+
+    Raises
+    ------
+    ValueError
+        If it has cells other than combining boxes and memory modules.
+    """
+    steps: list[str] = []
+
+    def step(text: str) -> None:
+        steps.append(text)
+        tell(text)
+
+    tell("writes the Verilog")
+    verilog = verilog_text(network, top)
+    blocks = module_blocks(verilog)
+    contracts, _ = contracts_of(network.fabric.cells, top, blocks, limit, step)
+    for module, one in contracts.items():
+        if one["kind"] not in ("box", "memory"):
+            raise InvalidValue(f"There is no certificate of networks with memory and {module}")
+    modules = range(network.ports)
+    step("each request is answered once, with the value of a serial order of its word")
+    return {
+        "format": FORMAT,
+        "network": str(network),
+        "top": top,
+        "sha256": hashlib.sha256(verilog.encode()).hexdigest(),
+        "processors": network.ports,
+        "tags": [[network.tag(d, path) for path in range(network.paths)] for d in modules],
+        "operations": [one.name for one in network.operations],
+        "contracts": contracts,
+        "conditions": sorted(name for name, one in contracts.items() if "unproved" in one),
+        "serial": True,
+        "steps": steps,
+    }
