@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
-"""Data manipulators, Dynamic Redundancy networks, spanning-bus hypercubes, Slim Fly, PolarFly,
-Megafly, dragonflies, hexagons, tori, X-trees, hypertrees, meshes of trees, trees of meshes, chordal
-rings, linear arrays: against networkx and figures."""
+"""Data manipulators, Dynamic Redundancy networks, spanning-bus and dual-bus hypercubes, Slim Fly,
+PolarFly, Megafly, dragonflies, hexagons, tori, X-trees, hypertrees, meshes of trees, trees of
+meshes, chordal rings, linear arrays: against networkx and figures."""
 
 import itertools
 from collections import Counter
@@ -9,9 +9,11 @@ from math import isqrt, log2
 
 import networkx as nx
 import pytest
+from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.families.data_manipulator_graph import AugmentedDataManipulator
 from multicube.hdl.families.dragonfly_graph import Dragonfly
+from multicube.hdl.families.dual_bus_hypercube_graph import DualBusHypercube
 from multicube.hdl.families.dynamic_redundancy_graph import DynamicRedundancy
 from multicube.hdl.families.generalized_chordal_ring_graph import GeneralizedChordalRing
 from multicube.hdl.families.hexa_mesh_graph import FoldedHexaTorus, HexaMesh
@@ -230,6 +232,45 @@ def test_spanning_bus_hypercube(k: int, n: int, cluster: str) -> None:
         members = [addresses[node] for node in sorted(entering)]
         assert len(members) == k
         assert sum(len(set(digits)) > 1 for digits in zip(*members)) == 1
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "cluster"),
+    [(2, 2, "bus"), (2, 3, "bus"), (3, 3, "crossbar"), long(4, 3, "bus"), long(3, 4, "bus")],
+)
+def test_dual_bus_hypercube(k: int, n: int, cluster: str) -> None:
+    """Packets go by the buses of the definition, as far as is said."""
+    graph = DualBusHypercube(k, n, cluster)
+    check_graph(graph)
+    assert survey(graph).cycle is None
+    assert len({graph.position(node) for node in range(graph.nodes)}) == graph.nodes
+    buses = nx.Graph()
+    for here in itertools.product(range(k), repeat=n):  # digit 0 first
+        for i in (0, 1 + here[0] % (n - 1)):
+            buses.add_edge(here, (i, *here[:i], None, *here[i + 1 :]))
+    lines = [bus for bus in buses if None in bus]
+    assert len(lines) == 2 * k ** (n - 1)
+    assert {buses.degree(bus) for bus in lines} == {k}
+    hops = {"bus": 3, "crossbar": 2}[cluster]
+    assert graph.nodes == k**n + len(lines) * (hops - 1)
+    fewest = dict(nx.all_pairs_shortest_path_length(buses))
+    least = Layered(graph)
+
+    def address(node: int) -> tuple[int, ...]:
+        return tuple(node // k**i % k for i in range(n))
+
+    longest = 0
+    for source, destination in itertools.product(range(k**n), repeat=2):
+        path = graph.path(source, destination)
+        turns = [address(channel.node) for channel in path if channel.node < k**n]
+        assert all(fewest[a][b] == 2 for a, b in itertools.pairwise(turns))
+        assert turns[-1] == address(destination)
+        assert len(path) - 1 == hops * (len(turns) - 1) <= hops * (2 * n - 1)
+        away = fewest[turns[0]][turns[-1]] // 2
+        longest = max(longest, away)
+        if (source + destination) % 5 == 0:
+            assert len(least.path(source, destination)) - 1 == hops * away
+    assert longest == 2 * (n - 1)
 
 
 @pytest.mark.parametrize("q", [3, 5, 7, 11, 13, 17])

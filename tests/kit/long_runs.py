@@ -13,7 +13,7 @@ ALIKE = {name for name, family in FAMILIES.items() if family.preset is not None}
     *("complete", "star", "tree", "chordal-ring", "psnn", "pse", "leiserson-fat-tree"),
     *("slim-fly", "polarfly", "megafly", "hexa-mesh", "folded-hexa-torus", "twisted-torus"),
     *("generalized-chordal-ring", "x-tree", "mesh-of-trees", "linear-array"),
-    *("spanning-bus-hypercube", "data-manipulator", "dynamic-redundancy"),
+    *("spanning-bus-hypercube", "dual-bus-hypercube", "data-manipulator", "dynamic-redundancy"),
     *("hypertree", "tree-of-meshes"),
     *("man-yo", "lambda", "omega", "processor-memory", "graph"),
     *("clos", "five-stage-clos", "benes", "hierarchical"),
