@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
-"""Data manipulators, Dynamic Redundancy networks, spanning-bus hypercubes, Slim Fly, PolarFly,
-Megafly, dragonflies, hexagons, tori, X-trees, hypertrees, meshes of trees, trees of meshes, chordal
-rings, linear arrays: against networkx and figures."""
+"""Data manipulators, Dynamic Redundancy networks, spanning-bus and dual-bus hypercubes, Slim Fly,
+PolarFly, Megafly, dragonflies, hexagons, tori, X-trees, hypertrees, meshes of trees, trees of
+meshes, chordal rings, linear arrays, lenses: against networkx and figures."""
 
 import itertools
 from collections import Counter
@@ -9,17 +9,21 @@ from math import isqrt, log2
 
 import networkx as nx
 import pytest
+from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.families.data_manipulator_graph import AugmentedDataManipulator
 from multicube.hdl.families.dragonfly_graph import Dragonfly
+from multicube.hdl.families.dual_bus_hypercube_graph import DualBusHypercube
 from multicube.hdl.families.dynamic_redundancy_graph import DynamicRedundancy
 from multicube.hdl.families.generalized_chordal_ring_graph import GeneralizedChordalRing
 from multicube.hdl.families.hexa_mesh_graph import FoldedHexaTorus, HexaMesh
 from multicube.hdl.families.hypertree_graph import Hypertree
+from multicube.hdl.families.lens_graph import Lens
 from multicube.hdl.families.linear_array_graph import LinearArray
 from multicube.hdl.families.megafly_graph import Megafly
 from multicube.hdl.families.mesh_of_trees_graph import MeshOfTrees
 from multicube.hdl.families.polarfly_graph import PolarFly
+from multicube.hdl.families.single_stage.single_stage_graph import Lambda
 from multicube.hdl.families.slim_fly_graph import SlimFly
 from multicube.hdl.families.spanning_bus_hypercube_graph import SpanningBusHypercube
 from multicube.hdl.families.tree_of_meshes_graph import TreeOfMeshes
@@ -230,6 +234,75 @@ def test_spanning_bus_hypercube(k: int, n: int, cluster: str) -> None:
         members = [addresses[node] for node in sorted(entering)]
         assert len(members) == k
         assert sum(len(set(digits)) > 1 for digits in zip(*members)) == 1
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "cluster"),
+    [(2, 2, "bus"), (2, 3, "bus"), (3, 3, "crossbar"), long(4, 3, "bus"), long(3, 4, "bus")],
+)
+def test_dual_bus_hypercube(k: int, n: int, cluster: str) -> None:
+    """Packets go by the buses of the definition, as far as is said."""
+    graph = DualBusHypercube(k, n, cluster)
+    check_graph(graph)
+    assert survey(graph).cycle is None
+    assert len({graph.position(node) for node in range(graph.nodes)}) == graph.nodes
+    buses = nx.Graph()
+    for here in itertools.product(range(k), repeat=n):  # digit 0 first
+        for i in (0, 1 + here[0] % (n - 1)):
+            buses.add_edge(here, (i, *here[:i], None, *here[i + 1 :]))
+    lines = [bus for bus in buses if None in bus]
+    assert len(lines) == 2 * k ** (n - 1)
+    assert {buses.degree(bus) for bus in lines} == {k}
+    hops = {"bus": 3, "crossbar": 2}[cluster]
+    assert graph.nodes == k**n + len(lines) * (hops - 1)
+    fewest = dict(nx.all_pairs_shortest_path_length(buses))
+    least = Layered(graph)
+
+    def address(node: int) -> tuple[int, ...]:
+        return tuple(node // k**i % k for i in range(n))
+
+    longest = 0
+    for source, destination in itertools.product(range(k**n), repeat=2):
+        path = graph.path(source, destination)
+        turns = [address(channel.node) for channel in path if channel.node < k**n]
+        assert all(fewest[a][b] == 2 for a, b in itertools.pairwise(turns))
+        assert turns[-1] == address(destination)
+        assert len(path) - 1 == hops * (len(turns) - 1) <= hops * (2 * n - 1)
+        away = fewest[turns[0]][turns[-1]] // 2
+        longest = max(longest, away)
+        if (source + destination) % 5 == 0:
+            assert len(least.path(source, destination)) - 1 == hops * away
+    assert longest == 2 * (n - 1)
+
+
+@pytest.mark.parametrize("stages", [2, 3, long(4)])
+def test_lens(stages: int) -> None:
+    """Nodes share a bus if they are neighbours in a Lambda network, or both are ahead of one node;
+    three nodes a bus, three buses a node; paths cross the fewest buses."""
+    graph, other = Lens(stages), Lambda(stages)
+    check_graph(graph)
+    count = stages * 2 ** (stages - 1)
+    assert (len(graph.homes), graph.nodes) == (count, 3 * count)
+    ways = nx.DiGraph((link.node, link.peer) for link in graph.links())
+    shared, buses = nx.Graph(), Counter[int]()
+    for arbiter in range(count, 3 * count, 2):
+        members = set(ways.predecessors(arbiter))
+        assert set(ways.successors(arbiter)) == {arbiter + 1}
+        assert set(ways.successors(arbiter + 1)) == members
+        assert len(members) == 3
+        buses.update(members)
+        shared.add_edges_from(itertools.combinations(members, 2))
+    assert buses == dict.fromkeys(range(count), 3)
+    expected = nx.Graph((link.node, link.peer) for link in other.links())
+    for node in range(count):
+        ahead = [link.peer for link in other.links() if link.node == node and link.port < 2]
+        expected.add_edges_from(itertools.combinations(ahead, 2))
+    assert nx.utils.graphs_equal(shared, expected)
+    relation, fewest = Layered(graph), dict(nx.all_pairs_shortest_path_length(shared))
+    assert survey(relation).cycle is None
+    for source, destination in itertools.product(range(count), repeat=2):
+        assert len(relation.path(source, destination)) - 1 == 3 * fewest[source][destination]
+    assert len({graph.position(node) for node in range(graph.nodes)}) == graph.nodes
 
 
 @pytest.mark.parametrize("q", [3, 5, 7, 11, 13, 17])

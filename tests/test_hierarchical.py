@@ -122,7 +122,7 @@ def test_what_it_joins() -> None:
     low, high = cube(2), ring(5)
     for interface, replication in ((0, 1), (3, 1), (2, 3)):
         graph = Hierarchical([low, high], interface, replication)
-        assert (graph.nodes, graph.cluster, list(graph.homes)) == (20, 4, [*range(20)])
+        assert (graph.nodes, list(graph.homes)) == (20, [*range(20)])
         plain = nx.MultiDiGraph((link.node, link.peer) for link in graph.links())
         for cluster in range(5):
             inside = plain.subgraph(range(4 * cluster, 4 * cluster + 4))
@@ -131,6 +131,36 @@ def test_what_it_joins() -> None:
         assert nx.is_isomorphic(nx.DiGraph(between), nx.cycle_graph(5).to_directed())
         assert set(Counter(between.edges()).values()) == {replication}
         assert plain.number_of_edges() == 5 * 8 + 10 * replication
+
+
+def test_clusters_of_different_sizes_and_networks() -> None:
+    """As in II-C of the paper: kinds take turns at two levels; the whole is put together again."""
+    kinds: list[Relation] = [ring(3), cube(2), Layered(Complete(5))]
+    graph = Hierarchical([kinds, [cube(1), ring(3)], cube(1)])
+    check_graph(graph)
+    expected = nx.Graph()
+    square = [(0, 1), (1, 3), (3, 2), (2, 0)]
+    triangle, five = (itertools.combinations(range(nodes), 2) for nodes in (3, 5))
+    edges = [[*triangle], square, [*five]]
+    for first, own in zip((0, 3, 7, 12, 15), itertools.cycle(edges)):
+        expected.add_edges_from((first + a, first + b) for a, b in own)
+    expected.add_edges_from([(0, 3), (7, 12), (12, 15), (15, 7), (0, 7)])
+    assert [*map(len, graph.clusters)] == [3, 4, 5, 3, 4]
+    links = nx.Graph((link.node, link.peer) for link in graph.links())
+    assert nx.utils.graphs_equal(links, expected)
+    assert survey(graph).cycle is None
+    lengths = dict(nx.all_pairs_shortest_path_length(expected))
+    for source, destination in itertools.product(range(graph.ports), repeat=2):
+        assert len(graph.path(source, destination)) - 1 == lengths[source][destination]
+    assert len({graph.position(node) for node in range(graph.nodes)}) == graph.nodes
+    assert graph.name(18) == "3 of cluster 4"
+
+
+def test_spheres_of_different_sizes_are_refused() -> None:
+    network = build("hierarchical level1=bus:ports=2+ring:k=3,n=1 level2=crossbar:ports=3")
+    assert (network.ports, network.relation.deadlock()) == (7, None)
+    with pytest.raises(ValueError, match="Sphere must have a size: clusters have from 2 to 3 ter"):
+        _ = network.sphere
 
 
 def test_switches_of_an_upper_level_are_nodes_of_their_own() -> None:
@@ -179,7 +209,7 @@ def test_families(words: str, levels: list[Relation] | None, links: int | None) 
     expected = Hierarchical(levels)
     assert Counter(graph.links()) == Counter(expected.links())
     assert len(graph.edges) == links
-    assert network.sphere == expected.cluster
+    assert {network.sphere} == {len(cluster) for cluster in expected.clusters}
     wide = build(words, replication=3).relation.graph
     joining = sum(graph.level(link) == 2 for link in graph.links())
     assert len(list(wide.links())) == 2 * links + 2 * joining
@@ -199,6 +229,8 @@ def test_families(words: str, levels: list[Relation] | None, links: int | None) 
             "hierarchical level4=hypercube:n=1",
             "Level3 must be a network, not none, below level4=hypercube:n=1",
         ),
+        ("hierarchical level1=hypercube:n=1++ring", "Level1 must be networks parted by"),
+        ("hierarchical level2=hypercube:n=1+ring:k=3", "Level2 must have from 1 to 1 networks"),
         ("hierarchical interface=8", "Interface must be .* from 0 to 7, not 8"),
         ("hierarchical level1=hypercube:n=11 level2=hypercube:n=11", "Terminals must be at most"),
         ("bh-bh dimension=3", "Cluster d must be less than dimension D = 3, not 3"),
@@ -216,6 +248,7 @@ def test_bad_levels(words: str, message: str) -> None:
     [
         "level1=bus:ports=2 level2=bus:ports=3",
         long("level1=bus:ports=3 level2=ring:k=3"),
+        long("level1=bus:ports=2+ring:k=3,n=1 level2=crossbar:ports=3"),
         long("level1=crossbar:ports=3 level2=omega:ports=4"),
         long("level1=omega:ports=4 level2=crossbar:ports=3"),
     ],

@@ -13,12 +13,9 @@ from ..networks.network import Network
 from ..networks.routed import RoutedNetwork
 from .graph_network import GraphNetwork
 
-__all__ = ["FORM", "named_network", "named_relation"]
+__all__ = ["FORM", "apart", "named_network", "named_relation"]
 
 FORM = "NETWORK[:NAME=VALUE,...]"
-
-_PART = re.compile(r"(?:\[[^]]*\]|[^],[])+")
-"""What is between commas, of which those in brackets do not count."""
 
 
 def named_relation(title: str, words: str) -> Relation:
@@ -91,9 +88,15 @@ def _relation(network: Network) -> Relation:
     raise InvalidValue(f"Network must be described as nodes and links, not {network.family!r}")
 
 
+def apart(rule: str, words: str, mark: str) -> list[str]:
+    """What is between marks, of which those in brackets do not count; the rule says so."""
+    parts = re.findall(rf"(?:\[[^]]*\]|[^][{mark}])+", words)
+    if mark.join(parts) != words:
+        raise InvalidValue(f"{rule}, not {words!r}")
+    return parts
+
+
 def _parts(words: str) -> list[str]:
     """What commas part, without the brackets around a value."""
-    parts = _PART.findall(words)
-    if ",".join(parts) != words:
-        raise InvalidValue(f"Parameters must be parted by commas, not {words!r}")
+    parts = apart("Parameters must be parted by commas", words, ",")
     return [re.sub(r"=\[(.*)\]$", r"=\1", part) for part in parts]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from ..fabric.parameters import integer, word
 from ..graphs.graph import Channel, Link
@@ -15,6 +16,17 @@ _CLUSTERS = {
     "bus": "one flit per cycle in all, which an arbiter gives to one packet after the other",
     "crossbar": "one flit per cycle to each node",
 }
+
+
+class _Line(NamedTuple):
+    """A bus or crossbar: the port of its members that leads to it, its number among those, its
+    dimension, its first member, and which of its nodes is meant."""
+
+    port: int
+    number: int
+    dimension: int
+    member: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -48,7 +60,7 @@ class SpanningBusHypercube(RoutedGraph):
 
     @property
     def nodes(self) -> int:
-        return self.k**self.n + self.n * self.k ** (self.n - 1) * self._ends
+        return self.k**self.n + len(self._lines(0)) * self.k ** (self.n - 1) * self._ends
 
     @cached_property
     def homes(self) -> Sequence[int]:
@@ -57,37 +69,51 @@ class SpanningBusHypercube(RoutedGraph):
     def _digit(self, node: int, dimension: int) -> int:
         return node // self.k**dimension % self.k
 
-    def _line(self, node: int, dimension: int) -> int:
-        """The first node of the bus or crossbar of a dimension that a node is at."""
-        high, low = divmod(node, self.k ** (dimension + 1))
-        number = high * self.k**dimension + low % self.k**dimension
-        lines = self.k ** (self.n - 1)
-        return self.k**self.n + (dimension * lines + number) * self._ends
+    def _lines(self, node: int) -> Sequence[int]:
+        """The dimension of the line that each port of a node leads to."""
+        return range(self.n)
+
+    def _channels(self, port: int) -> int:
+        """The channels of the lines that this port of nodes leads to."""
+        return 1
+
+    def _first(self, node: int, port: int) -> int:
+        """The first node of the bus or crossbar that a port of a node leads to."""
+        step = self.k ** self._lines(node)[port]
+        number = node // (self.k * step) * step + node % step
+        return self.k**self.n + (port * self.k ** (self.n - 1) + number) * self._ends
+
+    def _line(self, node: int) -> _Line:
+        """The line that a node without terminal is in."""
+        index, end = divmod(node - self.k**self.n, self._ends)
+        port, number = divmod(index, self.k ** (self.n - 1))
+        # But in dimension 0, this has the lowest digit of its members: all that `_lines` looks at.
+        dimension = self._lines(number % self.k)[port]
+        high, low = divmod(number, self.k**dimension)
+        return _Line(port, number, dimension, high * self.k ** (dimension + 1) + low, end)
 
     def links(self) -> Iterator[Link]:
-        """Port i of a node leads to the line of dimension i, port j of that to member j."""
+        """Ports of a node lead to its lines, port j of a line to member j."""
         for node in self.homes:
-            for dimension in range(self.n):
-                first, member = self._line(node, dimension), self._digit(node, dimension)
-                yield Link(node, dimension, first, member)
-                yield Link(first + self._ends - 1, member, node, dimension)
+            for port, dimension in enumerate(self._lines(node)):
+                first, member = self._first(node, port), self._digit(node, dimension)
+                yield Link(node, port, first, member, self._channels(port))
+                yield Link(first + self._ends - 1, member, node, port, self._channels(port))
         if self._ends == 2:
             for first in range(self.k**self.n, self.nodes, 2):
-                yield Link(first, 0, first + 1, 0)
+                yield Link(first, 0, first + 1, 0, self._channels(self._line(first).port))
 
     def position(self, node: int) -> tuple[float, float]:
         """Nodes in a grid, with the dimensions across and up in turn; a line beside its middle."""
         count = self.k**self.n
         if node < count:
             return self._place(node)
-        line, end = divmod(node - count, self._ends)
-        dimension, number = divmod(line, self.k ** (self.n - 1))
-        high, low = divmod(number, self.k**dimension)
-        step = self.k**dimension
-        first, last = (high * self.k * step + low + j * step for j in (0, self.k - 1))
+        line = self._line(node)
+        dimension, first = line.dimension, line.member
+        last = first + (self.k - 1) * self.k**dimension
         ends = zip(self._place(first), self._place(last))
         x, y = (sum(both) / 2 for both in ends)
-        along = (end - 0.5) * (self._ends - 1)
+        along = (line.end - 0.5) * (self._ends - 1)
         aside = 0.9 + 0.25 * dimension
         return (x + aside, y + 0.7 * along) if dimension % 2 else (x + 1.1 * along, y + aside)
 
@@ -111,20 +137,17 @@ class SpanningBusHypercube(RoutedGraph):
                     yield Channel(node, dimension)
                     return
             return
-        line, end = divmod(node - count, self._ends)
-        if end < self._ends - 1:
-            yield Channel(node, 0)
-        else:
-            yield Channel(node, self._digit(destination, line // self.k ** (self.n - 1)))
+        line = self._line(node)
+        last = line.end == self._ends - 1
+        yield Channel(node, self._digit(destination, line.dimension) if last else 0)
 
     def name(self, node: int) -> str:
         count = self.k**self.n
         if node < count:
             return str(node)
-        line, end = divmod(node - count, self._ends)
-        dimension, number = divmod(line, self.k ** (self.n - 1))
-        what = ("arbiter", "receivers")[end] if self._ends == 2 else "crossbar"
-        return f"{what} {dimension}.{number}"
+        line = self._line(node)
+        what = ("arbiter", "receivers")[line.end] if self._ends == 2 else "crossbar"
+        return f"{what} {line.port}.{line.number}"
 
 
 FAMILIES = (

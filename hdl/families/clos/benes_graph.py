@@ -73,10 +73,6 @@ class Benes(RearrangeableGraph):
     def homes(self) -> Sequence[int]:
         return [t // 2 for t in range(self.ports)]
 
-    @cached_property
-    def exit_homes(self) -> Sequence[int]:
-        return [self.columns[-1][home] for home in self.homes]
-
     @property
     def ordered(self) -> bool:  # type: ignore[override]
         return self.spread == "fixed" or self.ports == 2

@@ -12,14 +12,32 @@ from ...graphs.permutations import Permutation, check_permutation
 from ...graphs.schedules.looping import BoxSettings, clos_settings
 from .rearrangeable_graph import RearrangeableGraph
 
-__all__ = ["SPREADS", "Clos"]
+__all__ = ["SPREADS", "Clos", "MiddlesGraph"]
 
 SPREADS = {"any": "all, whichever is free", "fixed": "one, by the destination: keeps the order"}
 """The links that a packet may take where all lead to its destination."""
 
 
+class MiddlesGraph(RearrangeableGraph):
+    """A network whose first boxes, of n terminals, are each linked once to each of its m middles:
+    boxes, or networks. If m is "auto", it becomes n."""
+
+    n: int
+    m: int | Literal["auto"]
+
+    def __post_init__(self) -> None:
+        if self.m == "auto":
+            object.__setattr__(self, "m", self.n)
+
+    @property
+    def middles(self) -> int:
+        """m, the number of middles."""
+        assert self.m != "auto"
+        return self.m
+
+
 @dataclass(frozen=True)
-class Clos(RearrangeableGraph):
+class Clos(MiddlesGraph):
     """A three-stage Clos network (Clos, 1953): n r terminals, r boxes of n x m, m of r x r, and r
     of m x n.
 
@@ -47,16 +65,6 @@ class Clos(RearrangeableGraph):
     r: int = integer(4, "boxes of the first and last stage", least=2, most=128, title="Boxes r")
     spread: Literal["any", "fixed"] = word("any", "middle boxes that a packet takes", SPREADS)
 
-    def __post_init__(self) -> None:
-        if self.m == "auto":
-            object.__setattr__(self, "m", self.n)
-
-    @property
-    def middles(self) -> int:
-        """Number of middle boxes."""
-        assert self.m != "auto"
-        return self.m
-
     @property
     def columns(self) -> Sequence[range]:
         middle, last = self.r, self.r + self.middles
@@ -69,10 +77,6 @@ class Clos(RearrangeableGraph):
     @cached_property
     def homes(self) -> Sequence[int]:
         return [t // self.n for t in range(self.n * self.r)]
-
-    @cached_property
-    def exit_homes(self) -> Sequence[int]:
-        return [self.columns[2][home] for home in self.homes]
 
     @property
     def ordered(self) -> bool:  # type: ignore[override]

@@ -10,14 +10,13 @@ from ...fabric.parameters import integer, word
 from ...graphs.graph import Channel, Link
 from ...graphs.permutations import Permutation, check_permutation
 from ...graphs.schedules.looping import BoxSettings, clos_settings
-from .clos_graph import SPREADS, Clos
-from .rearrangeable_graph import RearrangeableGraph
+from .clos_graph import SPREADS, Clos, MiddlesGraph
 
 __all__ = ["FiveStageClos"]
 
 
 @dataclass(frozen=True)
-class FiveStageClos(RearrangeableGraph):
+class FiveStageClos(MiddlesGraph):
     """A Clos network of n^2 r terminals (Clos, 1953), whose m middle boxes of n r inputs are Clos
     networks of three stages with the same n, m and r.
 
@@ -42,16 +41,6 @@ class FiveStageClos(RearrangeableGraph):
     r: int = integer(2, "outer boxes of a middle network", least=2, most=16, title="Boxes r")
     spread: Literal["any", "fixed"] = word("any", "middles that a packet takes", SPREADS)
 
-    def __post_init__(self) -> None:
-        if self.m == "auto":
-            object.__setattr__(self, "m", self.n)
-
-    @property
-    def middles(self) -> int:
-        """Number of middle networks."""
-        assert self.m != "auto"
-        return self.m
-
     @cached_property
     def inner(self) -> Clos:
         """A middle network."""
@@ -70,10 +59,6 @@ class FiveStageClos(RearrangeableGraph):
     @cached_property
     def homes(self) -> Sequence[int]:
         return [t // self.n for t in range(self.n * self.inner.ports)]
-
-    @cached_property
-    def exit_homes(self) -> Sequence[int]:
-        return [self.columns[-1][home] for home in self.homes]
 
     @property
     def ordered(self) -> bool:  # type: ignore[override]

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from ...fabric.errors import InvalidValue
@@ -40,6 +41,10 @@ class RearrangeableGraph(RoutedGraph):
     @abstractmethod
     def columns(self) -> Sequence[Sequence[int]]:
         """For each stage, its nodes."""
+
+    @cached_property
+    def exit_homes(self) -> Sequence[int]:
+        return [self.columns[-1][home] for home in self.homes]
 
     @abstractmethod
     def settings(self, destinations: Permutation) -> BoxSettings:

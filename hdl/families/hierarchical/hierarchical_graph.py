@@ -1,19 +1,19 @@
 """Hierarchical networks: clusters of one network, joined by another (Dandamudi and Eager, 1990)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
-from math import prod
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from ...fabric.checks import check_integer, check_limit
 from ...fabric.errors import InvalidValue
 from ...graphs.circle import circle_position
 from ...graphs.graph import Channel, Graph, Link
-from ...graphs.routing.deadlock import dependencies, dependency_cycle
 from ...graphs.routing.relation import Relation, RoutedGraph
+from .down_channels import down_channels
 
-__all__ = ["Hierarchical", "Member", "down_channels"]
+__all__ = ["Hierarchical", "Member"]
 
 _MOST = 2**16
 """Most nodes."""
@@ -43,8 +43,9 @@ class Hierarchical(RoutedGraph):
     on (Dandamudi and Eager, section II-C).
 
     There are as many networks of a level as the networks above have terminals; at the top there is
-    one. Its terminals are those of level 1, numbered network by network: so a *cluster* is a block
-    of consecutive terminals. A terminal of a level-2 network is the interface node of a level-1
+    one. Networks of a level may be of several kinds, which take turns. The terminals are those of
+    level 1, numbered network by network: so a *cluster* is a block of consecutive terminals. A
+    terminal of a level-2 network is the interface node of a level-1
     network: both are the same node, if the terminal is the only one at its node. (A switch that has
     several terminals, as in a fat tree or a crossbar, is a node of its own, with a link to each of
     them and back. So are the nodes of a bus or a multistage network, at any level, where packets
@@ -63,8 +64,8 @@ class Hierarchical(RoutedGraph):
 
     Parameters
     ----------
-    levels : Sequence[Relation]
-        The networks of all levels, lowest first.
+    levels : Sequence[Relation or Sequence[Relation]]
+        The networks of all levels, lowest first: of each level one, or the kinds that take turns.
     interface : int
         The terminal of each network at whose node the interface is.
     replication : int
@@ -76,8 +77,8 @@ class Hierarchical(RoutedGraph):
     Raises
     ------
     TypeError, ValueError
-        If a network has no such interface, packets of a level have an intermediate terminal, or
-        there are more than 65,536 nodes.
+        If a network has no such interface, packets of a level have an intermediate terminal, a
+        level has more kinds than networks, or there are more than 65,536 nodes.
 
     Examples
     --------
@@ -89,18 +90,26 @@ class Hierarchical(RoutedGraph):
     (6, 7)
     >>> [channel.node for channel in pair.path(1, 5)]
     [1, 0, 3, 5]
+
+    A triangle and a square:
+
+    >>> pair = Hierarchical([[HyperX(3, 1, 1), HyperX(2, 2, 1)], HyperX(2, 1, 1)])
+    >>> [len(cluster) for cluster in pair.clusters]
+    [3, 4]
     """
 
     def __init__(
         self,
-        levels: Sequence[Relation],
+        levels: Sequence[Relation | Sequence[Relation]],
         interface: int = 0,
         replication: int = 1,
         intervals: Sequence[int] = (1,),
     ) -> None:
         if not levels:
             raise InvalidValue("Levels must be at least 1, not 0")
-        self.levels = tuple(levels)
+        self.levels = tuple(
+            (level,) if isinstance(level, Relation) else tuple(level) for level in levels
+        )
         self.replication = check_integer("Replication", replication, 1, 64)
         self.interface = check_integer("Interface", interface, 0)
         if not 1 <= len(intervals) <= len(levels):
@@ -109,41 +118,73 @@ class Hierarchical(RoutedGraph):
             )
         own = [check_integer("Interval", interval, 1, 64) for interval in intervals]
         self._intervals = own + own[-1:] * (len(levels) - len(own))
-        for number, level in enumerate(levels, 1):
-            if level.phases is not None:
+        for number, kinds in enumerate(self.levels, 1):
+            if any(kind.phases is not None for kind in kinds):
                 raise InvalidValue(
                     f"Level{number} must have a routing without intermediate terminals"
                 )
-        smallest = min((level.ports for level in levels[:-1]), default=interface + 1)
+        below = [kind.ports for kinds in self.levels[:-1] for kind in kinds]
+        smallest = min(below, default=interface + 1)
         if interface >= smallest:
             raise InvalidValue(
                 f"Interface must be a terminal of each network, from 0 to {smallest - 1}, "
                 f"not {interface}"
             )
-        # How many terminals of level 1 are in a network of each level, and one of level 0.
-        self._sizes = [prod(level.ports for level in levels[:i]) for i in range(len(levels) + 1)]
-        check_limit("Terminals", self._sizes[-1], _MOST)
+        self._count_terminals()
         self._place_nodes()
         self._downs = [
-            down_channels(level, self.interface) if i < len(levels) else 0
-            for i, level in enumerate(levels, 1)
+            [down_channels(kind, self.interface) if i < len(levels) else 0 for kind in kinds]
+            for i, kinds in enumerate(self.levels, 1)
         ]
-        self.ordered = replication == 1 and all(level.ordered for level in levels)
-        self.looks_back = any(self._downs) or any(level.looks_back for level in levels)
+        everywhere = [kind for kinds in self.levels for kind in kinds]
+        self.ordered = replication == 1 and all(kind.ordered for kind in everywhere)
+        self.looks_back = any(map(any, self._downs)) or any(kind.looks_back for kind in everywhere)
+
+    def _count_terminals(self) -> None:
+        """Find the first terminal of each network, of those of its level and of those of level 1;
+        then how many there are."""
+        networks, counts = 1, []
+        for number, kinds in reversed([*enumerate(self.levels, 1)]):
+            if not 1 <= len(kinds) <= networks:
+                raise InvalidValue(
+                    f"Level{number} must have from 1 to {networks} networks, which take turns, "
+                    f"not {len(kinds)}"
+                )
+            counts.append(networks)
+            turns, rest = divmod(networks, len(kinds))
+            ports = [kind.ports for kind in kinds]
+            networks = turns * sum(ports) + sum(ports[:rest])
+        check_limit("Terminals", networks, _MOST)
+        self._firsts: list[list[int]] = []
+        self._starts: list[Sequence[int]] = [range(networks + 1)]
+        for i, count in enumerate(reversed(counts)):
+            ports = [self._network(i, cluster).ports for cluster in range(count)]
+            self._firsts.append([*accumulate(ports, initial=0)])
+            self._starts.append([self._starts[-1][first] for first in self._firsts[-1]])
+
+    def _network(self, i: int, cluster: int) -> Relation:
+        """A network of level i."""
+        kinds = self.levels[i]
+        return kinds[cluster % len(kinds)]
+
+    def _graph(self, i: int, cluster: int) -> Graph:
+        return self._network(i, cluster).graph
+
+    def _down(self, i: int, cluster: int) -> int:
+        """What `down_channels` says of a network of level i."""
+        return self._downs[i][cluster % len(self.levels[i])]
 
     def _place_nodes(self) -> None:
         """Number the nodes: level 1 first."""
         self._members: list[list[Member]] = []
         self._nodes: list[list[list[int]]] = []
-        for i, level in enumerate(self.levels):
-            graph = level.graph
-            copies = self._sizes[-1] // self._sizes[i + 1]
-            check_limit("Nodes", len(self._members) + copies * graph.nodes, _MOST)
+        for i, firsts in enumerate(self._firsts):
             self._nodes.append([])
-            for cluster in range(copies):
-                numbers = []
+            for cluster in range(len(firsts) - 1):
+                graph, numbers = self._graph(i, cluster), []
+                check_limit("Nodes", len(self._members) + graph.nodes, _MOST)
                 for node in range(graph.nodes):
-                    if self._is_interface(i, node):
+                    if self._is_interface(i, cluster, node):
                         number = self._below(i, cluster, graph.terminals[node][0])
                     else:
                         number = len(self._members)
@@ -152,20 +193,20 @@ class Hierarchical(RoutedGraph):
                     numbers.append(number)
                 self._nodes[i].append(numbers)
 
-    def _is_interface(self, i: int, node: int) -> bool:
+    def _is_interface(self, i: int, cluster: int, node: int) -> bool:
         """Whether a node of a network of level i is the interface node of a network below."""
-        graph = self.levels[i].graph
+        graph = self._graph(i, cluster)
         if i == 0 or len(graph.terminals[node]) != 1:
             return False
-        below = self.levels[i - 1].graph
+        below = self._graph(i - 1, self._firsts[i][cluster] + graph.terminals[node][0])
         two = below.homes[self.interface] != below.exit_homes[self.interface]
         return not two and graph.terminals[node] == graph.exit_terminals[node]
 
     def _below(self, i: int, cluster: int, terminal: int, leaves: bool = False) -> int:
         """The interface node that is a terminal of a network of level i: where packets enter the
         network below, or leave it."""
-        graph = self.levels[i - 1].graph
-        network = cluster * self.levels[i].ports + terminal
+        network = self._firsts[i][cluster] + terminal
+        graph = self._graph(i - 1, network)
         homes = graph.exit_homes if leaves else graph.homes
         return self._nodes[i - 1][network][homes[self.interface]]
 
@@ -173,12 +214,21 @@ class Hierarchical(RoutedGraph):
     def _ports(self) -> list[_Ports]:
         """The ports of each level, and where those of a further one would begin."""
         found, first = [], 0
-        for i, level in enumerate(self.levels):
-            graph, copies = level.graph, self._copies(i)
-            width = 1 + max((max(link.port, link.peer_port) for link in graph.links()), default=-1)
+        for i, kinds in enumerate(self.levels):
+            copies = self._copies(i)
+            links = (link for kind in kinds for link in kind.graph.links())
+            width = 1 + max((max(link.port, link.peer_port) for link in links), default=-1)
             ports = _Ports(first, first + width * copies)
-            both = (graph.terminals, graph.exit_terminals)
-            attached = max((len(own[v]) for own in both for v in self._switches(i)), default=0)
+            attached = max(
+                (
+                    len(own[v])
+                    for cluster in range(len(self._nodes[i]))
+                    for v in self._switches(i, cluster)
+                    for graph in (self._graph(i, cluster),)
+                    for own in (graph.terminals, graph.exit_terminals)
+                ),
+                default=0,
+            )
             found.append(ports)
             first = ports.terminals + attached * copies
         return [*found, _Ports(first, first)]
@@ -187,11 +237,12 @@ class Hierarchical(RoutedGraph):
         """Parallel links of a level."""
         return self.replication if i else 1
 
-    def _switches(self, i: int) -> list[int]:
+    def _switches(self, i: int, cluster: int) -> list[int]:
         """The nodes of a network above level 1 that are not interface nodes themselves."""
         if i == 0:
             return []
-        return [v for v in range(self.levels[i].graph.nodes) if not self._is_interface(i, v)]
+        nodes = range(self._graph(i, cluster).nodes)
+        return [node for node in nodes if not self._is_interface(i, cluster, node)]
 
     # The graph.
 
@@ -200,19 +251,19 @@ class Hierarchical(RoutedGraph):
         return len(self._members)
 
     @property
-    def cluster(self) -> int:
-        """Terminals of a level-1 network."""
-        return self.levels[0].ports
+    def clusters(self) -> Sequence[range]:
+        """The terminals of each level-1 network."""
+        return [range(*ends) for ends in pairwise(self._firsts[0])]
 
     @cached_property
     def homes(self) -> Sequence[int]:
-        own = self.levels[0].graph.homes
-        return [numbers[home] for numbers in self._nodes[0] for home in own]
+        nodes = enumerate(self._nodes[0])
+        return [own[home] for cluster, own in nodes for home in self._graph(0, cluster).homes]
 
     @cached_property
     def exit_homes(self) -> Sequence[int]:
-        own = self.levels[0].graph.exit_homes
-        return [numbers[home] for numbers in self._nodes[0] for home in own]
+        nodes = enumerate(self._nodes[0])
+        return [own[home] for cluster, own in nodes for home in self._graph(0, cluster).exit_homes]
 
     def members(self, node: int) -> Sequence[Member]:
         """What a node is in the networks that it belongs to, lowest level first."""
@@ -224,7 +275,7 @@ class Hierarchical(RoutedGraph):
 
     def name(self, node: int) -> str:
         level, cluster, own = self._members[node][0]
-        name = self.levels[level].graph.name(own)
+        name = self._graph(level, cluster).name(own)
         what = "cluster" if level == 0 else f"level-{level + 1} network"
         return f"{name} of {what} {cluster}"
 
@@ -234,22 +285,32 @@ class Hierarchical(RoutedGraph):
 
     @cached_property
     def _positions(self) -> list[tuple[float, float]]:
-        shapes = [_centred(level.graph) for level in self.levels]
+        shapes = [[_centred(kind.graph) for kind in kinds] for kinds in self.levels]
         # How far apart nodes of a level are, so that what is at each has room.
         scales, size = [1.0], 0.0
-        for shape in shapes:
-            size += scales[-1] * max(max(along) - min(along) for along in zip(*shape))
+        for own in shapes:
+            sides = (max(along) - min(along) for shape in own for along in zip(*shape))
+            size += scales[-1] * max(sides)
             scales.append(size + _ROOM)
         places: list[tuple[float, float]] = []
         for at in self._members:
             level, cluster, node = at[0]
-            x, y = (scales[level] * each for each in shapes[level][node])
+            x, y = (
+                scales[level] * each for each in shapes[level][cluster % len(shapes[level])][node]
+            )
             for i in range(level + 1, len(self.levels)):
-                cluster, terminal = divmod(cluster, self.levels[i].ports)
-                above = shapes[i][self.levels[i].graph.homes[terminal]]
+                cluster, terminal = self._above(i, cluster)
+                home = self._graph(i, cluster).homes[terminal]
+                above = shapes[i][cluster % len(shapes[i])][home]
                 x, y = x + scales[i] * above[0], y + scales[i] * above[1]
             places.append((x, y))
         return places
+
+    def _above(self, i: int, number: int) -> tuple[int, int]:
+        """The network of level i that a terminal of this level, or a network of the level below, is
+        at, and its number there."""
+        cluster = bisect_right(self._firsts[i], number) - 1
+        return cluster, number - self._firsts[i][cluster]
 
     def direction(self, link: Link) -> str:
         i = self._level(link.port)
@@ -258,8 +319,9 @@ class Hierarchical(RoutedGraph):
             ports, copies = self._ports[i], self._copies(i)
             ends = [m for end in (link.node, link.peer) for m in self._members[end] if m.level == i]
             own, copy = divmod(link.port - ports.links, copies)
-            local = self.levels[i].graph.by_output[ends[0].node, own]
-            words += [about] if (about := self.levels[i].graph.direction(local)) else []
+            graph = self._graph(i, ends[0].cluster)
+            about = graph.direction(graph.by_output[ends[0].node, own])
+            words += [about] if about else []
             words += [f"link {copy}"] if copies > 1 else []
         return " ".join(words)
 
@@ -269,40 +331,42 @@ class Hierarchical(RoutedGraph):
     @cached_property
     def _links(self) -> list[Link]:
         found = []
-        for i, level in enumerate(self.levels):
+        for i, kinds in enumerate(self.levels):
             ports, copies = self._ports[i], self._copies(i)
-            own = list(level.graph.links())
+            own = [list(kind.graph.links()) for kind in kinds]
             for cluster, numbers in enumerate(self._nodes[i]):
-                for link in own:
+                graph = self._graph(i, cluster)
+                for link in own[cluster % len(own)]:
                     found += [
                         Link(
                             numbers[link.node],
                             ports.links + link.port * copies + k,
                             numbers[link.peer],
                             ports.links + link.peer_port * copies + k,
-                            self._lanes(i, link.channels),
+                            self._lanes(i, cluster, link.channels),
                             link.latency,
                             self._intervals[i],
                         )
                         for k in range(copies)
                     ]
                 pace = self._intervals[i]
-                for switch in self._switches(i):
-                    for place, terminal in enumerate(level.graph.exit_terminals[switch]):
+                for switch in self._switches(i, cluster):
+                    for place, terminal in enumerate(graph.exit_terminals[switch]):
                         below = self._below(i, cluster, terminal)
                         for k in range(copies):
                             here, there = ports.terminals + place * copies + k, ports.terminals + k
                             found.append(Link(numbers[switch], here, below, there, interval=pace))
-                    for place, terminal in enumerate(level.graph.terminals[switch]):
+                    for place, terminal in enumerate(graph.terminals[switch]):
                         below = self._below(i, cluster, terminal, leaves=True)
                         for k in range(copies):
                             here, there = ports.terminals + place * copies + k, ports.terminals + k
                             found.append(Link(below, there, numbers[switch], here, interval=pace))
         return found
 
-    def _lanes(self, i: int, channels: int) -> int:
-        """The channels of a link of a level: its own, and those for packets that come down."""
-        return channels + (self._downs[i] if self._downs[i] != -1 else channels)
+    def _lanes(self, i: int, cluster: int, channels: int) -> int:
+        """The channels of a link of a network: its own, and those for packets that come down."""
+        down = self._down(i, cluster)
+        return channels + (down if down != -1 else channels)
 
     # The routing.
 
@@ -318,8 +382,10 @@ class Hierarchical(RoutedGraph):
     def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
         members = self._members[node]
         for at in members:
-            if at.cluster == destination // self._sizes[at.level + 1]:
-                terminal = destination // self._sizes[at.level] % self.levels[at.level].ports
+            first, after = self._starts[at.level + 1][at.cluster : at.cluster + 2]
+            if first <= destination < after:
+                number = bisect_right(self._starts[at.level], destination) - 1
+                terminal = number - self._firsts[at.level][at.cluster]
                 yield from self._within(at, came, terminal, node)
                 return
         yield from self._within(members[-1], came, self.interface, node, up=True)
@@ -330,16 +396,16 @@ class Hierarchical(RoutedGraph):
         """The next channels to a terminal of the network that a node is in; from its node, those to
         the network above or, in one above level 1, to the attached network below."""
         i = at.level
-        level, copies = self.levels[i], self._copies(i)
-        first = self._ports[i].links
+        level, copies = self._network(i, at.cluster), self._copies(i)
+        first, further = self._ports[i].links, self._down(i, at.cluster)
         before, down = self._last(at, came)
         arrived = True
         for channel in level.route(at.node, before, terminal):
             arrived = False
             channels = level.graph.by_output[at.node, channel.port].channels
             number = channel.number
-            if down and self._downs[i]:
-                number = channels + (number if self._downs[i] == -1 else 0)
+            if down and further:
+                number = channels + (number if further == -1 else 0)
             for k in range(copies):
                 yield Channel(node, first + channel.port * copies + k, number)
         if arrived and up:
@@ -360,7 +426,7 @@ class Hierarchical(RoutedGraph):
             return None, came.port >= ports.terminals and self._level(came.port) > i
         port = (came.port - ports.links) // self._copies(i)
         (local,) = (m.node for m in self._members[came.node] if m.level == i)
-        channels = self.levels[i].graph.by_output[local, port].channels
+        channels = self._graph(i, at.cluster).by_output[local, port].channels
         down = came.number >= channels
         number = came.number
         if down:
@@ -374,38 +440,34 @@ class Hierarchical(RoutedGraph):
     def _others(self) -> frozenset[Channel]:
         """The channels that are no escape channels: those that are none in their own network."""
         found = set()
-        for i, level in enumerate(self.levels):
+        for i, kinds in enumerate(self.levels):
             ports, copies = self._ports[i], self._copies(i)
-            others = {
-                channel._replace(number=number)
-                for node in range(level.graph.nodes)
-                for channel in level.graph.leaving(node)
-                if not level.is_escape(channel)
-                for number in self._numbers(i, channel)
-            }
-            for numbers in self._nodes[i]:
-                found |= {
-                    Channel(numbers[node], ports.links + port * copies + k, number)
-                    for node, port, number in others
-                    for k in range(copies)
+            for kind, (level, down) in enumerate(zip(kinds, self._downs[i])):
+                others = {
+                    channel._replace(number=number)
+                    for node in range(level.graph.nodes)
+                    for channel in level.graph.leaving(node)
+                    if not level.is_escape(channel)
+                    for number in _numbers(level, channel, down)
                 }
+                for numbers in self._nodes[i][kind :: len(kinds)]:
+                    found |= {
+                        Channel(numbers[node], ports.links + port * copies + k, number)
+                        for node, port, number in others
+                        for k in range(copies)
+                    }
         return frozenset(found)
-
-    def _numbers(self, i: int, channel: Channel) -> list[int]:
-        """The numbers that a channel of a network has here."""
-        if self._downs[i] != -1:
-            return [channel.number]
-        channels = self.levels[i].graph.link_of(channel).channels
-        return [channel.number, channels + channel.number]
 
     @cached_property
     def deadlock_free(self) -> bool:  # type: ignore[override]
         """Whether the networks of all levels are free of deadlock: then this one is, too."""
-        return all(level.deadlock() is None for level in set(self.levels))
+        return all(kind.deadlock() is None for kind in {k for kinds in self.levels for k in kinds})
 
 
-_FROM, _TO = Channel(-1, 0), Channel(-1, 1)
-"""Stand for the channels by which packets come down into a network, and leave it upwards."""
+def _numbers(level: Relation, channel: Channel, down: int) -> list[int]:
+    """The numbers that a channel of a network has in the whole."""
+    channels = level.graph.link_of(channel).channels
+    return [channel.number, *([channels + channel.number] if down == -1 else [])]
 
 
 def _centred(graph: Graph) -> list[tuple[float, float]]:
@@ -414,56 +476,3 @@ def _centred(graph: Graph) -> list[tuple[float, float]]:
     places = [place or circle_position(node, graph.nodes) for node, place in enumerate(given)]
     x, y = ((max(along) + min(along)) / 2 for along in zip(*places))
     return [(across - x, up - y) for across, up in places]
-
-
-def down_channels(level: Relation, interface: int) -> int:
-    """How many further channels a link of a network needs for packets that come into it at its
-    interface, so that they can't wait for packets that leave it there.
-
-    Returns
-    -------
-    int
-        0 if they can't wait for each other anyway: no path of dependencies leads from a channel
-        that a packet takes from the interface to one that leads a packet to it. In a hypercube with
-        e-cube routing the dimensions on such a path rise, so it never comes back to the interface.
-        1 if the routing depends on the node and the destination alone, without a choice, and the
-        paths from the interface have no cycle of dependencies. -1 for as many as there are.
-    """
-    graph = level.graph
-    enters, leaves = graph.homes[interface], graph.exit_homes[interface]
-    moves = []
-    for terminal in range(level.ports):
-        own: dict[Channel, list[Channel]] = {_TO: []}
-        for node, came, nexts in level.steps(terminal):
-            if came is not None:
-                found = own.setdefault(came, [])
-                found += nexts or ([_TO] if terminal == interface and node == leaves else [])
-            elif node == enters and nexts:
-                own[_FROM] = nexts
-        moves.append(own)
-
-    def is_escape(channel: Channel) -> bool:
-        return channel.node < 0 or level.is_escape(channel)
-
-    waits = dependencies(moves, is_escape)
-    if not _leads(waits, _FROM, _TO):
-        return 0
-    if level.choice or level.looks_back:
-        return -1
-    down: dict[Channel, set[Channel]] = {}
-    for terminal in range(level.ports):
-        path = [channel._replace(number=0) for channel in level.path(interface, terminal)]
-        for before, after in pairwise(path):
-            down.setdefault(before, set()).add(after)
-    return 1 if dependency_cycle(down) is None else -1
-
-
-def _leads(waits: Mapping[Channel, Iterable[Channel]], start: Channel, end: Channel) -> bool:
-    """Whether a path of dependencies leads from a channel to another one."""
-    seen, waiting = {start}, [start]
-    while waiting:
-        for after in waits.get(waiting.pop(), ()):
-            if after not in seen:
-                seen.add(after)
-                waiting.append(after)
-    return end in seen

@@ -8,7 +8,7 @@ from ...fabric.errors import InvalidValue
 from ...fabric.parameters import fixed, integer, text
 from ...networks.any_routing import AnyRoutingNetwork, AnyRoutingParameters
 from ...networks.family import Family, Group
-from ..named_network import FORM, named_relation
+from ..named_network import FORM, apart, named_relation
 from .hierarchical_graph import Hierarchical
 
 __all__ = [
@@ -20,6 +20,10 @@ __all__ = [
     "TwoLevelNetwork",
     "TwoLevelParameters",
 ]
+
+
+_FORM = f"{FORM}[+...]"
+"""How a level is written."""
 
 
 def _interval() -> Any:
@@ -38,10 +42,10 @@ def _interval() -> Any:
 class HierarchicalParameters(AnyRoutingParameters):
     """The parameters of `HierarchicalNetwork`."""
 
-    level1: str = text("hypercube:n=3", "the network of a cluster", FORM)
-    level2: str = text("hypercube:n=2", "the network of the clusters' interface nodes", FORM)
-    level3: str = text("none", "the network of the interface nodes of level 2; or none", FORM)
-    level4: str = text("none", "the network of the interface nodes of level 3; or none", FORM)
+    level1: str = text("hypercube:n=3", "the network of a cluster", _FORM)
+    level2: str = text("hypercube:n=2", "the network of the clusters' interface nodes", _FORM)
+    level3: str = text("none", "the network of the interface nodes of level 2; or none", _FORM)
+    level4: str = text("none", "the network of the interface nodes of level 3; or none", _FORM)
     interface: int = integer(0, "terminal of each network that is its interface", least=0)
     replication: int = integer(1, "parallel links for each one above level 1", least=1, most=64)
     interval: int | str = _interval()
@@ -55,18 +59,35 @@ class _JoinedNetwork(AnyRoutingNetwork):
         raise NotImplementedError
 
     def _described(self) -> Hierarchical:
-        levels = [named_relation(f"Level{i}", words) for i, words in enumerate(self._words(), 1)]
+        levels = [
+            [
+                named_relation(f"Level{i}", kind)
+                for kind in apart(f"Level{i} must be networks parted by +", words, "+")
+            ]
+            for i, words in enumerate(self._words(), 1)
+        ]
         given = self.parameters
         described = Hierarchical(
             levels, given.get("interface", 0), given.replication, _intervals(given.interval)
         )
-        self._cluster = described.cluster
+        self._sizes = sorted({len(cluster) for cluster in described.clusters})
         return described
 
     @property
     def sphere(self) -> int:
-        """The terminals of a cluster."""
-        return self._cluster
+        """The terminals of a cluster.
+
+        Raises
+        ------
+        ValueError
+            If not all clusters have as many.
+        """
+        if len(self._sizes) > 1:
+            raise InvalidValue(
+                f"Sphere must have a size: clusters have from {self._sizes[0]} to "
+                f"{self._sizes[-1]} terminals"
+            )
+        return self._sizes[0]
 
 
 class HierarchicalNetwork(_JoinedNetwork):
@@ -75,7 +96,8 @@ class HierarchicalNetwork(_JoinedNetwork):
     A level is the name of a network that is described as nodes and links, with parameters of its
     description, its `routing` and its `channels`: "hypercube:n=3" or "torus:k=8,n=1". It may also
     be a bus, a crossbar or a multistage network, whose boxes are then routers like the others:
-    "bus:ports=4", "crossbar:ports=4", "omega:ports=8".
+    "bus:ports=4", "crossbar:ports=4", "omega:ports=8". Several with + between them take turns: with
+    "hypercube:n=2+ring:k=3" every other cluster is a ring.
     """
 
     parameters_type = HierarchicalParameters

@@ -99,7 +99,7 @@ def kind_of(graph: Graph, link: Link) -> tuple[int, str]:
     """The level j of a link, as in Fig. 10: within a cluster, the distance of its farther end from
     the interface node; 0 between clusters. And of cube-connected cycles "cycle" or "across"."""
     if isinstance(graph, Hierarchical) and graph.level(link) == 1:
-        ends = link.node % graph.cluster, link.peer % graph.cluster
+        ends = (graph.members(end)[0].node for end in (link.node, link.peer))
         return max(end.bit_count() for end in ends), ""
     kinds = {"up": "cycle", "down": "cycle", "across": "across"}
     return 0, kinds.get(graph.direction(link).rpartition(" ")[2], "")
