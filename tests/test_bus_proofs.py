@@ -11,6 +11,7 @@ from multicube.hdl.operations.bus_operations import bus_operations, row_bits
 from multicube.hdl.terminals.axi import AxiTarget
 from multicube.hdl.terminals.bus_words import WordMap
 from multicube.hdl.terminals.wishbone import WishboneTarget
+from multicube.hdl.terminals.wishbone_bursts import WishboneBurstTarget
 from proof_table import proves
 
 pytestmark = needs_yosys
@@ -98,6 +99,30 @@ def test_rules_of_wishbone(tmp_path: Path) -> None:
     claims.claim(~ends | claims.past(bus.cyc & bus.stb))
     claims.claim(~ends | ~claims.past(ends))
     claims.claim(face.kept(request.valid, request.ready, request.payload.as_value()))
+    assert claims.hold(tmp_path)
+
+
+@proves(
+    WishboneBurstTarget,
+    says="`ack` and `err` exclude each other, come only with `cyc` and `stb`, and only for a cycle "
+    "that was there before or that a burst announced; the request to memory stays until it is "
+    "taken, and has an identity that is free",
+    sizes="bytes, four requests",
+)
+def test_rules_of_wishbone_bursts(tmp_path: Path) -> None:
+    claims = Claims()
+    target = WishboneBurstTarget(LINK, words=WORDS, data=8)
+    face = Face(claims, target, ("adr", "dat_w", "sel", "cyc", "stb", "we", "cti", "bte"))
+    bus, request = target.bus, target.o.request
+    ends = bus.ack | bus.err
+    announced = Signal()
+    with claims.m.If(ends | ~bus.cyc):
+        claims.m.d.sync += announced.eq(bus.ack & bus.cti.matches(1, 2))
+    claims.claim(~(bus.ack & bus.err))
+    claims.claim(~ends | (bus.cyc & bus.stb))
+    claims.claim(~ends | announced | (claims.past(bus.cyc & bus.stb) & ~claims.past(ends)))
+    claims.claim(face.kept(request.valid, request.ready, request.payload.as_value()))
+    claims.claim(~request.valid | ~face.asked.bit_select(request.payload.identity, 1))
     assert claims.hold(tmp_path)
 
 

@@ -341,7 +341,9 @@ def _heading(
     if any(str(path[-1]).endswith("_awvalid") for path in fabric.boundary):
         yield "// The ports are those of AXI4 (Arm IHI 0022)."
     if any(str(path[-1]).endswith("_stb") for path in fabric.boundary):
-        yield "// The ports are those of Wishbone B4, with classic cycles."
+        bursts = any(str(path[-1]).endswith("_cti") for path in fabric.boundary)
+        kind = "registered feedback" if bursts else "classic cycles"
+        yield f"// The ports are those of Wishbone B4, with {kind}."
     yield from paths.told()
     start = f"the values that `{clock.reset}` gives them"
     if len(fabric.clocks) > 1:

@@ -1,4 +1,4 @@
-"""Wishbone (B4, classic cycles)."""
+"""Wishbone (B4)."""
 
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -18,6 +18,9 @@ class Wishbone(wiring.Signature):
     data : int
         Width of a word: 8, 16, 32 or 64 bits. Each byte has a bit in `sel`.
 
+    bursts : bool
+        Whether there are the tags of registered feedback, `cti` and `bte`.
+
     Members
     -------
     adr : Out(address)
@@ -26,10 +29,13 @@ class Wishbone(wiring.Signature):
     sel : Out(data // 8)
     cyc, stb, we : Out(1)
     ack, err : In(1)
+    cti : Out(3)
+    bte : Out(2)
     """
 
-    def __init__(self, *, address: int, data: int) -> None:
+    def __init__(self, *, address: int, data: int, bursts: bool = False) -> None:
         self.address = address
+        self.bursts = bursts
         self.data = check_data_bits(data)
         super().__init__(
             {
@@ -42,5 +48,6 @@ class Wishbone(wiring.Signature):
                 "we": Out(1),
                 "ack": In(1),
                 "err": In(1),
+                **({"cti": Out(3), "bte": Out(2)} if bursts else {}),
             }
         )

@@ -5,6 +5,7 @@ from typing import Any
 
 from amaranth.lib import wiring
 
+from ..fabric.checks import check_flag
 from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ..links.axi4 import Axi
@@ -13,6 +14,7 @@ from ..operations.bus_operations import WINDOWS, bus_operations, check_data_bits
 from ..terminals.axi import AxiTarget
 from ..terminals.bus_words import WordMap
 from ..terminals.wishbone import WishboneTarget
+from ..terminals.wishbone_bursts import WishboneBurstTarget
 from .memory_network import MemoryNetwork
 from .network import Network, PacketNetwork
 from .remote_memory_network import RemoteMemory
@@ -156,6 +158,8 @@ class WishboneNetwork(BusPorts):
     ----------
     network, data, rows
         As in `bus_memory`.
+    bursts : bool
+        Whether the ports have registered feedback (`terminals.wishbone_bursts`).
 
     Attributes
     ----------
@@ -165,7 +169,7 @@ class WishboneNetwork(BusPorts):
     Members
     -------
     wb_{p}_adr, _dat_w, _dat_r, _sel, _cyc, _stb, _we, _ack, _err
-        For each processor p.
+        For each processor p; with bursts `_cti` and `_bte`, too.
 
     Raises
     ------
@@ -176,18 +180,26 @@ class WishboneNetwork(BusPorts):
     prefix = "wb"
 
     def __init__(
-        self, network: Network, *, data: int | None = None, rows: int | None = None
+        self,
+        network: Network,
+        *,
+        data: int | None = None,
+        rows: int | None = None,
+        bursts: bool = False,
     ) -> None:
+        check_flag("Bursts", bursts)
+        self.bursts = bursts
         super().__init__(network, data=data, rows=rows)
+        self.target.build()  # Invalid options must be rejected now, not during elaboration.
 
     @property
     def bus(self) -> Wishbone:
-        return Wishbone(address=self.words.bits + 2, data=self.data)
+        return Wishbone(address=self.words.bits + 2, data=self.data, bursts=self.bursts)
 
     @property
     def target(self) -> CellType:
         return CellType(
-            WishboneTarget,
+            WishboneBurstTarget if self.bursts else WishboneTarget,
             link=self.memory.link,
             words=self.words,
             data=self.data,

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["export", "list_", "only_type"]
 
-FACES = {"axis": "AXI4-Stream", "axi": "AXI4", "axi5": "AXI5", "wishbone": "Wishbone"}
+FACES = {
+    "axis": "AXI4-Stream",
+    "axi": "AXI4",
+    "axi5": "AXI5",
+    "wishbone": "Wishbone",
+    "wishbone-bursts": "Wishbone",
+}
 """What the terminals' ports can be, besides streams of packets."""
 
 
@@ -383,8 +389,9 @@ def _fabric(
             if given:
                 raise InvalidValue(f"{FACES[face]} ports need a whole network, without {option}")
         title = f"{built.family} of {size_of(built, f'{FACES[face]} ')}"
-        if face == "wishbone":
-            return WishboneNetwork(built, rows=rows).fabric, title, Clock()
+        if face.startswith("wishbone"):
+            bursts = face == "wishbone-bursts"
+            return WishboneNetwork(built, rows=rows, bursts=bursts).fabric, title, Clock()
         if face == "axis":
             return AxiStreamNetwork(built).fabric, title, AXI_CLOCK
         axi = AxiNetwork(built, rows=rows, atomics=face == "axi5")

@@ -228,6 +228,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "ProcessorMultiplexer": {"link": LINK, "processors": 2},
     "MemoryDemultiplexer": {"link": LINK, "modules": 2},
     "WishboneTarget": {"link": LINK, "words": MAP, "data": 32},
+    "WishboneBurstTarget": {"link": LINK, "words": MAP, "data": 32},
     # computer
     "ComputerNode": {"program_rows": 16, "local_rows": 16},
     "SharedWindow": {"words": 4},

@@ -181,6 +181,7 @@ NOT_PROVED: dict[str, str] = {
     "AxiTarget": "what its bursts do; compared with a reference memory in simulation, "
     "by cocotbext-axi, too",
     "WishboneTarget": "what its cycles do; compared with a reference memory in simulation",
+    "WishboneBurstTarget": "what its cycles do; compared with a reference memory in simulation",
     "OrderedRequests": "the order of its answers; the bus ports, which show it, are simulated",
     "RemoteProcessorEnd": "that its packets are those of its requests; simulated with the buses",
     "RemoteMemoryEnd": "that its packets are those of its replies; simulated with the buses",
