@@ -85,7 +85,7 @@ _SUBCOMMANDS = {
     "prove": _subcommand(
         "prove_command",
         "prove",
-        "Prove that a network delivers its packets, and write a certificate.",
+        "Prove that a network delivers its packets, or answers requests in a serial order.",
     ),
     "rerun": _subcommand("rerun", "rerun", "Run again what FILE records, and compare all numbers."),
     "sim": _subcommand("simulation_command", "sim", "Simulate a network at one load."),

@@ -33,8 +33,7 @@ def prove(
     limit: float,
     quiet: bool,
 ) -> None:
-    """Prove that a network delivers its packets, or answers requests in a serial order, and write
-    a certificate.
+    """Prove that a network delivers its packets, or answers requests in a serial order.
 
     Yosys proves a contract for each module of the Verilog, which is written beside the
     certificate. The certificate states what follows from the contracts, the wires and the

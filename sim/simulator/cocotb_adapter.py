@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Fragment, Shape, Signal, Value
 from amaranth.lib import wiring
 
+from ...hdl.fabric.checks import shown
 from ...hdl.fabric.errors import InvalidType, InvalidValue, MulticubeError
 from ..engines.amaranth_internals import BaseProcess, MemoryInstance
 from .simulator import Simulator
@@ -416,9 +417,10 @@ def run_cocotb(
     MulticubeError
         If cocotb is not installed, or the design can't be simulated; as for `Simulator`.
     """
-    names = [modules] if isinstance(modules, str) else list(modules)
-    if not names or not all(isinstance(name, str) for name in names):
-        raise InvalidType(f"Modules must be names of Python modules, not {modules!r}")
+    names = [modules] if isinstance(modules, str) else modules
+    known = isinstance(names, Sequence) and all(isinstance(name, str) for name in names)
+    if not known or not names:
+        raise InvalidType(f"Modules must be names of Python modules, not {shown(modules)}")
     if "cocotb" in sys.modules:
         raise InvalidValue("cocotb must not be loaded before its tests are run; once in a process")
     if importlib.util.find_spec("pygpi") is None:

@@ -26,9 +26,9 @@ class Simulator(amaranth.sim.Simulator):
     toplevel : Elaboratable
         The design.
     runs : int
-        How many runs are simulated at once: as many testbenches and processes are made of each that
-        is added. `ctx.run` is the number of its run, from 0 on. Each run has its own signals and
-        memories, except for clocks and asynchronous resets.
+        How many runs are simulated at once, at most 65,536: as many testbenches and processes are
+        made of each that is added. `ctx.run` is the number of its run, from 0 on. Each run has its
+        own signals and memories, except for clocks and asynchronous resets.
 
     Raises
     ------
@@ -61,7 +61,7 @@ class Simulator(amaranth.sim.Simulator):
     _engine: SimulationEngine
 
     def __init__(self, toplevel: Any, *, runs: int = 1) -> None:
-        runs = check_integer("Runs", runs, 1)
+        runs = check_integer("Runs", runs, 1, 65_536)
         if not (isinstance(toplevel, Fragment) or hasattr(toplevel, "elaborate")):
             raise InvalidType(f"Design must be an Elaboratable, not {type(toplevel).__name__}")
         super().__init__(toplevel, engine=type("Engine", (SimulationEngine,), {"runs": runs}))

@@ -106,6 +106,7 @@ def test_network_carries_all_packets(case: str, tmp_path: Path) -> None:
     ("modules", "message"),
     [
         ([], r"^Modules must be names of Python modules, not \[\]$"),
+        (5, "^Modules must be names of Python modules, not 5$"),
         ("traffic", "^cocotb must not be loaded before its tests are run; once in a process$"),
     ],
 )
