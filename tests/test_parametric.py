@@ -46,7 +46,8 @@ def assert_equivalent(text: str, other: str, width: int, folder: Path) -> None:
     script = [
         "read_verilog gold.v gate.v",
         f"chparam -set PAYLOAD {width} gate",
-        "hierarchy; proc; flatten; memory -nordff; opt_clean; async2sync",
+        "hierarchy; proc; setattr -mod -unset keep_hierarchy; flatten",
+        "memory -nordff; opt_clean; async2sync",
         "equiv_make gold gate equiv; hierarchy -top equiv",
         "equiv_simple -undef; equiv_induct -undef; equiv_status -assert",
     ]
