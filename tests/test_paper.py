@@ -739,7 +739,10 @@ def test_four_patterns() -> None:
         kind = row["pattern"].partition(" ")[0]
         assert row["messages"] == {"local:": 8, "regular:": 3, "arbitrary:": 4, "fan-out": 32}[kind]
         assert row["predicted"] == {"local:": 2, "regular:": 2, "arbitrary:": 1, "fan-out": 8}[kind]
-        assert row["predicted"] <= row["measured"] <= row["messages"]
+        # Even one after the other they follow each other, behind a path of three links at most.
+        assert row["predicted"] <= row["measured"] <= row["messages"] + 3
+        if (row["network"], kind) == ("crossbar", "arbitrary:"):
+            assert row["measured"] == 1
 
 
 def test_patterns_of_a_grid() -> None:
