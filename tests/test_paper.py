@@ -26,7 +26,7 @@ from multicube.sim.papers.siegel.reliability import (
     probability_of_a_pair,
     probability_of_all,
 )
-from multicube.sim.papers.stanfill.patterns import PATTERNS_OF_2_1
+from multicube.sim.papers.stanfill.four_patterns import PATTERNS_OF_2_1
 
 FAST = ("--quick", "--cycles", "200")
 
