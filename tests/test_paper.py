@@ -5,12 +5,14 @@ import itertools
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from long_runs import long
@@ -24,6 +26,7 @@ from multicube.sim.papers.siegel.reliability import (
     probability_of_a_pair,
     probability_of_all,
 )
+from multicube.sim.papers.stanfill.four_patterns import PATTERNS_OF_2_1
 
 FAST = ("--quick", "--cycles", "200")
 
@@ -60,7 +63,7 @@ NAMES = [
     *("combining-hotspot", "combining-latency", "combining-graphs"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),
-    *("stanfill-fan-lengths", "stanfill-fan-sizes"),
+    *("stanfill-fan-lengths", "stanfill-fan-sizes", "stanfill-patterns"),
     *("dcsh-fig2", "dcsh-fig3"),
     *("ginosar-table1", "ginosar-table2", "ginosar-tableA"),
     *(f"ginosar-fig{number}" for number in range(3, 10)),
@@ -80,7 +83,7 @@ SLOW = (
     *("combining-hotspot", "combining-latency", "combining-graphs"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),
-    *("stanfill-fan-lengths", "stanfill-fan-sizes"),
+    *("stanfill-fan-lengths", "stanfill-fan-sizes", "stanfill-patterns"),
     *("dcsh-fig2", "dcsh-fig3"),
     *("ginosar-table1", "ginosar-tableA", "ginosar-fig3", "ginosar-fig4"),
     *(f"ginosar-fig{number}" for number in range(6, 10)),
@@ -703,6 +706,10 @@ def test_fan_in_and_fan_out_by_copies() -> None:
         assert row["copies"] == 2 * 2
         assert row["routed"] <= row["direct"]
         assert (row["combined"] is None) == (row["kind"] == "out")
+        # The set-up takes 20 times of a message: so many uses save as much, and one less does not.
+        saved, uses = row["direct"] - row["measured"], row["uses"]
+        assert (uses is None) == (saved <= 0)
+        assert uses is None or uses * saved >= 20 * row["basic"] > (uses - 1) * saved
 
 
 @pytest.mark.long
@@ -719,6 +726,34 @@ def test_fan_in_and_fan_out_on_networks(name: str) -> None:
         assert row["predicted"] <= row["best"] <= min(row["direct"], row["tree"])
         assert (row["measured"] is None) == (row["network"] == "omega")
         assert row["measured"] is None or row["measured"] >= row["predicted"]
+
+
+@pytest.mark.long
+def test_four_patterns() -> None:
+    """On four processors: those of a grid are a ring, and a crossbar serves each source at once."""
+    found = rows("stanfill-patterns", quick=True)
+    assert Counter(row["network"] for row in found) == dict.fromkeys(
+        ("grid", "fat tree", "omega", "hypercube", "crossbar"), 4
+    )
+    for row in found:
+        kind = row["pattern"].partition(" ")[0]
+        assert row["messages"] == {"local:": 8, "regular:": 3, "arbitrary:": 4, "fan-out": 32}[kind]
+        assert row["predicted"] == {"local:": 2, "regular:": 2, "arbitrary:": 1, "fan-out": 8}[kind]
+        # Even one after the other they follow each other, behind a path of three links at most.
+        assert row["predicted"] <= row["measured"] <= row["messages"] + 3
+        if (row["network"], kind) == ("crossbar", "arbitrary:"):
+            assert row["measured"] == 1
+
+
+def test_patterns_of_a_grid() -> None:
+    """Neighbours are those of networkx's grid, and parents those of its tree."""
+    random = np.random.default_rng(1)
+    local, regular, *others = (pairs(16, random) for pairs in PATTERNS_OF_2_1.values())
+    grid = nx.convert_node_labels_to_integers(nx.grid_2d_graph(4, 4), ordering="sorted")
+    assert sorted(local) == sorted(nx.DiGraph(grid).edges)
+    assert {tuple(sorted(pair)) for pair in regular} <= set(nx.full_rary_tree(2, 16).edges)
+    for pairs, fan in zip(others, (1, 8)):
+        assert all(Counter(own) == dict.fromkeys(range(16), fan) for own in zip(*pairs))
 
 
 @pytest.mark.long

@@ -134,7 +134,9 @@ class BirrdNetwork(FabricComponent):
     Two butterflies back to back, of boxes that add (`AddingBox`). A row takes a cycle for each
     stage, and another can follow in every cycle; each brings its own control word, which
     `BirrdPlan.compiled` makes: for each input, the output at which its sum appears. Nothing waits,
-    so there is no `ready`.
+    so there is no `ready`. It shares no hardware with `StageSequencedNetwork`, which holds back
+    packets until a counter sets whole stages as their tags ask, by boxes without registers: here
+    there are neither packets nor tags, and each box has a state and a register of its own.
 
     Parameters
     ----------
