@@ -7,10 +7,17 @@ from ...hdl.fabric.errors import InvalidValue, MulticubeError
 from ...hdl.support.children import scratch_folder
 from ..synthesis.tools import ToolTimeout, run_yosys
 
-__all__ = ["Unproved", "prove_for_ever", "prove_inductive"]
+__all__ = [
+    "GATES",
+    "INDUCTION",
+    "SEARCH",
+    "Unproved",
+    "prove_for_ever",
+    "prove_inductive",
+    "search_files",
+]
 
-_GATES = """
-read_verilog -formal -sv top.v
+GATES = """
 prep -flatten -top {top}
 memory_map
 async2sync
@@ -18,11 +25,18 @@ chformal -lower
 opt -full
 dffunmap
 """
+"""The commands of Yosys that all proofs begin with: a module with claims as gates."""
 
-_SEARCH = (
-    _GATES
-    + """
-setundef -init -zero
+INDUCTION = """
+simplemap
+opt_clean
+select -assert-min 1 t:$assert
+sat -tempinduct -maxsteps {steps} -prove-asserts -set-assumes -verify
+"""
+"""Then those of a proof by induction."""
+
+SEARCH = """
+select -assert-min 1 t:$assert
 setundef -undriven -anyseq
 techmap
 simplemap
@@ -34,18 +48,9 @@ design -reset
 read_rtlil other.il
 abc -script prove.abc
 """
-)
+"""Or those of a search by ABC, with the files of `search_files`."""
 
-_INDUCTION = (
-    _GATES
-    + """
-setundef -init -zero
-setundef -undriven -anyseq
-simplemap
-opt_clean
-sat -tempinduct -maxsteps {steps} -prove-asserts -set-assumes -verify
-"""
-)
+_READ = "read_verilog -formal -sv top.v" + GATES + "setundef -init -zero\n"
 
 # ABC is part of Yosys, which calls it for a module of its own; ABC's script reads the other one.
 _OTHER = """
@@ -70,6 +75,11 @@ write_status status.txt
 """
 
 
+def search_files(command: str) -> dict[str, str]:
+    """The files beside a search with a command of ABC, whose result is then in `status.txt`."""
+    return {"other.il": _OTHER, "prove.abc": _ABC.format(command=command)}
+
+
 class Unproved(MulticubeError):
     """Claims do not hold, or no proof was found in time."""
 
@@ -82,12 +92,12 @@ def prove_for_ever(text: str, top: str, limit: float) -> float:
 def _search(text: str, top: str, command: str, limit: float) -> float:
     with scratch_folder() as folder:
         (folder / "top.v").write_text(text)
-        (folder / "other.il").write_text(_OTHER)
-        (folder / "prove.abc").write_text(_ABC.format(command=command))
+        for name, content in search_files(command).items():
+            (folder / name).write_text(content)
         status = folder / "status.txt"
         # Yosys misses the gates that ABC would give back, and fails.
         with suppress(InvalidValue):
-            run_yosys(_SEARCH.format(top=top), folder, limit + 60)
+            run_yosys((_READ + SEARCH).format(top=top), folder, limit + 60)
         if not status.exists():
             raise Unproved("Yosys can't read the claims")
         word, cycle, *_ = status.read_text().split()
@@ -98,12 +108,16 @@ def _search(text: str, top: str, command: str, limit: float) -> float:
     raise Unproved(f"no proof was found in {limit:g} s")
 
 
+def _induction(top: str, steps: int) -> str:
+    return (_READ + "setundef -undriven -anyseq" + INDUCTION).format(top=top, steps=steps)
+
+
 def prove_inductive(text: str, top: str, steps: int, limit: float) -> float:
     """Prove claims by induction over some cycles; returns infinity."""
     with scratch_folder() as folder:
         (folder / "top.v").write_text(text)
         try:
-            run_yosys(_INDUCTION.format(top=top, steps=steps), folder, limit)
+            run_yosys(_induction(top, steps), folder, limit)
         except ToolTimeout:
             raise Unproved(f"no proof was found in {limit:g} s") from None
         except MulticubeError as error:

