@@ -2,9 +2,10 @@
 
     python -m generate.standard_cells [LIBRARY.lib [PART]...]
 
-Without the name of a part all are measured again. LIBRARY is that of Debian's qflow-tech-osu018 unless another one is given. OpenSTA is needed.
-Each part is measured with its memories in flip-flops, and with gated clocks, after a run of its
-network. That library says that its latch has no area: the 56 um2 of its layout are taken.
+Without the name of a part all are measured again. LIBRARY is that of Debian's qflow-tech-osu018
+unless another one is given. OpenSTA is needed. Each part is measured with its memories in
+flip-flops, and with gated clocks, after a run of its network. That library says that its latch has
+no area: the 56 um2 of its layout are taken.
 """
 
 import json
@@ -26,7 +27,6 @@ PARTS = {
     "2 x 2, output-queued": ("cube ports=16 switch=output-queued", 0.3, 4 / 32),
     "2 x 2, single-buffered": ("cube ports=16 switch=single-buffered depth=1", 0.3, 4 / 32),
     "2 x 2, wormhole, one flit": ("cube ports=16 switch=wormhole", 0.3, 4 / 32),
-    "2 x 2, circuit": ("cube ports=16 switch=circuit", 0.1, 4 / 32),
     "2 x 2, unbuffered": ("cube ports=16 switch=unbuffered", 0.1, 4 / 32),
     "8 x 8, input-queued": ("crossbar ports=8", 0.3, 1),
     "router of `torus k=4 n=2`": ("torus k=4 n=2", 0.2, 3 / 16),
