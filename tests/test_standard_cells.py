@@ -196,8 +196,12 @@ def test_command_from_a_run_to_energy(
             ["--verilog", "x.v", "--top", "x", "--liberty", str(TINY), "--memories", "gated"],
             "Option --verilog does not go with --memories",
         ),
+        (
+            ["--verilog", "x.v", "--top", "x", "--reset-form", "async-low"],
+            "Option --verilog does not go with --reset-form",
+        ),
     ],
-    ids=["alone", "missing", "fpga", "no-saif", "foreign"],
+    ids=["alone", "missing", "fpga", "no-saif", "foreign", "reset"],
 )
 def test_command_rejects(
     yosys: None, words: list[str], message: str, capsys: pytest.CaptureFixture
@@ -214,6 +218,10 @@ def test_box_in_a_real_library(yosys: None, capsys: pytest.CaptureFixture) -> No
     words = ["cube", "ports=4", "payload=4", "switch=input-queued", "--node"]
     assert exit_status("synth", *words, "--liberty", str(OSU018), "--json") == 0
     found = json.loads(capsys.readouterr().out)
+    reset = ["--reset-form", "async-low"]
+    assert exit_status("synth", *words, "--liberty", str(OSU018), "--json", *reset) == 0
+    cells = json.loads(capsys.readouterr().out)["area"]["by_type"]
+    assert cells["DFFSR"] == found["storage"]["registers"]
     # A flip-flop for each bit that must be stored, of 96 um2 by the library's sheet.
     stored = found["storage"]["bits"]
     assert found["area"]["by_type"]["DFFPOSX1"] == stored

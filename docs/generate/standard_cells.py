@@ -1,10 +1,11 @@
 """Boxes and routers in standard cells: docs/data/standard-cells.json and the table of it.
 
-    python -m generate.standard_cells [LIBRARY.lib]
+    python -m generate.standard_cells [LIBRARY.lib [PART]...]
 
-LIBRARY is that of Debian's qflow-tech-osu018 unless another one is given. OpenSTA is needed.
-Each part is measured with its memories in flip-flops, and with gated clocks, after a run of its
-network. That library says that its latch has no area: the 56 um2 of its layout are taken.
+Without the name of a part all are measured again. LIBRARY is that of Debian's qflow-tech-osu018
+unless another one is given. OpenSTA is needed. Each part is measured with its memories in
+flip-flops, and with gated clocks, after a run of its network. That library says that its latch has
+no area: the 56 um2 of its layout are taken.
 """
 
 import json
@@ -28,7 +29,11 @@ PARTS = {
     "2 x 2, output-queued": ("cube ports=16 switch=output-queued", 0.3, 4 / 32),
     "2 x 2, single-buffered": ("cube ports=16 switch=single-buffered depth=1", 0.3, 4 / 32),
     "2 x 2, wormhole, one flit": ("cube ports=16 switch=wormhole", 0.3, 4 / 32),
+    "2 x 2, unbuffered": ("cube ports=16 switch=unbuffered", 0.1, 4 / 32),
+    "8 x 8, input-queued": ("crossbar ports=8", 0.3, 1),
     "router of `torus k=4 n=2`": ("torus k=4 n=2", 0.2, 3 / 16),
+    "router of `torus k=4 n=2 switch=packet`": ("torus k=4 n=2 switch=packet", 0.2, 3 / 16),
+    "router of `hypercube n=4`": ("hypercube n=4", 0.2, 3 / 16),
 }
 """By name: a network, its load, and the part of its cells that a packet passes on average."""
 
@@ -76,15 +81,16 @@ def rows(data: dict[str, Any]) -> list[str]:
     return lines
 
 
-def main(library: str) -> None:
-    """Measure all parts, and write the file after each."""
-    data: dict[str, Any] = {}
+def main(library: str, *parts: str) -> None:
+    """Measure these parts, or all, and write the file after each."""
+    data: dict[str, Any] = json.loads(DATA.read_text()) if parts else {}
     text = Path(library).read_text()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         used = folder / Path(library).name
         used.write_text(re.sub(r"(cell \(LATCH\) \{\s*area : )0;", r"\g<1>56;", text))
-        for what, (words, load, _) in PARTS.items():
+        for what in parts or PARTS:
+            words, load, _ = PARTS[what]
             data[what] = measured(words, load, str(used), folder)
             with whole_file(DATA) as file:
                 file.write_text(json.dumps(data, indent=1) + "\n")

@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.export.style import MEMORIES, Style
+from ...hdl.export.style import MEMORIES, RESETS, Style
 from ...hdl.fabric.errors import InvalidValue
 from ..synthesis import DEVICES
 from .hardware import only_type
@@ -55,6 +55,13 @@ __all__ = ["synth"]
     show_default=True,
     help="How memories are written, as in multicube export.",
 )
+@click.option(
+    "--reset-form",
+    type=click.Choice([*RESETS]),
+    default="sync",
+    show_default=True,
+    help="What resets are, as by multicube export --reset.",
+)
 @click.option("--flags", default="", metavar="'-FLAG ...'", help="Further flags of Yosys' synth_*.")
 @click.option("--limit", default=600.0, show_default=True, help="Seconds for each run of a tool.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -74,6 +81,7 @@ def synth(
     liberty: str | None,
     saif: str | None,
     memories: str,
+    reset_form: str,
     flags: str,
     limit: float,
     as_json: bool,
@@ -99,7 +107,7 @@ def synth(
         setup = CellSetup(liberty, limit)
     switching = None
     if verilog:
-        _refuse_given("--verilog", ("saif", "memories"))
+        _refuse_given("--verilog", ("saif", "memories", "reset-form"))
         if top is None or node or cell is not None:
             raise InvalidValue(
                 "--verilog FILE needs --top NAME, and does not go with --node or --cell"
@@ -122,7 +130,9 @@ def synth(
             "--top, --slang, --include, --clock, --other-clock and --reset belong to --verilog FILE"
         )
     else:
-        what, design, switching = _network(words, node, cell, saif, memories, setup.verilog)
+        what, design, switching = _network(
+            words, node, cell, saif, Style(memories, reset_form), setup.verilog
+        )
     if isinstance(setup, CellSetup):
         with _progress(3) as progress:
             cells = measure_cells(design, setup, switching=switching, progress=progress)
@@ -142,7 +152,10 @@ def _refuse_given(option: str, others: tuple[str, ...]) -> None:
     """Refuse an option beside others, if they are given."""
     context = click.get_current_context()
     for other in others:
-        if context.get_parameter_source(other) == click.core.ParameterSource.COMMANDLINE:
+        if (
+            context.get_parameter_source(other.replace("-", "_"))
+            == click.core.ParameterSource.COMMANDLINE
+        ):
             raise InvalidValue(f"Option {option} does not go with --{other}")
 
 
@@ -166,7 +179,7 @@ def _network(
     node: bool,
     cell: str | None,
     saif: str | None,
-    memories: str,
+    style: Style,
     target: str,
 ) -> "tuple[dict[str, Any], Design, dict[str, Switching] | None]":
     """A description of what is measured, the design, and what switched in a run."""
@@ -195,7 +208,7 @@ def _network(
         switching = cell_switching(whole, names, saif, "alone" if node else names[0])
     elif saif is not None:
         switching = network_switching(saif)
-    return what, network_design(fabric, target, Style(memories)), switching
+    return what, network_design(fabric, target, style), switching
 
 
 def _title(what: dict[str, Any]) -> str:

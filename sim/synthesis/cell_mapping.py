@@ -1,7 +1,7 @@
 """Maps designs by Yosys and abc to the standard cells of any library in Liberty's format."""
 
+import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -233,8 +233,7 @@ def _mapped(setup: CellSetup, roles: Roles, folder: Path) -> CellArea:
 
 
 def _without_area(folder: Path, names: Iterable[str]) -> tuple[str, ...]:
-    """The cells among these whose area is 0 in the library."""
-    text = (folder / LIBRARY).read_text(errors="replace")
-    area = r'\bcell\s*\(\s*"?(\w+)"?\s*\)\s*\{[^{}]*?\barea\s*:\s*"?([\d.]+)'
-    areas = {name: float(number) for name, number in re.findall(area, text)}
-    return tuple(name for name in names if areas.get(name) == 0)
+    """The cells among these whose area is 0 in the library, or not there."""
+    modules = json.loads((folder / "functions.json").read_text())["modules"]
+    areas = {name: modules[name]["attributes"].get("area", "0") for name in names}
+    return tuple(name for name, area in areas.items() if float(area) == 0)

@@ -20,6 +20,7 @@ NETWORKS: dict[str, tuple[str, dict[str, Any], int | None]] = {
     "processor-memory": ("processor-memory", {"ports": 4, "width": 32, "rows": 32}, None),
     "hypercube": ("hypercube", {"n": 3, "payload": 16}, 64),
     "circuit": ("cube", {"ports": 4, "payload": 32, "switch": "circuit"}, 32),
+    "four-kilobytes": ("cube", {"ports": 2, "payload": 32}, 1024),
     "radix-4": ("omega", {"ports": 4, "radix": 4, "payload": 8, "switch": "wormhole"}, 128),
 }
 
@@ -43,6 +44,23 @@ def test_axi4(case: str, tmp_path: Path, compile_bench: Callable[..., Any]) -> N
     bench = compile_bench("icarus", tmp_path / "network.v")
     print(f"seed {SEED}")
     assert bench.run("axi4", _environment(network), SEED, module="bus_traffic") is None
+
+
+@pytest.mark.parametrize(
+    ("case", "rounds"), [("four-kilobytes", 2), *(long(case, 12) for case in NETWORKS)]
+)
+def test_bursts_of_axi4(
+    case: str, rounds: int, tmp_path: Path, compile_bench: Callable[..., Any]
+) -> None:
+    """Bursts of all kinds that wrap, are narrow or not aligned, or end at 4 kB, of several
+    identities at a time."""
+    family, parameters, rows = NETWORKS[case]
+    network = AxiNetwork(build(family, **parameters), rows=rows)
+    write_verilog(network.fabric, tmp_path / "network.v", clock=AXI_CLOCK)
+    bench = compile_bench("icarus", tmp_path / "network.v")
+    print(f"seed {SEED}")
+    environment = {**_environment(network), "ROUNDS": str(rounds)}
+    assert bench.run("corners", environment, SEED, module="burst_traffic") is None
 
 
 @pytest.mark.parametrize("case", _cases("combining"))
