@@ -160,5 +160,5 @@ def test_assertions_name_their_run() -> None:
 def test_several_runs_have_one_clock() -> None:
     with pytest.raises(Exception, match=r"^A design whose logic makes clocks .* several runs$"):
         Simulator(Counter("own clock"), runs=2)
-    with pytest.raises(ValueError, match=r"^Runs must be at least 1, not 0$"):
+    with pytest.raises(ValueError, match=r"^Runs must be from 1 to 65536, not 0$"):
         Simulator(Counter(), runs=0)
