@@ -115,6 +115,9 @@ class BoardBench(Fabric):
         Word numbers of the straps.
     """
 
+    # Before synthesis what nobody reads is taken out: of the stations, then of what they show.
+    prunes: tuple[str, ...] = ("proc", "opt_hier", "opt -fast", "opt_hier")
+
     def __init__(self, network: Network, instruments: Instruments, *, divisor: int) -> None:
         if not network.restarts:
             raise InvalidValue(f"Network {network.family} can't be put on a board")

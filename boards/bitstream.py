@@ -17,7 +17,6 @@ from ..hdl.export.verilog import verilog_text
 from ..hdl.fabric.errors import InvalidValue
 from ..hdl.support.children import run_program, scratch_folder
 from ..sim.synthesis import SynthesisError
-from .bench_top import BoardBench
 from .computer_board import BoardDesign
 from .platforms import Board
 
@@ -27,8 +26,6 @@ _MODULE = "multicube_board"
 _NAME = "top"
 _REPORT = "report.json"
 
-# What nobody reads is taken out first: out of the stations, then out of the cells that they show.
-_UNREAD = ("hierarchy -top top", "proc", "opt_hier", "opt -fast", "opt_hier")
 _KEEP = "setattr -mod -set keep_hierarchy 1 *_paused_node* *_computer_node*"
 
 _TOOLS = {
@@ -151,8 +148,8 @@ def write_plan(
     platform = board.make()
     options = {}
     if board.tools:
-        commands = list(_UNREAD) if isinstance(bench, BoardBench) else ["hierarchy -top top"]
-        options["script_after_read"] = "\n".join([*commands, *([_KEEP] if keep_modules else [])])
+        commands = ["hierarchy -top top", *bench.prunes, *([_KEEP] if keep_modules else [])]
+        options["script_after_read"] = "\n".join(commands)
         options["nextpnr_opts"] = f"--report {_REPORT} --timing-allow-fail --seed {seed}"
     if board.tools == "ecp5":
         # Tables of more than four inputs take several sites, and cost more room than they save

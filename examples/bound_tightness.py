@@ -36,13 +36,13 @@ def longest(network: PacketNetwork, cycles: int) -> tuple[int, str, int]:
     binary = network.sinks & (network.sinks - 1) == 0
     traffics = TRAFFIC if binary else TRAFFIC[:3]
     worst, by, ran = 0, "", 0
-    for number, traffic in enumerate(traffics):
+    for traffic in traffics:
         left, seed = cycles // len(traffics), 1
         while left > 0:
             now = min(left, RUN)
             run = simulate(network, traffic=traffic, load=1.0, cycles=now, warmup=0, seed=seed)
             if run.network_latency.max > worst:
-                worst, by = int(run.network_latency.max), traffics[number]
+                worst, by = int(run.network_latency.max), traffic
             left, seed, ran = left - now, seed + 1, ran + now
     return worst, by, ran
 

@@ -47,25 +47,24 @@ def with_parameter(width: int, first: str, export: Callable[[int], str]) -> str:
     ValueError
         If the texts differ by more than numbers that grow with the width.
     """
-    # Modules, and between them comments, which are those of the first text.
-    parts: dict[int, list[str]] = {width: _MODULE.split(first)[1::2]}
-    merged: dict[int, str] = {}
+    # By module and width; comments between modules are those of the first text.
+    tokens: list[dict[int, list[str]]] = [{width: each} for each in _tokens(first)]
+    merged: list[str | None] = [None] * len(tokens)
     for wider in (width + more for more in _WIDER):
-        parts[wider] = _MODULE.split(export(wider))[1::2]
-        if len(parts[wider]) != len(parts[width]):
-            raise InvalidValue(_REFUSAL)
-        for at in range(len(parts[width])):
-            if at not in merged:
-                found = _merged(width, {each: texts[at] for each, texts in parts.items()})
-                if found is not None:
-                    merged[at] = found
-        if len(merged) == len(parts[width]):
+        found = _tokens(export(wider))
+        if len(found) != len(tokens):
             break
-    else:
+        for at, (known, new) in enumerate(zip(tokens, found)):
+            if merged[at] is None:
+                known[wider] = new
+                merged[at] = _merged(width, known)
+        if None not in merged:
+            break
+    texts = [text for text in merged if text is not None]
+    if len(texts) < len(tokens):
         raise InvalidValue(_REFUSAL)
-    modules = {_name(merged[at]): merged[at] for at in sorted(merged)}
-    wide = _wide(modules)
-    texts = iter(modules.values())
+    modules = {_name(text): text for text in texts}
+    wide, written = _wide(modules), iter(texts)
     told = re.sub(
         r"^// Made for .*$",
         rf"\g<0>\n// Parameter {PARAMETER} is the width of payloads; widths below are for {width}.",
@@ -73,7 +72,7 @@ def with_parameter(width: int, first: str, export: Callable[[int], str]) -> str:
         count=1,
         flags=re.MULTILINE,
     )
-    return _MODULE.sub(lambda _: _declared(width, next(texts), wide), told)
+    return _MODULE.sub(lambda _: _declared(width, next(written), wide), told)
 
 
 _REFUSAL = (
@@ -88,15 +87,23 @@ def _name(module: str) -> str:
     return found[1]
 
 
-def _merged(width: int, texts: Mapping[int, str]) -> str | None:
-    """A module, by the width of the payload, with expressions; None if no three texts are alike."""
-    *others, newest = texts
+def _tokens(text: str) -> list[list[str]]:
+    """Those of each module."""
+    return [_TOKEN.findall(module) for module in _MODULE.split(text)[1::2]]
+
+
+def _merged(width: int, tokens: Mapping[int, Sequence[str]]) -> str | None:
+    """A module with expressions, from its tokens by the width of the payload; None if those of no
+    three widths are alike."""
+    *others, newest = tokens
     for other in others:
         # One is wider by less than a byte, and one by more.
         if other != width and (other < width + 8) != (newest < width + 8):
-            tokens = [_TOKEN.findall(texts[each]) for each in (width, other, newest)]
-            if len({len(each) for each in tokens}) == 1:
-                parts = [_expression((width, other, newest), alike) for alike in zip(*tokens)]
+            widths = (width, other, newest)
+            if len({len(tokens[each]) for each in widths}) == 1:
+                parts = [
+                    _expression(widths, alike) for alike in zip(*(tokens[each] for each in widths))
+                ]
                 if None not in parts:
                     return "".join(map(str, parts))
     return None

@@ -16,6 +16,11 @@ from .network import PacketNetwork
 __all__ = ["GroupPortNetwork", "with_group_port"]
 
 
+def _node(table: str) -> int:
+    """The number of the router beside a cell that `place_group_tables` has placed."""
+    return int(table.rpartition("_")[2])
+
+
 def with_group_port(fabric: Fabric) -> Fabric:
     """A fabric with ports that write the tables of groups in it (`GroupPortNetwork`).
 
@@ -33,8 +38,7 @@ def with_group_port(fabric: Fabric) -> Fabric:
     for name, cell in fabric.cells.items():
         if cell.type.component is GroupTable:
             kind = CellType(GroupTable, **cell.type.parameters, port=port)
-            here = int(name.rpartition("_")[2])
-            cell = replace(cell, type=kind, straps={**cell.straps, "here": here})
+            cell = replace(cell, type=kind, straps={**cell.straps, "here": _node(name)})
         ported.place(cell)
     for one, other in fabric.links:
         ported.link(one, other)
@@ -129,7 +133,7 @@ class GroupPortNetwork(FabricComponent):
         """
         return [
             {
-                "group_node": int(cell.rpartition("_")[2]),
+                "group_node": _node(cell),
                 "group_number": number,
                 **{f"group_{name}": rows[number] for name, rows in memories.items()},
             }

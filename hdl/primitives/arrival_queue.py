@@ -261,10 +261,7 @@ class ArrivalQueue(wiring.Component):
         head_row = Signal(range(rows))
         tail_row = Signal(range(rows))
         following_row = Signal(range(rows))
-        # A distributed memory has 16 rows, needed or not.
-        own = self.writers > 2 and rows << len(tail_bank) <= 16
-        if self.separate is not None:
-            own = self.separate and self.writers > 1
+        own = own_memories(self.writers, rows, self.separate)
         m.d.comb += following_row.eq(_next_row(tail_row, rows))
 
         # Contents of the banks: the packets, or the numbers of their inputs.
@@ -310,6 +307,14 @@ class ArrivalQueue(wiring.Component):
         with m.If(tail_bank + count >= self.writers):
             m.d.sync += tail_row.eq(following_row)
         return head
+
+
+def own_memories(writers: int, rows: int, separate: bool | None = None) -> bool:
+    """Whether each input has a memory of its own, and banks have the numbers of inputs."""
+    if separate is not None:
+        return separate and writers > 1
+    # A distributed memory has 16 rows, needed or not.
+    return writers > 2 and rows << (writers - 1).bit_length() <= 16
 
 
 def row_order(rows: int) -> list[int]:

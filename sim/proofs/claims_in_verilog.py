@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ...hdl.primitives.arrival_queue import row_order
 from ...hdl.switch.routed_switch import RoutedSwitch
 from .route_gates import gates_text
 
@@ -12,6 +13,7 @@ __all__ = [
     "forwarded",
     "gate_claims",
     "part_of",
+    "row_number",
     "stays",
     "sum_of",
     "with_claims",
@@ -76,6 +78,14 @@ def part_of(name: str, low: int, high: int) -> str:
     whole, _, part = name.partition("[")
     first = int(part.rstrip("]").rpartition(":")[2]) if part else 0
     return f"{whole}[{first + high - 1}:{first + low}]"
+
+
+def row_number(row: str, rows: int) -> str:
+    """Where a row of an `ArrivalQueue` stands in the order of use."""
+    *others, _ = row_order(rows)
+    return " : ".join(
+        [*(f"({row} == {r}) ? 8'd{at}" for at, r in enumerate(others)), f"8'd{rows - 1}"]
+    )
 
 
 def stays(verb: str, stream: str, size: int) -> Iterator[str]:

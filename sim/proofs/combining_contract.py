@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from ...hdl.boxes.combining import CombiningBox
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.primitives.arrival_queue import row_order
-from .claims_in_verilog import any_of, bits_of, stays, sum_of, with_claims
+from ...hdl.primitives.arrival_queue import own_memories, row_order
+from .claims_in_verilog import any_of, bits_of, row_number, stays, sum_of, with_claims
 
 __all__ = ["BoxNames", "place_claims"]
 
@@ -51,7 +51,7 @@ class BoxNames:
         self.rest = self.tag - self.digit
         self.places = box.depth + self.k - 1  # of a queue of replies
         self.rows = -(-self.places // self.k)
-        self.own = self.k > 2 and self.rows << self.digit <= 16
+        self.own = own_memories(self.k, self.rows)
 
     @property
     def ports(self) -> range:
@@ -107,14 +107,9 @@ class BoxNames:
     def entries(self, i: int) -> Iterator[str]:
         """The replies in a queue, the head first."""
         queue, order, places = f"replies_{i}", row_order(self.rows), self.rows * self.k
-        wide = bits_of(8)
-        row = "8'd0"
-        if self.rows > 1:
-            chosen = (f"({queue}__head_row == {r}) ? 8'd{n}" for n, r in enumerate(order[:-1]))
-            row = " : ".join([*chosen, f"8'd{self.rows - 1}"])
-        yield f"wire {wide} head_{i} = ({row}) * 8'd{self.k} + {queue}__head_bank;"
-        tail = row.replace("head_row", "tail_row")
-        yield f"wire {wide} tail_{i} = ({tail}) * 8'd{self.k} + {queue}__tail_bank;"
+        for end in ("head", "tail"):
+            row = row_number(f"{queue}__{end}_row", self.rows)
+            yield f"wire {bits_of(8)} {end}_{i} = ({row}) * 8'd{self.k} + {queue}__{end}_bank;"
         for at in range(places):
             bank, r = at % self.k, order[at // self.k]
             held = f"{queue}__bank_{bank}[{r}]"
@@ -138,20 +133,18 @@ class BoxNames:
 
     def at_input(self, stream: str, also: str = "") -> str:
         """Whether the request, or its reply, is at its input."""
-        top = self.name - 1
-        return any_of(
-            f"in_a == {i} & i__{i}__{stream}__valid{also.format(f'i__{i}__{stream}')} & "
-            f"i__{i}__{stream}__payload[{top}:0] == name_a"
-            for i in self.ports
-        )
+        return self._shown("i", "in_a", "name_a", stream, also)
 
     def at_output(self, stream: str, also: str = "") -> str:
         """Whether the request, or its reply, is at its output."""
-        top = self.name - 1
+        return self._shown("o", "digit_a", "behind_a", stream, also)
+
+    def _shown(self, side: str, number: str, name: str, stream: str, also: str) -> str:
+        ports = {n: f"{side}__{n}__{stream}" for n in self.ports}
         return any_of(
-            f"digit_a == {j} & o__{j}__{stream}__valid{also.format(f'o__{j}__{stream}')} & "
-            f"o__{j}__{stream}__payload[{top}:0] == behind_a"
-            for j in self.ports
+            f"{number} == {n} & {port}__valid{also.format(port)} & "
+            f"{port}__payload[{self.name - 1}:0] == {name}"
+            for n, port in ports.items()
         )
 
     def in_queue(self) -> list[str]:

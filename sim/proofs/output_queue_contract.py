@@ -3,9 +3,16 @@
 from collections.abc import Iterator
 
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.primitives.arrival_queue import row_order
+from ...hdl.primitives.arrival_queue import own_memories, row_order
 from ...hdl.switch.output_queued import OutputQueued
-from .claims_in_verilog import bits_of, forwarded, gate_claims, with_claims, with_gates
+from .claims_in_verilog import (
+    bits_of,
+    forwarded,
+    gate_claims,
+    row_number,
+    with_claims,
+    with_gates,
+)
 
 __all__ = ["output_queue_claims"]
 
@@ -45,9 +52,7 @@ def _queue(switch: OutputQueued, j: int, inputs: list[int]) -> Iterator[str]:
     places, order = rows * count, row_order(rows)
     word = bits_of(switch.packet.size)
     level, tail = f"queue_{j}__level", f"queue_{j}__tail_bank"
-    own = count > 2 and rows << (count - 1).bit_length() <= 16
-    if switch.entry.separate is not None:
-        own = switch.entry.separate and count > 1
+    own = own_memories(count, rows, switch.entry.separate)
     few = bits_of(8)
     at = {i: n for n, i in enumerate(inputs)}
     yield f"wire leaves_{j} = o__{j}__valid & o__{j}__ready;"
@@ -101,14 +106,9 @@ def _queue(switch: OutputQueued, j: int, inputs: list[int]) -> Iterator[str]:
     yield f"always @* assert (!follows_{j} | before_{j} < {level});"
     yield f"always @* assert (!(follows_{j} & before_{j} == 0) | o__{j}__payload == word_{j});"
     # Where it is: places in the order of use are banks of a row, and then those of the next row.
-    row = "8'd0"
-    trow = "8'd0"
-    if rows > 1:
-        row = " : ".join(f"(queue_{j}__head_row == {r}) ? 8'd{n}" for n, r in enumerate(order[:-1]))
-        row += f" : 8'd{rows - 1}"
-        trow = row.replace("head_row", "tail_row")
-        if rows & (rows - 1):
-            yield f"always @* assert (queue_{j}__head_row < {rows} & queue_{j}__tail_row < {rows});"
+    if rows & (rows - 1):
+        yield f"always @* assert (queue_{j}__head_row < {rows} & queue_{j}__tail_row < {rows});"
+    row, trow = (row_number(f"queue_{j}__{end}_row", rows) for end in ("head", "tail"))
     yield f"wire {few} head_at_{j} = ({row}) * 8'd{count} + queue_{j}__head_bank;"
     yield f"wire {few} tail_at_{j} = ({trow}) * 8'd{count} + {tail};"
     if count & (count - 1):

@@ -13,7 +13,14 @@ from ...hdl.links.packet import Packet
 from ...hdl.networks.channel_model import FAIR
 from ...hdl.primitives.arrival_queue import row_order
 from ...hdl.switch.switch import Switch
-from .claims_in_verilog import bits_of, forwarded, gate_claims, with_claims, with_gates
+from .claims_in_verilog import (
+    bits_of,
+    forwarded,
+    gate_claims,
+    row_number,
+    with_claims,
+    with_gates,
+)
 
 __all__ = ["crossing_claims", "queue_claims"]
 
@@ -254,9 +261,7 @@ def _queue(names: _Names, i: int) -> Iterator[str]:
     head, tail = f"queue_{i}__head_row", f"queue_{i}__tail_row"
     # A row as the place in the order of use, and back.
     order = row_order(depth)
-    place = " : ".join(f"({head} == {row}) ? 8'd{at}" for at, row in enumerate(order[:-1])) + (
-        f" : 8'd{depth - 1}" if depth > 1 else "8'd0"
-    )
+    place = row_number(head, depth)
     yield f"(* anyseq *) reg mark_{i};"
     yield f"wire {most} {level} = {names.level(i)};"
     yield f"wire enters_{i} = i__{i}__valid & i__{i}__ready;"

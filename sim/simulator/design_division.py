@@ -145,7 +145,7 @@ class _Division:
         for part in self.parts:
             part.first_register, part.first_wire = registers, wires
             registers += _whole(part.cells * len(part.logic.module.registers))
-            wires += _whole(part.cells * len(part.output_rows))
+            wires += _whole(part.cells * part.output_words)
 
     def _tasks(self) -> Iterator[Task]:
         """Order the outputs: each after those on which it depends."""

@@ -62,7 +62,7 @@ class DesignMachine:
         registers = last.first_register + last.cells * len(last.logic.module.registers)
         self._registers = aligned(max(1, registers), np.uint32)
         self._words = self._registers.data
-        self.wires = aligned(last.first_wire + last.cells * len(last.output_rows) + 1, np.uint32)
+        self.wires = aligned(last.first_wire + last.cells * last.output_words + 1, np.uint32)
         self._shown = self.wires.data
         self.tables = {part: PartTables(parts, part, self._registers) for part in parts}
         (driver,) = load_libraries([(FREE_RUN, ("free_run", "call"))])

@@ -55,6 +55,8 @@ class Part:
         As of the logic, with the edges of the whole design.
     outputs : list[Words]
         What other parts read.
+    output_places : list[int]
+        The row of each one's first word in the table of wires, which has `output_words` rows.
     drivers : list[list[Output]]
         By input and module.
     first_register, first_wire : int
@@ -70,6 +72,8 @@ class Part:
         self.register_edges = logic.register_edges
         self.write_edges = logic.write_edges
         self.outputs: list[Words] = []
+        self.output_places: list[int] = []
+        self.output_words = 0
         self.widths: list[int] = []
         self.drivers: list[list[Output]] = []
         self.first_register = self.first_wire = 0
@@ -95,6 +99,8 @@ class Part:
 
     def add_output(self, nets: Sequence[nir.Net]) -> int:
         self.outputs.append(self.logic.words(nets))
+        self.output_places.append(self.output_words)
+        self.output_words += len(word_widths(len(nets)))
         self.widths.append(len(nets))
         return len(self.outputs) - 1
 

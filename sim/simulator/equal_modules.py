@@ -259,8 +259,7 @@ class _Search:
         for inner in tree.inner:
             if _is_worth(self._counts[inner.key], inner.size) and self._is_lane(inner):
                 known, places = inner.signals
-                clocks = [at for at, each in enumerate(known) if each in self._clocks]
-                same = tuple((at, list(known)[at]) for at in clocks)
+                same = tuple((at, each) for at, each in enumerate(known) if each in self._clocks)
                 groups[inner.key, places, same].append(inner)
             else:
                 self._visit(inner, groups)

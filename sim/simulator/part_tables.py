@@ -75,11 +75,9 @@ class PartTables:
         found = [0] * part.cells
         for module, output in enumerate(outputs):
             driver = parts[output.part]
-            row = driver.output_rows.index(((output.number,), word))
+            row = driver.output_places[output.number] + word
             for run in range(part.runs):
-                place = driver.row_place(
-                    row, len(driver.output_rows), driver.cell(output.module, run)
-                )
+                place = driver.row_place(row, driver.output_words, driver.cell(output.module, run))
                 found[part.cell(module, run)] = driver.first_wire + place
         return found
 
