@@ -46,7 +46,8 @@ class ArrivalQueue(wiring.Component):
     Interchange boxes are expensive. With `separate` each input has its own memory for packets
     instead, with a row for every slot, and the banks hold only the number of the input. (In an
     FPGA, a distributed memory has 16 rows anyway; where there are none, two inputs should share
-    their banks.) A queue of depth 1 has a single slot and no banks.
+    their banks.) A queue of depth 1 has a single slot and no banks,
+    and one of depth 2 with one input two registers.
 
     With more than eight inputs it has as many banks as packets that can arrive in one cycle, which
     is the lesser of `writers` and `depth`, and searches the arrivals one after the other: `writers`
