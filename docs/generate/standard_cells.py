@@ -29,10 +29,9 @@ PARTS = {
     "2 x 2, output-queued": ("cube ports=16 switch=output-queued", 0.3, 4 / 32),
     "2 x 2, single-buffered": ("cube ports=16 switch=single-buffered depth=1", 0.3, 4 / 32),
     "2 x 2, wormhole, one flit": ("cube ports=16 switch=wormhole", 0.3, 4 / 32),
-    "2 x 2, unbuffered": ("cube ports=16 switch=unbuffered", 0.1, 4 / 32),
+    "2 x 2, unbuffered, at load 0.1": ("cube ports=16 switch=unbuffered", 0.1, 4 / 32),
     "8 x 8, input-queued": ("crossbar ports=8", 0.3, 1),
     "router of `torus k=4 n=2`": ("torus k=4 n=2", 0.2, 3 / 16),
-    "router of `torus k=4 n=2 switch=packet`": ("torus k=4 n=2 switch=packet", 0.2, 3 / 16),
     "router of `hypercube n=4`": ("hypercube n=4", 0.2, 3 / 16),
 }
 """By name: a network, its load, and the part of its cells that a packet passes on average."""

@@ -46,7 +46,8 @@ class ArrivalQueue(wiring.Component):
     Interchange boxes are expensive. With `separate` each input has its own memory for packets
     instead, with a row for every slot, and the banks hold only the number of the input. (In an
     FPGA, a distributed memory has 16 rows anyway; where there are none, two inputs should share
-    their banks.) A queue of depth 1 has a single slot and no banks.
+    their banks.) A queue of depth 1 has a single slot and no banks,
+    and one of depth 2 with one input two registers.
 
     With more than eight inputs it has as many banks as packets that can arrive in one cycle, which
     is the lesser of `writers` and `depth`, and searches the arrivals one after the other: `writers`
@@ -138,6 +139,8 @@ class ArrivalQueue(wiring.Component):
             m.d.comb += self.level.eq(self._places.level)
         if self.depth == 1:
             head = self._place(m, rank, accepted)
+        elif self.depth == 2 and self.writers == 1:
+            head = self._pair(m, pop)
         else:
             head = self._banks(m, tail_bank, rank, accepted, count, pop)
         m.d.comb += [self.o.valid.eq(self._more(0)), self.o.payload.eq(head)]
@@ -242,6 +245,17 @@ class ArrivalQueue(wiring.Component):
         with m.If(accepted.any()):
             m.d.sync += place.eq(first)
         return place
+
+    def _pair(self, m: Module, pop: Value) -> ValueLike:
+        """Two registers: the head, and what waits behind it."""
+        arriving = self.i[0].payload
+        head, spare = (Signal(self.shape, name=n, reset_less=True) for n in ("head", "spare"))
+        full = self._more(1)
+        with m.If(pop | ~self._more(0)):
+            m.d.sync += head.eq(Mux(full, spare, arriving))
+        with m.If(pop | ~full if self.refill else ~full):
+            m.d.sync += spare.eq(arriving)
+        return head
 
     def _banks(
         self,

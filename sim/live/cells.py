@@ -202,8 +202,9 @@ def _arrival(cell: _Cell, prefix: str, queue: ArrivalQueue) -> dict[str, Any]:
     while f"{prefix}bank_{len(banks)}" in cell.memories:
         banks.append(cell.memories[f"{prefix}bank_{len(banks)}"])
     if not banks:
-        place = f"{prefix}place"
-        return {**about, "slots": [cell.signal(place)]} if place in cell.names else about
+        registers = [f"{prefix}{name}" for name in ("place", "head", "spare")]
+        slots = [cell.signal(name) for name in registers if name in cell.names]
+        return {**about, "slots": slots} if slots else about
     about["banks"] = banks
     about["order"] = row_order(cell.module.memories[banks[0]].rows)
     for name in ("head_bank", "head_row"):

@@ -2,7 +2,8 @@
 
 The claims are written into the text that is exported, so what is proved is proved of it. There are
 two proofs. In that of the *crossing* what the queues show is cut off: it may be anything that a
-queue of whole packets shows. In that of the *queues* the memories are as they are.
+queue of whole packets shows. In that of the *queues* their memories, or the two registers of a
+queue of two places, are as they are.
 """
 
 import re
@@ -69,15 +70,34 @@ class _Names:
         at = self.flit["tag"].offset
         return f"{word}[{at + self.flit['tag'].width - 1}:{at}]"
 
-    def shown(self, i: int) -> tuple[str, str]:
-        """The text that says what a queue shows, and the name of this."""
+    def shown(self, i: int) -> str:
+        """The name of what a queue shows: a register, or the word of its memory at the head."""
         if self.depth == 1:
             raise InvalidValue("A queue of one place has no memory to cut")
+        if self.depth == 2:
+            return f"queue_{i}__head"
+        return self._read(i)[1]
+
+    def _read(self, i: int) -> re.Match[str]:
+        """Where the memory of a queue is read."""
         pattern = rf"^  assign (\w+) = queue_{i}__bank_0\[queue_{i}__head_row\];$"
         found = re.search(pattern, self.text, re.MULTILINE)
         if found is None:
             raise InvalidValue(f"Queue {i} of the module has no memory of the usual name")
-        return found[0], found[1]
+        return found
+
+    def cut(self, i: int, text: str) -> str:
+        """The module in which `any_{i}` is what a queue shows."""
+        shown = self.shown(i)
+        if self.depth > 2:
+            return text.replace(self._read(i)[0], f"  assign {shown} = any_{i};")
+        text = re.sub(rf"\b{shown}(?= <?= )", f"cut_{i}", text)
+        reg = rf"^  reg (\[.*\]) {shown};$"
+        wire = rf"  reg \1 cut_{i};\n  wire \1 {shown};\n  assign {shown} = any_{i};"
+        text, places = re.subn(reg, wire, text, count=1, flags=re.MULTILINE)
+        if not places:
+            raise InvalidValue(f"Queue {i} of the module has no register of the usual name")
+        return text
 
 
 def crossing_claims(switch: Switch, text: str) -> str:
@@ -94,8 +114,7 @@ def crossing_claims(switch: Switch, text: str) -> str:
     names = _Names(switch, text)
     lines = list(_crossing(names))
     for i in names.used:
-        whole, shown = names.shown(i)
-        text = text.replace(whole, f"  assign {shown} = any_{i};")
+        text = names.cut(i, text)
     if switch.logic is not None and switch.logic.address:
         lines += [
             f"reg {bits_of(switch.logic.address)} address_was = 0; reg later = 1'b0;",
@@ -118,7 +137,7 @@ def _crossing(names: _Names) -> Iterator[str]:
         yield f"wire {bits_of(names.witness)} src_{j} = o__{j}__payload[{high}:{low}];"
     for i in names.used:
         width, exits = names.width(i), names.exits(i)
-        _, shown = names.shown(i)
+        shown = names.shown(i)
         yield f"(* anyseq *) reg {bits_of(width)} any_{i};"
         yield f"wire has_{i} = {names.level(i)} != 0;"
         pops = " | ".join(f"(leave_{j} & src_{j} == {i})" for j in exits)
@@ -176,7 +195,7 @@ def _crossing(names: _Names) -> Iterator[str]:
             yield f"always @* assert (!o__{j}__valid);"
             continue
         for i in names.used:
-            same = f"o__{j}__payload[{size - 1}:0] == {forwarded(switch, names.shown(i)[1], size)}"
+            same = f"o__{j}__payload[{size - 1}:0] == {forwarded(switch, names.shown(i), size)}"
             good = f"({has[i]} & goes_{i}[{j}] & {same})" if i in inputs else "1'b0"
             yield f"always @* assert (!(o__{j}__valid & src_{j} == {i}) | {good});"
         if wide > size:
@@ -249,8 +268,7 @@ def queue_claims(switch: Switch, text: str) -> str:
 def _queue(names: _Names, i: int) -> Iterator[str]:
     """Claims about the queue of an input: one word, any of them, is followed to the head."""
     depth, width = names.depth, names.width(i)
-    _, shown = names.shown(i)
-    bits = max(1, (depth - 1).bit_length())
+    shown = names.shown(i)
     came = f"i__{i}__payload[{names.flit.size - 1}:0]"
     if not names.switch.behind:
         if names.switch.logic is not None:
@@ -258,10 +276,6 @@ def _queue(names: _Names, i: int) -> Iterator[str]:
         exits = ", ".join(names.wanted(i, j) for j in reversed(names.exits(i)))
         came = f"{{{exits}, {came}}}"
     level, most = f"level_{i}", bits_of(8)
-    head, tail = f"queue_{i}__head_row", f"queue_{i}__tail_row"
-    # A row as the place in the order of use, and back.
-    order = row_order(depth)
-    place = row_number(head, depth)
     yield f"(* anyseq *) reg mark_{i};"
     yield f"wire {most} {level} = {names.level(i)};"
     yield f"wire enters_{i} = i__{i}__valid & i__{i}__ready;"
@@ -282,8 +296,32 @@ def _queue(names: _Names, i: int) -> Iterator[str]:
     yield f"always @* assert ({level} <= {depth});"
     yield f"always @* assert (!in_{i} | ahead_{i} < {level});"
     yield f"always @* assert (!(in_{i} & ahead_{i} == 0) | {shown} == word_{i});"
-    # What makes it inductive: where the word is, and where the next one goes.
-    yield f"wire {most} at_{i} = {place};"
+    # What makes it inductive: where the word is, and what the places that are free look like.
+    yield from (
+        _rows(names, i)
+        if depth > 2
+        else (
+            f"always @* assert (!(in_{i} & ahead_{i} == {n}) | queue_{i}__{place} == word_{i});"
+            for n, place in enumerate(("head", "spare"))
+        )
+    )
+    if depth <= 8:
+        free = f"queue_{i}__free"
+        for at in range(depth - 1):
+            yield f"always @* assert ({free}[{at}] | ~{free}[{at + 1}]);"
+    else:
+        yield f"always @* assert (queue_{i}__free <= {depth});"
+
+
+def _rows(names: _Names, i: int) -> Iterator[str]:
+    """Where the words of a queue are in its memory, and where the next one goes."""
+    depth = names.depth
+    bits = (depth - 1).bit_length()
+    level, most = f"level_{i}", bits_of(8)
+    head, tail = f"queue_{i}__head_row", f"queue_{i}__tail_row"
+    # A row as the place in the order of use, and back.
+    order = row_order(depth)
+    yield f"wire {most} at_{i} = {row_number(head, depth)};"
     for n in range(depth):
         then = (
             " : ".join(
@@ -294,15 +332,7 @@ def _queue(names: _Names, i: int) -> Iterator[str]:
         yield f"wire {bits_of(bits)} row_{i}_{n} = {then};"
         stored = f"queue_{i}__bank_0[row_{i}_{n}] == word_{i}"
         yield f"always @* assert (!(in_{i} & ahead_{i} == {n}) | {stored});"
-        if depth > 1:
-            yield f"always @* assert (!({level} == {n}) | {tail} == row_{i}_{n});"
-    if depth > 1:
-        yield f"always @* assert (!({level} == {depth}) | {tail} == {head});"
-    if depth <= 8:
-        free = f"queue_{i}__free"
-        for at in range(depth - 1):
-            yield f"always @* assert ({free}[{at}] | ~{free}[{at + 1}]);"
-    else:
-        yield f"always @* assert (queue_{i}__free <= {depth});"
+        yield f"always @* assert (!({level} == {n}) | {tail} == row_{i}_{n});"
+    yield f"always @* assert (!({level} == {depth}) | {tail} == {head});"
     if depth & (depth - 1):
         yield f"always @* assert ({head} < {depth});"
