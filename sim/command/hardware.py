@@ -12,7 +12,13 @@ from rich.table import Table
 from ...hdl.export.style import MEMORIES, RESETS, Style
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import is_regular
-from .shared_arguments import check_outputs, messages, network_arguments, network_from
+from .shared_arguments import (
+    check_outputs,
+    messages,
+    network_arguments,
+    network_from,
+    refuse_given,
+)
 
 if TYPE_CHECKING:
     from ...hdl.export.verilog import Clock
@@ -244,24 +250,7 @@ def export(
     from ...hdl.networks.group_port import with_group_port
 
     if library is not None:
-        given_too = {
-            "--output": output is not None,
-            "--partitions": partitions,
-            "--group-port": group_port,
-            "--node": node,
-            "--ports": face != "streams",
-            "--rows": rows is not None,
-            "--target": target != "lut4",
-            "--core": core,
-            "--period": bool(periods),
-            "--terminal-clocks": terminal_clocks is not None,
-            "--crossing-depth": crossing_depth is not None,
-            "--memories": memories != "inline",
-            "--reset": reset != "sync",
-            "--no-initial": no_initial,
-            "--parameter": parameter,
-        }
-        _refuse_with("--c", given_too)
+        refuse_given("--c", but={"network", "parameters", "library", "top", "as_json"})
         _write_library(network_from(network, parameters), library, top, as_json)
         return
     if output is None:
@@ -270,8 +259,7 @@ def export(
     check_outputs([output], as_json)
     built = network_from(network, parameters)
     if terminal_clocks is not None:
-        given_too = {"--partitions": partitions, "--node": node, "--rows": rows is not None}
-        _refuse_with("--terminal-clocks", given_too)
+        refuse_given("--terminal-clocks", {"partitions", "node", "rows"})
         fabric, title, clock = _clocked(built, face, terminal_clocks, crossing_depth)
     elif crossing_depth is not None:
         raise InvalidValue("Option --crossing-depth needs --terminal-clocks")
@@ -280,17 +268,11 @@ def export(
             built, partitions=partitions, node=node, face=face, rows=rows
         )
     if group_port:
-        _refuse_with("--group-port", {"--node": node})
+        refuse_given("--group-port", {"node"})
         fabric = with_group_port(fabric)
     if parameter:
-        others = {
-            "--partitions": partitions,
-            "--node": node,
-            "--ports": face != "streams",
-            "--terminal-clocks": terminal_clocks is not None,
-            "--group-port": group_port,
-        }
-        _refuse_with("--parameter", others)
+        unfit = {"partitions", "node", "face", "terminal_clocks", "group_port"}
+        refuse_given("--parameter", unfit)
     period = _periods(periods)
     style = Style(memories, reset, initial=not no_initial)
     summary = write_verilog(
@@ -333,13 +315,6 @@ def _periods(words: tuple[str, ...]) -> float | dict[str, float]:
             raise InvalidValue(f"Period {word!r} is one too many")
         found[name] = period
     return found.get("", found)
-
-
-def _refuse_with(option: str, others: dict[str, bool]) -> None:
-    """Refuse an option if one is given that does not go with it."""
-    for other, given in others.items():
-        if given:
-            raise InvalidValue(f"Option {option} does not go with {other}")
 
 
 def _write_library(built: "Network", folder: str, name: str | None, as_json: bool) -> None:

@@ -2,11 +2,12 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import check_output, is_standard_output
@@ -28,6 +29,7 @@ __all__ = [
     "messages",
     "network_arguments",
     "network_from",
+    "refuse_given",
     "run_options",
     "same_engine_option",
     "sweep_options",
@@ -53,6 +55,33 @@ def network_from(name: str, words: Sequence[str]) -> "Network":
     from ...hdl.fabric.parameters import pairs
 
     return build(name, **pairs(words))
+
+
+def refuse_given(
+    option: str, others: Collection[str] | None = None, *, but: Collection[str] = ()
+) -> None:
+    """Refuse an option of the command that runs beside others that are given.
+
+    Parameters
+    ----------
+    option : str
+        The option, as it is written.
+    others : Collection[str], optional
+        Names of the others' parameters; by default all.
+    but : Collection[str]
+        Names of those that go with it.
+
+    Raises
+    ------
+    ValueError
+        If another one is given.
+    """
+    context = click.get_current_context()
+    for other in context.command.params:
+        refused = other.name not in but and (others is None or other.name in others)
+        given = context.get_parameter_source(other.name or "") is ParameterSource.COMMANDLINE
+        if refused and given and other.opts[-1] != option:
+            raise InvalidValue(f"Option {option} does not go with {other.opts[-1]}")
 
 
 def check_outputs(outputs: Sequence[str], as_json: bool) -> None:

@@ -16,7 +16,7 @@ from ...hdl.fabric.errors import InvalidValue
 from ..synthesis import DEVICES
 from .hardware import only_type
 from .printed_cells import print_cells
-from .shared_arguments import network_from
+from .shared_arguments import network_from, refuse_given
 
 if TYPE_CHECKING:
     from ..synthesis import Design, Measurement, Switching
@@ -103,11 +103,11 @@ def synth(
             raise InvalidValue("--saif FILE needs --liberty FILE")
         setup = Setup(device, seeds, flags, limit)
     else:
-        _refuse_given("--liberty", ("device", "seeds", "flags"))
+        refuse_given("--liberty", {"device", "seeds", "flags"})
         setup = CellSetup(liberty, limit)
     switching = None
     if verilog:
-        _refuse_given("--verilog", ("saif", "memories", "reset-form"))
+        refuse_given("--verilog", {"saif", "memories", "reset_form"})
         if top is None or node or cell is not None:
             raise InvalidValue(
                 "--verilog FILE needs --top NAME, and does not go with --node or --cell"
@@ -146,17 +146,6 @@ def synth(
         print_cells(_title(what), cells)
     else:
         _print(_title(what), found)
-
-
-def _refuse_given(option: str, others: tuple[str, ...]) -> None:
-    """Refuse an option beside others, if they are given."""
-    context = click.get_current_context()
-    for other in others:
-        if (
-            context.get_parameter_source(other.replace("-", "_"))
-            == click.core.ParameterSource.COMMANDLINE
-        ):
-            raise InvalidValue(f"Option {option} does not go with --{other}")
 
 
 @contextmanager
