@@ -94,6 +94,7 @@ def enumerate_counts(histogram: Sequence[int]) -> dict[int, int]:
 
 
 @pytest.mark.parametrize("engine", [long("amaranth"), "compiled"])
+@pytest.mark.long
 def test_latency_of_detours(engine: str) -> None:
     """Packets of one pair, alone: each intermediate terminal, with the latency of its way."""
     network = GraphNetwork(graph=irregular(4, 7), routing="valiant", length=2)

@@ -46,10 +46,16 @@ Call = Callable[..., Any]
 SEED = 16
 
 
-LOCK_STEP = {"combining", "connection-machine", "cube", "dcsh", "hypercube", "omega", "torus"}
+LOCK_STEP = {
+    *("combining", "connection-machine", "cube", "dcsh", "hypercube", "omega", "torus"),
+    *("bus", "dragonfly"),
+}
 """Networks that tests of their own run in lock step on both engines, in short runs too."""
 
-UNLIKE = {"combining-graph", "stage-sequenced", "lssn", "bus", "torus", "crossbar", "dcsh"}
+UNLIKE = {
+    *("combining-graph", "stage-sequenced", "lssn", "bus", "torus", "crossbar", "dcsh"),
+    *("combining", "connection-machine", "delta", "hypercube"),
+}
 """Networks whose Verilog takes long to write or has tests of its own."""
 
 every = pytest.mark.parametrize("name", FAMILIES)
@@ -94,24 +100,33 @@ def test_stages_are_the_switches_on_the_longest_path(words: str) -> None:
     assert network.stages == max(sum(map(is_switch, network.path(*pair))) for pair in pairs)
 
 
+def test_all_are_listed(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = call("list", "--json")
+    assert (outcome.status, outcome.err) == (0, "")
+    entries = {entry["name"]: entry for entry in json.loads(outcome.out)["networks"]}
+    assert list(entries) == list(FAMILIES)
+    monkeypatch.setenv("COLUMNS", "200")
+    text = call("list").out
+    for name, family in FAMILIES.items():
+        assert json.loads(call("list", name, "--json").out)["networks"] == [entries[name]]
+        assert entries[name]["aliases"] == list(family.aliases)
+        assert entries[name]["description"] == family.description
+        for word in (name, *family.aliases):
+            assert re.search(rf"(?<![\w-]){word}(?![\w-])", text), word
+
+
 @every
 def test_is_listed(name: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     family = FAMILIES[name]
-    outcome = call("list", "--json")
-    assert (outcome.status, outcome.err) == (0, "")
-    (entry,) = [one for one in json.loads(outcome.out)["networks"] if one["name"] == name]
-    assert entry["aliases"] == list(family.aliases)
-    assert entry["description"] == family.description
+    (entry,) = json.loads(call("list", name, "--json").out)["networks"]
     shown = {parameter["name"]: parameter["default"] for parameter in entry["parameters"]}
     assert shown == {parameter.name: parameter.default for parameter in family.parameters}
     assert all(parameter["description"] for parameter in entry["parameters"])
     assert build(name, **shown).parameters == build(name).parameters
-    assert json.loads(call("list", name, "--json").out)["networks"] == [entry]
     monkeypatch.setenv("COLUMNS", "200")
     alone = call("list", name.upper()).out
-    for text, words in ((call("list").out, ()), (alone, shown)):
-        for word in (name, *family.aliases, *words):
-            assert re.search(rf"(?<![\w-]){word}(?![\w-])", text), word
+    for word in (name, *family.aliases, *shown):
+        assert re.search(rf"(?<![\w-]){word}(?![\w-])", alone), word
     for parameter in family.parameters:
         assert re.search(rf"^{parameter.name} +{re.escape(str(parameter.default))} ", alone, re.M)
 
@@ -137,7 +152,7 @@ def test_bad_parameters(name: str, call: Call) -> None:
     assert not Path("none.v").exists()
 
 
-@every
+@pytest.mark.parametrize("name", families())
 def test_drawing(name: str, call: Call) -> None:
     """A picture, with a path in it."""
     words = [f"{word}={value}" for word, value in FAMILIES[name].example.items()]

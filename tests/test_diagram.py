@@ -5,10 +5,12 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
+from long_runs import ALIKE, long
 from multicube.hdl import Network, build
 from multicube.hdl.catalogue.catalogue import FAMILIES
 from multicube.hdl.fabric.diagram import Diagram, End, Line
@@ -36,12 +38,17 @@ OTHERS = (
 """Beside the example of each family."""
 
 
-def networks() -> list[Network]:
-    found = [family.build(**family.example) for family in FAMILIES.values()]
-    return found + [build(words) for words in OTHERS]
+def networks() -> list[Any]:
+    """Cases of a test; networks that are drawn like others are for long runs only."""
+    examples = {name: family.build(**family.example) for name, family in FAMILIES.items()}
+    others = [pytest.param(network, id=str(network)) for network in map(build, OTHERS)]
+    return others + [
+        (long if name in ALIKE else pytest.param)(network, id=str(network))
+        for name, network in examples.items()
+    ]
 
 
-@pytest.fixture(scope="module", name="every", params=networks(), ids=str)
+@pytest.fixture(scope="module", name="every", params=networks())
 def _every(request: pytest.FixtureRequest) -> Network:
     return request.param
 

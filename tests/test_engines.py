@@ -111,7 +111,7 @@ def test_lock_step(name: str, traffic: str, parameters: dict[str, str | int]) ->
         assert sum(engine.read(fabric.sinks, "delivered")) > 10
 
 
-@pytest.mark.parametrize("ports", [4, 64])
+@pytest.mark.parametrize("ports", [4, long(64)])
 def test_runs_side_by_side(ports: int) -> None:
     fabrics = [bench(load=load, seed=seed, ports=ports) for load, seed in ((0.2, 1), (1, 2))]
     fabrics.append(bench(traffic="hotspot:0.5", load=0.5, seed=3, ports=ports))

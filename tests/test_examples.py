@@ -192,6 +192,7 @@ def own() -> ModuleType:
     return load_example("own_network")
 
 
+@pytest.mark.long
 def test_own_network(own: ModuleType, tmp_path: Path) -> None:
     """Cube-connected cycles in under 80 lines, which the page shows."""
     lines = OWN.read_text().splitlines()

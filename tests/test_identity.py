@@ -306,6 +306,7 @@ def test_sweeps_of_one_file_keep_each_others_points() -> None:
         assert again[0.3] == result
 
 
+@pytest.mark.long
 def test_sweeps_at_once_keep_all_points() -> None:
     """Real processes; each adds several points, one after the other."""
     script = textwrap.dedent("""

@@ -23,6 +23,7 @@ def test_random_modules_in_lock_step_on_three_engines(seed: int) -> None:
     nightly.modules(seed)
 
 
+@pytest.mark.long
 def test_memory_of_one_row_on_three_engines() -> None:
     """Its address has no bits, so the Verilog has no port for it."""
     seed = next(seed for seed in range(100) if RandomMemory(seed=seed).depth == 1)
@@ -30,6 +31,7 @@ def test_memory_of_one_row_on_three_engines() -> None:
     lock_step(fabric, results(fabric), seed, 20, verilog=True)
 
 
+@pytest.mark.long
 def test_branches_that_are_taken_stay_in_exported_verilog() -> None:
     """Of a module for which Yosys's `opt_muxtree` removes some (YosysHQ/yosys#5957)."""
     fabric = side_by_side([CellType(RandomLogic, seed=1919495686, resets=True)])

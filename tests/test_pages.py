@@ -41,6 +41,7 @@ SLOW_PYTHON = {
     "permutations",
     "switching",
     "synchronisation",
+    *("workloads", "own-switch", "own-network", "birrd"),
 }
 
 SLOW_COMMANDS = {
@@ -62,7 +63,8 @@ SLOW_COMMANDS = {
     ),
     *("hierarchies", "machines", "measurement", "own-network", "partitions", "precision"),
     *("single-stage", "static-networks", "switching", "tori", "verilog", "verilog-project"),
-    "wiring",
+    *("wiring", "clos-and-bus", "rerun", "delta", "c-library", "big", "large", "workloads"),
+    *("flow-traffic", "verilog-files", "ould-khaoua", "classes", "graph-files"),
 }
 
 

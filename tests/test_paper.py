@@ -58,7 +58,8 @@ NAMES = [
         "siegel-circuit",
         "siegel-passes",
         "siegel-loops",
-        "stanfill-intermediate",
+        *("stanfill-intermediate", "ginosar-table2", "ginosar-steps"),
+        *("siegel-loops", "siegel-fig3", "siegel-fig2", "siegel-crossings"),
     ),
     *("combining-hotspot", "combining-latency", "combining-graphs"),
     *("stanfill-800us", "stanfill-processors-per-node"),
@@ -314,6 +315,7 @@ def test_figure_9() -> None:
     check_measured(found["crossbar", 8])
 
 
+@pytest.mark.long
 def test_equation_1() -> None:
     table = rows("siegel-eq1", quick=True)
     assert {(row["boxes"], row["load"]) for row in table} == {

@@ -169,6 +169,7 @@ def test_no_packet_leaves_its_partition(
         *(long("xor", TagLeaks), long("xor", BroadcastLeaks)),
     ],
 )
+@pytest.mark.long
 def test_proof_finds_what_is_not_enforced(
     tmp_path: Path, routing: str, interface: type[PartitionInterface]
 ) -> None:

@@ -209,6 +209,7 @@ def exported(
     return paths
 
 
+@pytest.mark.long
 def test_yosys_reads_and_checks_it(
     exported: list[Path], yosys_check: Callable[[Sequence[Path]], str]
 ) -> None:

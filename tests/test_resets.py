@@ -21,7 +21,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from example_networks import WORDS, example, skip_if_combining
-from long_runs import ALIKE, long
+from long_runs import families, long
 from multicube.hdl import FAMILIES, Network, PartitionedNetwork, build, write_verilog
 from multicube.hdl.bench import bench_for
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
@@ -197,9 +197,9 @@ def test_a_checkpoint_knows_of_resets(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        *(long(name) if name in ALIKE else name for name in FAMILIES),
-        *map(long, MORE[:3]),
-        *MORE[3:],
+        *families("crossbar", "lssn", "bus", "dragonfly", "delta", "dcsh"),
+        *map(long, MORE[:5]),
+        *MORE[5:],
         *map(long, WORDS),
     ],
 )
@@ -246,6 +246,7 @@ VERILOG = ("omega ports=2 switch=unbuffered resubmit=4",)
 
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="no Icarus Verilog")
 @pytest.mark.parametrize("words", [*VERILOG, *map(long, (*FAMILIES, *MORE))])
+@pytest.mark.long
 def test_verilog_resets_as_the_engine_does(words: str, tmp_path: Path) -> None:
     """All counters, before, in and after resets at random moments."""
     print("seed", SEED)

@@ -241,6 +241,7 @@ class Looked(wiring.Component):
         long("hypercube n=3 routing=adaptive latency=3 switch=cut-through depth=8 length=4"),
     ],
 )
+@pytest.mark.long
 def test_options_of_tori_and_hypercubes(words: str) -> None:
     """Every packet arrives, alone and under full load, from any terminal to any other."""
     name, *given = words.split()

@@ -83,8 +83,13 @@ NETWORKS: dict[str, dict[str, Any]] = {
         **{"parity": "packet"},
     },
 }
-SLOW = {"output-queued, radix 4", "unbuffered, three copies", "crosspoints, broadcasting"}
-QUICK = {"wormhole", "circuit, dropping"}
+SLOW = {
+    *("output-queued, radix 4", "unbuffered, three copies", "crosspoints, broadcasting"),
+    *("unbuffered, resubmitting", "unbuffered, all at once", "input-queued, dilated"),
+    *("wormhole, channels", "circuit, dilated", "circuit, modified hold, three copies"),
+    *("store-and-forward, deciding", "input-queued, broadcasting"),
+}
+QUICK = {"circuit, dropping"}
 """What the engines agree on in short test runs; tests/test_engines.py has input queues."""
 
 

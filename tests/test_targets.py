@@ -74,6 +74,7 @@ def test_tools_have_nothing_to_say(target: str, tmp_path: Path) -> None:
     assert json.loads(Path(f"{path}.json").read_text())["target"] == target
 
 
+@pytest.mark.long
 def test_gates_have_no_modules_of_choices() -> None:
     network = build("cube", **SMALL)
     assert "keep_hierarchy" not in verilog_text(network, target="asic")

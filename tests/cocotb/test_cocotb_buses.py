@@ -64,6 +64,7 @@ def test_bursts_of_axi4(
 
 
 @pytest.mark.parametrize("case", _cases("combining"))
+@pytest.mark.long
 def test_wishbone(case: str, tmp_path: Path, compile_bench: Callable[..., Any]) -> None:
     pytest.importorskip("cocotbext.wishbone")
     family, parameters, rows = NETWORKS[case]

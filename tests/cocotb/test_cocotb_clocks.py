@@ -19,6 +19,7 @@ CASES: dict[str, tuple[str, dict[str, Any], list[int]]] = {
 
 
 @pytest.mark.parametrize("case", ["torus", long("cube")])
+@pytest.mark.long
 def test_terminals_with_clocks(
     case: str, tmp_path: Path, compile_bench: Callable[..., Any]
 ) -> None:
