@@ -53,6 +53,18 @@ def test_intervals_hold_the_exact_mean(radix: int, load: float) -> None:
     assert all(result.cycles == 200_000 for result in found if result.ended == "limit")
 
 
+def test_a_window_that_late_packets_made_too_wide_says_so() -> None:
+    """What is called precise is precise; of these seeds some are not, and are called late."""
+    network = build("cube", ports=2, depth=256)
+    runs = [Run(pattern("uniform", 2), 0.8, seed=seed) for seed in range(25, 45)]
+    found = simulate_runs(network, runs, bins=2)
+    widths = {
+        ended: [r.latency.ci99 / r.latency.mean for r in found if r.ended == ended]
+        for ended in ("precise", "late")
+    }
+    assert max(widths["precise"]) <= 0.05 < max(widths["late"])
+
+
 @pytest.mark.parametrize(
     ("words", "load"),
     [

