@@ -11,6 +11,7 @@ from ...hdl.fabric.checks import check_kind, check_several
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import CellType, Fabric, Pin
 from ...hdl.networks.network import Network
+from ..engines.compiled.ir import Words
 from ..engines.compiled.netlist import lowered
 from .injection import Injection, StateBits, parse_fault
 
@@ -132,16 +133,19 @@ def _rows(type_: CellType) -> list[_Row]:
     module = lowered(type_)
     rows: list[_Row] = []
     seen: set[int] = set()
+    # A register may have several names. Those with numbers are not the same on every engine.
+    plain: dict[Words, str] = {}
+    for name in sorted(module.signal_names, key=lambda name: ("$" in name, name)):
+        plain.setdefault(module.signals(name)[0], name)
     for name in sorted(module.signal_names):
         words, width = module.signals(name)
         numbers = [node.attr for node in words if node.op == "register"]
         whole = len(numbers) == len(words) and all(
             node.width == module.registers[node.attr].width for node in words
         )
-        # A register may have several names.
         if whole and numbers and seen.isdisjoint(numbers):
             seen.update(numbers)
-            rows.append(_Row(name, None, width))
+            rows.append(_Row(plain[words], None, width))
     for memory in module.memories:
         rows += [_Row(memory.name, row, memory.width) for row in range(memory.rows)]
     return rows
