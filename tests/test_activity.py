@@ -216,6 +216,14 @@ def test_wider_payloads_switch_more() -> None:
     assert 3 < energies[1] / energies[0] < 8
 
 
+def test_payloads_stay_while_none_is_sent() -> None:
+    """Also where a box would take one at any time."""
+    network = build("cube", ports=4, payload=8, switch="input-queued")
+    activity = run(placed(network, load=0.2), 20, 500).activity()
+    assert activity is not None
+    assert activity.types[1].payload / activity.flits == pytest.approx(4, rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

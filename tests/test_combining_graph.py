@@ -131,9 +131,14 @@ def check(network: CombiningGraphNetwork, **changes: Any) -> Result:
     assert (sum(result.statistics["combined"]) > 0.05) == combines
     assert ("waiting" in result.statistics) == combines
     if combines:
-        pairs = (cell.type.build().pairs for cell in network.fabric.cells.values() if _routes(cell))
+        pairs = [cell.type.build().pairs for cell in network.fabric.cells.values() if _routes(cell)]
         waiting, most = result.statistics["waiting"], max(pairs) * network.parameters["wait"]
         assert 0 < waiting["mean"] <= waiting["max"] <= most
+        # Little's law: what waits has been combined, and waits no longer than requests take.
+        combined = sum(result.statistics["combined"]) * result.delivered
+        assert result.network_latency.max is not None
+        waited = waiting["mean"] * len(pairs) * result.cycles
+        assert waited <= combined * result.network_latency.max
     return result
 
 

@@ -123,9 +123,7 @@ def test_engines_agree(name: str) -> None:
     assert records[0] == records[1]
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in BALANCED else long(name) for name in NETWORKS]
-)
+@pytest.mark.parametrize("name", [name if name in BALANCED else long(name) for name in NETWORKS])
 def test_books_balance_at_high_load(name: str) -> None:
     network = network_of(name)
     dropping = network.parameters.rejects
