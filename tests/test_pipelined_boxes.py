@@ -74,14 +74,14 @@ class Model:
     [
         (2, "xor", 2, None),
         (4, "destination", 4, None),
-        (3, "destination", 3, 4),
+        long(3, "destination", 3, 4),
         long(2, "destination", 5, None),
         long(4, "xor", 2, None),
         long(8, "xor", 4, None),
         long(4, "destination", 64, 2),
     ],
 )
-@pipelines
+@pytest.mark.parametrize("pipeline", [1, 2])
 def test_pipelined_switch_follows_the_model(
     transport: Callable[..., list],
     pipeline: int,
