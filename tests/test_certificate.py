@@ -55,7 +55,7 @@ def checked(words: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "words",
     [
-        "cube ports=4 depth=2 payload=4",
+        "cube ports=4 depth=3 payload=4",
         "cube ports=4 depth=2 payload=4 switch=input-queued",
         "ring k=3 n=1 depth=2 payload=4",
         long("torus k=3 n=1 depth=2 payload=4 length=2"),
