@@ -29,7 +29,8 @@ def _grid(lines: Iterable[str]) -> str:
 def _claim(proved: str, sizes: str, extent: str, by: str) -> str:
     if not sizes:
         return proved
-    return f"**{extent[:1].upper()}{extent[1:]}**, {sizes}: {proved}. {by}"
+    length = f"for all runs of {extent}" if extent[0].isdigit() else extent
+    return f"{proved} **{length[:1].upper()}{length[1:]}**, for {sizes}. {by}"
 
 
 def _joined(claims: Iterable[str]) -> str:
