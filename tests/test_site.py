@@ -294,6 +294,12 @@ def test_prose_is_at_most_25_000_words() -> None:
     assert len([path for path in (DOCS / "explanation").glob("*.md") if path.stem != "index"]) == 12
 
 
+def test_glossary_is_a_list_of_definitions() -> None:
+    """A definition is on a line of its own; behind the term it would be plain text."""
+    _, *entries = (DOCS / "reference" / "glossary.md").read_text().strip().split("\n\n")
+    assert not [entry for entry in entries if not re.match(r"[^:\n]+\n: \S", entry)]
+
+
 def test_explanations_have_drawings() -> None:
     for path in (DOCS / "explanation").glob("*.md"):
         assert path.stem == "index" or "](../pictures/" in path.read_text(), path
