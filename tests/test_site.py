@@ -167,6 +167,7 @@ def test_groups_are_those_of_the_catalogue() -> None:
     keys |= {key for family in FAMILIES.values() for key in family.papers}
     assert keys <= set(about()["works"])
     assert set(about()["models"]) == set(MODELS)
+    assert set(about()["good"]) <= set(FAMILIES)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -180,6 +181,9 @@ def test_page_of_a_network(name: str, site: dict[str, str]) -> None:
         assert (parameter.name, default(parameter), parameter.values) in shown
         assert f"`{parameter.name}`" in page
     assert all(f"`{alias}`" in page for alias in family.aliases)
+    title, introduction, *_ = page.split("\n\n")
+    assert title == f"# {name}"
+    assert len(re.findall(r"\.(?= |$)", introduction)) >= 3, introduction
     sections = re.findall("^## (.*)$", page, re.M)
     assert sections[:4] == ["Running", "Measured", "Cost in an FPGA", "Theory"]
     assert sections[-1] == "Parameters"

@@ -108,7 +108,8 @@ def network_page(family: Family, *, drawn: bool, live: bool) -> str:
 
 
 def _introduction(family: Family) -> Iterable[str]:
-    yield f"{_capital(family.description)}. {group_of(family)['good']}"
+    good = about()["good"].get(family.name, group_of(family)["good"])
+    yield f"{_capital(family.description)}. {good}"
     network = family.build(**family.example)
     terminals = (
         f"{network.ports} terminals"

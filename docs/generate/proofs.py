@@ -23,7 +23,7 @@ def _grid(lines: Iterable[str]) -> str:
         f":::{{grid-item-card}} {name}\n:class-card: proof\n\n{_joined(said)}\n:::"
         for name, said in claims.items()
     )
-    return f"::::{{grid}} 1 1 2 2\n:gutter: 3\n\n{cards}\n::::\n"
+    return f"::::{{grid}} 1\n:gutter: 3\n\n{cards}\n::::\n"
 
 
 def _claim(proved: str, sizes: str, extent: str, by: str) -> str:
