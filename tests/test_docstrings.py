@@ -13,6 +13,7 @@ import pytest
 from docstrings import Documented, faults, has_example, private_names, public, types
 from generate.python import rooms
 from multicube.hdl import FAMILIES, Network
+from multicube.hdl.fabric.checks import check_integer
 
 WITHOUT = {"multicube.sim.synthesis.measure_cells", "multicube.sim.run_cocotb"}
 """Those whose example would need a library of standard cells, a file of hundreds of lines; or files
@@ -162,6 +163,20 @@ def test_what_a_docstring_lacks_is_found(old: str, new: str, found: str) -> None
     wrong = faults(Documented("changed", _changed(old, new)))
     start = found.removesuffix("...")
     assert any(each.startswith(start) for each in wrong), wrong
+
+
+def test_a_check_of_an_argument_raises_errors() -> None:
+    def checked(number: int) -> None:
+        """Do nothing.
+
+        Parameters
+        ----------
+        number : int
+            The first.
+        """
+        check_integer("Number", number, 1)
+
+    assert faults(Documented("checked", checked)) == ["not in Raises: TypeError or ValueError"]
 
 
 def test_no_docstring_is_a_fault() -> None:
