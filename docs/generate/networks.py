@@ -72,8 +72,8 @@ def lacking() -> str:
 
 
 def _capital(text: str) -> str:
-    """A text as a sentence begins; a symbol, as in "b-ary", stays small."""
-    return text if text[1:2] == "-" else text[:1].upper() + text[1:]
+    """A text as a sentence begins; a symbol, as in "b-ary" or "q^2", stays small."""
+    return text if text[1:2] in ("-", "^") else text[:1].upper() + text[1:]
 
 
 def _command(words: Sequence[str]) -> str:

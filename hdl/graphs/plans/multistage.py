@@ -310,11 +310,20 @@ def _butterfly(n: int) -> tuple[list[Stage], Digits]:
 
 
 PLANS: dict[str, tuple[Callable[[int], tuple[list[Stage], Digits]], str]] = {
-    "cube": (_generalized_cube, "Generalized Cube: stages n-1 down to 0 pair lines by digit"),
+    "cube": (
+        _generalized_cube,
+        "Generalized Cube: boxes join lines that differ in one digit, the highest first",
+    ),
     "omega": (_omega, "a perfect shuffle of all lines in front of every stage"),
     "baseline": (_baseline, "each stage halves the network: inverse shuffles of ever fewer digits"),
-    "indirect-cube": (_indirect_cube, "indirect binary n-cube: digits 0 up to n-1"),
-    "butterfly": (_butterfly, "b-ary n-fly: digit 0 trades places with ever lower digits"),
+    "indirect-cube": (
+        _indirect_cube,
+        "a Generalized Cube with the lowest digit first",
+    ),
+    "butterfly": (
+        _butterfly,
+        "b-ary n-fly: digit 0 trades places with each other digit, the highest first",
+    ),
     "flip": (_flip, "inverse omega: an inverse shuffle behind every stage"),
 }
 """For each plan, by name: its stages as a function of n, and its description."""
