@@ -26,6 +26,14 @@ def test_all_that_is_public_is_described() -> None:
     assert {each.name: found for each in public() if (found := faults(each))} == {}
 
 
+def test_functions_of_all_pages_are_described() -> None:
+    """Those too that no stub names: parts of one's own networks."""
+    items = {each.page: each.item for _, names in rooms().values() for each in names}
+    shown = [Documented(*each) for each in items.items() if inspect.isfunction(each[1])]
+    assert len(shown) > 70
+    assert {each.name: found for each in shown if (found := faults(each))} == {}
+
+
 def test_functions_and_main_classes_have_an_example() -> None:
     """The networks of families have pages with theirs. What functions return, and what is part of
     it, and errors, need none of their own."""

@@ -469,6 +469,16 @@ class MeasuredGraph(ChanneledGraph):
 def check_name(name: str) -> str:
     """Check the name of a node, and return it.
 
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    str
+        It, unchanged.
+
     Raises
     ------
     TypeError, ValueError
@@ -483,6 +493,11 @@ def check_name(name: str) -> str:
 def check_graph(graph: Graph) -> None:
     """Check that links and terminals are of existing nodes, that no port is used twice, and that
     nothing is more than hardware could be made of.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
 
     Raises
     ------

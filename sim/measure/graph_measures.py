@@ -55,7 +55,17 @@ class GraphMeasures:
 
 
 def graph_measures(graph: Graph) -> GraphMeasures:
-    """Measure a graph. Distances count links, whatever their latency.
+    """Measure a graph in links, whatever their latency.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+
+    Returns
+    -------
+    GraphMeasures
+        All measures.
 
     Raises
     ------
@@ -183,13 +193,19 @@ def communication_measures(
     Parameters
     ----------
     graph : Graph
+        The graph.
     alpha : float
         The share of F in L, from 0 to 1.
     limit : float
-        Seconds of processor time that fan-out time and bisection width may take, each; so a
-        busy machine gives the same results.
+        Seconds of processor time that fan-out time and bisection width may take, each. A busy
+        machine gives the same results.
     seed : int
         For the heuristics.
+
+    Returns
+    -------
+    CommunicationMeasures
+        All measures.
 
     Raises
     ------

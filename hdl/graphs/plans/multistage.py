@@ -243,7 +243,23 @@ class MultistagePlan:
 
 
 def equal_ports(sources: int, sinks: int) -> int:
-    """The number of sources and of sinks; ValueError if they differ."""
+    """The number of sources and of sinks, which must be equal.
+
+    Parameters
+    ----------
+    sources, sinks : int
+        The two numbers.
+
+    Returns
+    -------
+    int
+        Either of them.
+
+    Raises
+    ------
+    ValueError
+        If they differ.
+    """
     if sources != sinks:
         raise InvalidValue(
             f"There must be as many sources as sinks here, not {sources} and {sinks}"
@@ -253,7 +269,20 @@ def equal_ports(sources: int, sinks: int) -> int:
 
 def terminal_digits(stages: Sequence[Stage], exit_: Digits) -> tuple[Digits, Digits]:
     """For each stage, the position of the source digit that it replaces, and that of the
-    destination digit that it chooses."""
+    destination digit that it chooses.
+
+    Parameters
+    ----------
+    stages : Sequence[Stage]
+        The stages of a plan.
+    exit_ : Digits
+        The permutation of digits behind the last stage.
+
+    Returns
+    -------
+    tuple[Digits, Digits]
+        The positions in the source, and those in the destination.
+    """
     # Follow each digit of a line's label: ("source", j) at first, ("stage", s) once replaced.
     label: list[tuple[str, int]] = [("source", j) for j in range(len(exit_))]
     source_digits = []
@@ -342,6 +371,16 @@ ALIASES: dict[str, str] = {
 def parse_radices(text: str) -> tuple[int, ...]:
     """The radices of the stages in a text such as 4x4x8: the first stage's first.
 
+    Parameters
+    ----------
+    text : str
+        The text.
+
+    Returns
+    -------
+    tuple[int, ...]
+        A radix for each stage.
+
     Raises
     ------
     ValueError
@@ -356,7 +395,26 @@ def parse_radices(text: str) -> tuple[int, ...]:
 
 
 def stage_radices(ports: int, radix: int | str = 2) -> tuple[int, ...]:
-    """The radix of each stage; arguments and errors are those of `multistage_plan`."""
+    """The radix of each stage.
+
+    Parameters
+    ----------
+    ports : int
+        Number of inputs and of outputs.
+    radix : int or str
+        Inputs and outputs of all boxes; or those of each stage, such as "4x4x8"; or "4+" for 4 x 4
+        boxes, and smaller ones in the last stage.
+
+    Returns
+    -------
+    tuple[int, ...]
+        A radix for each stage, the first one first.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the number of ports is not the product of the radices.
+    """
     if isinstance(radix, str) and radix.endswith("+"):
         return _filled(_checked_ports(ports), *parse_radices(radix[:-1]))
     if isinstance(radix, str) and "x" in radix:
@@ -441,6 +499,11 @@ def delta_plan(name: str, inputs: Sequence[int], outputs: Sequence[int]) -> Mult
         One of `PLANS`.
     inputs, outputs : Sequence[int]
         Those of a box of each stage, in the order in which a packet meets them.
+
+    Returns
+    -------
+    MultistagePlan
+        Stages, boxes, and the lines between them.
 
     Raises
     ------
