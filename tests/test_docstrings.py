@@ -28,10 +28,8 @@ def test_all_that_is_public_is_described() -> None:
 
 def test_functions_of_all_pages_are_described() -> None:
     """Those too that no stub names: parts of one's own networks."""
-    items = {each.page: each.item for _, names in rooms().values() for each in names}
-    shown = [Documented(*each) for each in items.items() if inspect.isfunction(each[1])]
-    assert len(shown) > 70
-    assert {each.name: found for each in shown if (found := faults(each))} == {}
+    assert len(_shown()) > 70
+    assert {each.name: found for each in _shown() if (found := faults(each))} == {}
 
 
 def test_functions_and_main_classes_have_an_example() -> None:
@@ -90,10 +88,18 @@ def test_no_page_names_what_is_private() -> None:
     assert [each.page for each in names if private_names(each.item.__doc__ or "")] == []
 
 
+@cache
+def _shown() -> list[Documented]:
+    """The functions that have a page."""
+    items = {each.page: each.item for _, names in rooms().values() for each in names}
+    return [Documented(*each) for each in items.items() if inspect.isfunction(each[1])]
+
+
+EXAMPLES = {each.text: each for each in (*public(), *_shown()) if ">>>" in each.text}
+
+
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
-@pytest.mark.parametrize(
-    "each", [pytest.param(each, id=each.name) for each in public() if ">>>" in each.text]
-)
+@pytest.mark.parametrize("each", [pytest.param(each, id=each.name) for each in EXAMPLES.values()])
 def test_examples_run(each: Documented, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     said: list[str] = []

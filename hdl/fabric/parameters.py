@@ -415,6 +415,12 @@ def pairs(words: Iterable[str]) -> dict[str, str]:
     ------
     ValueError
         If a word is not NAME=VALUE, or a name is given twice.
+
+    Examples
+    --------
+    >>> from multicube.hdl.fabric.parameters import pairs
+    >>> pairs(["ports=8", "depth=2"])
+    {'ports': '8', 'depth': '2'}
     """
     values: dict[str, str] = {}
     for word in words:

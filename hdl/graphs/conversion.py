@@ -25,6 +25,13 @@ def is_networkx(given: Any) -> "TypeGuard[nx.Graph]":
     -------
     bool
         True if networkx is loaded and this is one of its graphs.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> from multicube.hdl.graphs.conversion import is_networkx
+    >>> is_networkx(networkx.petersen_graph()), is_networkx("petersen")
+    (True, False)
     """
     networkx = sys.modules.get("networkx")  # whoever has such a graph has imported it
     return networkx is not None and isinstance(given, networkx.Graph)
@@ -46,6 +53,13 @@ def to_networkx(graph: Graph) -> "nx.MultiDiGraph":
     -------
     nx.MultiDiGraph
         The graph of networkx.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.hdl.graphs.conversion import to_networkx
+    >>> to_networkx(build("ring", k=5, n=1).relation.graph).number_of_edges()
+    5
     """
     import networkx as nx
 
@@ -85,6 +99,13 @@ def from_networkx(given: "nx.Graph") -> ListedGraph:
     TypeError, ValueError
         If an attribute is unknown or not an integer, an edge joins a node to itself, or as
         `check_graph`.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> from multicube.hdl.graphs.conversion import from_networkx
+    >>> from_networkx(networkx.petersen_graph()).nodes
+    10
     """
     import networkx as nx
 

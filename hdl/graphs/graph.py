@@ -483,6 +483,12 @@ def check_name(name: str) -> str:
     ------
     TypeError, ValueError
         If it is no text, or holds what can't be shown, such as control characters.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.graph import check_name
+    >>> check_name("hub 3")
+    'hub 3'
     """
     check_kind("Name of a node", name, str, "a text")
     if _UNPRINTABLE.search(name):

@@ -54,6 +54,11 @@ def check_routing(routing: object, *radices: int) -> None:
     ------
     ValueError
         If there is no such scheme, or XOR tags meet a radix that is no power of two.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.tags import check_routing
+    >>> check_routing("xor", 2, 4)
     """
     if not isinstance(routing, str) or routing not in ROUTINGS:
         *others, last = ROUTINGS
@@ -81,6 +86,12 @@ def tag_digit(routing: Routing, input_: int, output: int, radix: int) -> int:
     -------
     int
         The digit.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.tags import tag_digit
+    >>> tag_digit("xor", 1, 0, radix=2)
+    1
     """
     if routing == "xor":
         return output ^ input_
@@ -105,6 +116,12 @@ def box_output(routing: Routing, digit: int, input_: int, radix: int) -> int:
     -------
     int
         The number of the output.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.tags import box_output
+    >>> box_output("difference", 2, 2, radix=3)
+    1
     """
     if routing == "xor":
         return digit ^ input_
@@ -129,6 +146,12 @@ def box_input(routing: Routing, digit: int, output: int, radix: int) -> int:
     -------
     int
         The number of the input.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.tags import box_input
+    >>> box_input("xor", 1, 0, radix=2)
+    1
     """
     return digit ^ output if routing == "xor" else (output - digit) % radix
 
@@ -149,6 +172,12 @@ def matching_digits(digit: int, mask: int, radix: int) -> list[int]:
     -------
     list[int]
         The digits, in ascending order.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.tags import matching_digits
+    >>> matching_digits(1, 2, radix=4)
+    [1, 3]
     """
     return [other for other in range(radix) if (other ^ digit) & ~mask == 0]
 

@@ -76,6 +76,7 @@ def graph_measures(graph: Graph) -> GraphMeasures:
     --------
     >>> import networkx
     >>> from multicube.hdl.graphs.conversion import from_networkx
+    >>> from multicube.sim.measure.graph_measures import graph_measures
     >>> petersen = graph_measures(from_networkx(networkx.petersen_graph()))
     >>> petersen.links, petersen.diameter, petersen.mean_distance
     (15, 2, 1.5)
@@ -218,6 +219,7 @@ def communication_measures(
     --------
     >>> import networkx
     >>> from multicube.hdl.graphs.conversion import from_networkx
+    >>> from multicube.sim.measure.graph_measures import communication_measures
     >>> found = communication_measures(from_networkx(networkx.hypercube_graph(4)))
     >>> found.fan_out.time.exact, found.bisection.width.exact, found.looseness.exact
     (4, 8, 3.0)

@@ -259,6 +259,12 @@ def equal_ports(sources: int, sinks: int) -> int:
     ------
     ValueError
         If they differ.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.plans.multistage import equal_ports
+    >>> equal_ports(8, 8)
+    8
     """
     if sources != sinks:
         raise InvalidValue(
@@ -385,6 +391,12 @@ def parse_radices(text: str) -> tuple[int, ...]:
     ------
     ValueError
         If the text has another form.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.plans.multistage import parse_radices
+    >>> parse_radices("4x4x8")
+    (4, 4, 8)
     """
     words = text.split("x")
     if not all(word.isdecimal() and int(word) >= 2 for word in words):
@@ -414,6 +426,12 @@ def stage_radices(ports: int, radix: int | str = 2) -> tuple[int, ...]:
     ------
     TypeError, ValueError
         If the number of ports is not the product of the radices.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.plans.multistage import stage_radices
+    >>> stage_radices(32, "4+")
+    (4, 4, 2)
     """
     if isinstance(radix, str) and radix.endswith("+"):
         return _filled(_checked_ports(ports), *parse_radices(radix[:-1]))
@@ -512,6 +530,7 @@ def delta_plan(name: str, inputs: Sequence[int], outputs: Sequence[int]) -> Mult
 
     Examples
     --------
+    >>> from multicube.hdl.graphs.plans.multistage import delta_plan
     >>> plan = delta_plan("omega", (4, 4), (3, 3))
     >>> plan.sources, plan.columns, plan.sinks
     (16, (4, 3), 9)
