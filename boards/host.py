@@ -108,6 +108,20 @@ class Line:
 def open_line(name: str, *, baud: int, timeout: float = 5) -> Line:
     """The line at a serial port.
 
+    Parameters
+    ----------
+    name : str
+        The name of the port, such as /dev/ttyUSB0.
+    baud : int
+        The rate of the line in baud.
+    timeout : float
+        Seconds to wait for an answer.
+
+    Returns
+    -------
+    Line
+        The open line.
+
     Raises
     ------
     BoardError

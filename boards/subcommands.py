@@ -43,14 +43,18 @@ _INSTRUMENTS = (
     click.option(
         "--counter-bits", type=int, help="Bits of a counter, which limit the cycles of a run."
     ),
-    click.option("--flows/--no-flows", default=None, help="Detect duplicate or late packets."),
+    click.option(
+        "--flows/--no-flows", default=None, help="Detect packets that come twice or out of order."
+    ),
     click.option(
         "--network-latency/--no-network-latency",
         default=None,
-        help="Latency from the head of the source's queue.",
+        help="Measure the latency in the network alone.",
     ),
-    click.option("--links/--no-links", default=None, help="Meters of the links."),
-    click.option("--finite/--no-finite", default=None, help="Traffic with a fixed packet count."),
+    click.option("--links/--no-links", default=None, help="Measure the use of links."),
+    click.option(
+        "--finite/--no-finite", default=None, help="Allow traffic with a fixed number of packets."
+    ),
 )
 
 
@@ -65,7 +69,7 @@ _like = click.option(
     "like",
     default="orangecrab-85f",
     show_default=True,
-    help="Board of the build: it selects the instruments, unless options do.",
+    help="Board of the build, which says what the instruments are, unless options do.",
 )
 
 
@@ -280,7 +284,7 @@ def _measure(
 @network_arguments
 @program_options
 @click.option(
-    "--cycles", default=LIMIT, show_default=True, help="Cycles after which it is given up."
+    "--cycles", default=LIMIT, show_default=True, help="Cycles after which the run is given up."
 )
 @click.option("--baud", default=BAUD, show_default=True, help="Baud rate of the serial line.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -1,12 +1,13 @@
 """How Sphinx makes the site, from the sources that `generate/site.py` prepares: `make docs`."""
 
 import inspect
+import pickle
 from importlib.metadata import version as version_of
 from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import roles
-from sphinx.application import Sphinx
+from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 
 project = "multicube"
 author = "The multicube authors"
@@ -88,8 +89,17 @@ def _bases(app: Sphinx, name: str, obj: type, options: object, bases: list[type]
         bases[at : at + 1] = private[0].__bases__
 
 
+def _keep_index(app: Sphinx, exception: Exception | None) -> None:
+    """Store the environment again: Sphinx does so before it indexes the pages, and the search of
+    the next build would have no entries (`{index}`) of the pages that have not changed."""
+    if exception is None:
+        with (Path(app.doctreedir) / ENV_PICKLE_FILENAME).open("wb") as file:
+            pickle.dump(app.env, file, pickle.HIGHEST_PROTOCOL)
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     roles.register_generic_role("py", nodes.literal)  # in docstrings that are Amaranth's
     app.connect("autodoc-process-signature", _signature)
     app.connect("autodoc-process-bases", _bases)
+    app.connect("build-finished", _keep_index)

@@ -43,9 +43,9 @@ def grants_and_holds(count: int, kind: type[RoundRobin] = RoundRobin) -> Claims:
 
 @proves(
     RoundRobin,
-    says="Grants exactly one request if there is one, and the same again until it is taken or "
-    "withdrawn",
-    sizes="2, 3, 4, 8, 9 requests",
+    says="If there is a request, exactly one is granted. It stays granted until it is taken or "
+    "withdrawn.",
+    sizes="2, 3, 4, 8 and 9 requests",
 )
 @pytest.mark.parametrize("count", [long(2), 3, long(4), long(8), long(9)])
 def test_round_robin_grants_and_holds(tmp_path: Path, count: int) -> None:
@@ -68,8 +68,8 @@ def waits_of(claims: Claims, count: int) -> Signal:
 
 @proves(
     RoundRobin,
-    says="Fair: a request that stays waits for at most count - 1 others",
-    sizes="2, 3, 4, 8, 9 requests",
+    says="The arbiter is fair: a request that stays waits for at most `count` - 1 others.",
+    sizes="2, 3, 4, 8 and 9 requests",
 )
 @pytest.mark.parametrize("count", [long(2), 3, long(4), long(8), long(9)])
 def test_round_robin_is_fair(tmp_path: Path, count: int) -> None:
@@ -110,9 +110,9 @@ def one_of_all(claims: Claims, kind: str, count: int, waits: int | None = None) 
 
 
 @proves(
-    says="Arbiter `least-recent`: grants exactly one request if there is one; fair: one that stays "
-    "sees each other granted at most once",
-    sizes="2, 3, 5, 9 requests",
+    says="The arbiter `least-recent` grants exactly one request if there is one. It is fair: a "
+    "request that stays sees each other one granted at most once.",
+    sizes="2, 3, 5 and 9 requests",
 )
 @pytest.mark.parametrize("count", [long(2), 3, long(5), long(9)])
 def test_least_recent_arbiter_is_fair(tmp_path: Path, count: int) -> None:
@@ -122,9 +122,9 @@ def test_least_recent_arbiter_is_fair(tmp_path: Path, count: int) -> None:
 
 
 @proves(
-    says="Arbiter `random`: grants exactly one request if there is one, whatever the random bits. "
-    "Arbiter `fixed`: the same",
-    sizes="2, 3, 5 requests",
+    says="The arbiters `random` and `fixed` grant exactly one request if there is one, whatever "
+    "the random bits are.",
+    sizes="2, 3 and 5 requests",
 )
 @pytest.mark.parametrize("kind", ["random", long("fixed")])
 @pytest.mark.parametrize("count", [long(2), 3, long(5)])
@@ -146,9 +146,9 @@ def test_proofs_find_arbiters_that_are_not_fair(
 
 @proves(
     RandomOrder,
-    says="Each cycle has a strict order of all items, and ranks that agree with it, whatever the "
-    "random bits",
-    sizes="2, 3, 4, 5 items",
+    says="In each cycle all items are in a strict order, and their ranks agree with it, whatever "
+    "the random bits are.",
+    sizes="2, 3, 4 and 5 items",
 )
 @pytest.mark.parametrize("count", [long(2), 3, long(4), long(5)])
 def test_random_order_is_an_order(tmp_path: Path, any_bits: Claims, count: int) -> None:
@@ -200,9 +200,10 @@ def joint(radix: int, waits: int = 1) -> Claims:
 
 @proves(
     JointArbiter,
-    says="Grants only what is possible, no output twice, and one request if any is possible; fair: "
-    "a request for one output that stays is overtaken by each other input at most once",
-    sizes="radix 2, 3, 4",
+    says="Only a request whose outputs are all free is granted. No output is granted twice, and "
+    "at least one request is granted if any can be. The arbiter is fair: a request for one output "
+    "that stays is overtaken by each other input at most once.",
+    sizes="radix 2, 3 and 4",
 )
 @pytest.mark.parametrize("radix", [long(2), 3, long(4)])
 def test_joint_arbiter_is_fair(tmp_path: Path, radix: int) -> None:
@@ -224,8 +225,9 @@ GENERATORS: dict[str, Callable[[], RandomBits | Xoroshiro128]] = {
 @proves(
     RandomBits,
     Xoroshiro128,
-    says="With a seed that is not zero, the state is never zero, in which it would stay",
-    sizes="RandomBits of 8 and 40 bits; Xoroshiro128",
+    says="If the seed is not zero, the state never becomes zero, at which the generator would "
+    "stop.",
+    sizes="`RandomBits` of 8 and 40 bits, and `Xoroshiro128`",
 )
 @pytest.mark.parametrize("kind", ["8 bits", long("40 bits"), long("Xoroshiro")])
 def test_random_bits_never_stop(tmp_path: Path, kind: str) -> None:

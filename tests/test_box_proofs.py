@@ -37,8 +37,8 @@ pytestmark = needs_yosys
 
 @proves(
     InterchangeBox,
-    says="Each output shows the input that it selects; an idle one shows zero",
-    sizes="2 x 2 by its state, 2 x 3, 3 x 3, 4 x 4; words of 2 bits",
+    says="Each output shows the word of the input that it selects. An idle output shows zero.",
+    sizes="2 x 2 boxes set by their state, boxes of 2 x 3, 3 x 3 and 4 x 4; words of 2 bits",
 )
 @pytest.mark.parametrize(("radix", "outputs"), [long(2, 2), (3, 3), long(2, 3), long(4, 4)])
 def test_interchange_box_shows_what_is_selected(tmp_path: Path, radix: int, outputs: int) -> None:
@@ -59,7 +59,8 @@ def test_interchange_box_shows_what_is_selected(tmp_path: Path, radix: int, outp
 
 @proves(
     CodedMultiplexer,
-    says="The output is the word whose bit the code was made of; zero if there is none",
+    says="The code is made from one bit for each word. The output is the word whose bit was set, "
+    "or zero if none was.",
     sizes="4 to 9 words of 2 bits",
 )
 @pytest.mark.parametrize("count", [long(4), long(5), 6, long(7), long(8), 9])
@@ -80,7 +81,7 @@ def test_coded_multiplexer_shows_the_selected_word(tmp_path: Path, count: int) -
 
 @proves(
     TreeMultiplexer,
-    says="The output is the word whose bit the code was made of",
+    says="The code is made from one bit for each word. The output is the word whose bit was set.",
     sizes="4 to 10 words of 2 bits",
 )
 @pytest.mark.parametrize("count", [long(4), long(5), long(6), long(7), long(8), 9, long(10)])
@@ -139,9 +140,10 @@ def packet_switch(
 @proves(
     OutputQueuedSwitch,
     InputQueuedSwitch,
-    says="Lossless, in order, stream rule; in time: a packet is inside for at most `depth` cycles "
-    "with output queues, 2 `depth` with input queues, and is accepted after at most `depth`",
-    sizes="2 x 2, depth 1, 2, destination and XOR tags",
+    says="The switch is lossless and in order, and keeps the stream rule. In time: a packet is "
+    "inside for at most `depth` cycles with output queues, and 2 `depth` with input queues. It is "
+    "accepted after at most `depth` cycles.",
+    sizes="2 x 2 switches of depth 1 and 2, with destination and XOR tags",
 )
 @pytest.mark.parametrize(
     ("kind", "depth", "routing"),
@@ -167,9 +169,11 @@ def test_packet_switch_is_lossless_and_in_time(
 @proves(
     OutputQueuedSwitch,
     InputQueuedSwitch,
-    says="Dilated: lossless, stream rule; in time: inside for at most 2 cycles; 1 with input "
-    "queues, 3 if inputs are bundles too",
-    sizes="2 x 2 bundles, of 1 or 2 links each, depth 1",
+    says="The dilated switch is lossless and keeps the stream rule. In time: with output queues a "
+    "packet is inside for at most 2 cycles. With input queues it is inside for at most 1, or 3 if "
+    "the inputs are bundles too.",
+    sizes="2 x 2 switches of depth 1 whose outputs are bundles of 2 links, and whose inputs are "
+    "single links or such bundles",
 )
 @pytest.mark.parametrize(
     ("kind", "bundle", "drain"),
@@ -190,9 +194,10 @@ def test_dilated_switch_is_lossless_and_in_time(
 @proves(
     PipelinedSwitch,
     RequestQueue,
-    says="With a register at each output: lossless, in order, stream rule; in time: a packet is "
-    "inside for at most 5 cycles, and is accepted after at most 3",
-    sizes="2 x 2, depth 2, pipeline 1, destination and XOR tags",
+    says="The switch with a register at each output is lossless and in order, and keeps the "
+    "stream rule. In time: a packet is inside for at most 5 cycles, and is accepted after at most "
+    "3.",
+    sizes="2 x 2 switches of depth 2 with `pipeline` 1, with destination and XOR tags",
 )
 @pytest.mark.parametrize("routing", [long("destination"), long("xor")])
 def test_pipelined_switch_is_lossless_and_in_time(tmp_path: Path, routing: str) -> None:
@@ -304,10 +309,12 @@ def flit_switch(make: Callable[[], Any], capacity: int, drain: int, waits: int |
 @proves(
     WormholeSwitch,
     CutThroughSwitch,
-    says="Lossless, in order, stream rule, packets whole; in time: a flit is inside for at most 3 "
-    "cycles (wormhole, depth 1), 6 (depth 2) or 4 (all others), and is accepted after at most 3",
-    sizes="2 x 2, packets of 1 or 2 flits; wormhole: depth 1, 2, or 1 with output buffers of 1; "
-    "cut-through and store-and-forward: depth 2, input and crosspoint queues",
+    says="The switch is lossless and in order, keeps the stream rule and keeps packets whole. In "
+    "time: a flit is inside for at most 3 cycles (wormhole, depth 1), 6 (wormhole, depth 2) or 4 "
+    "(all others). It is accepted after at most 3.",
+    sizes="2 x 2 switches, packets of 1 or 2 flits; wormhole with depth 1, depth 2, and depth 1 "
+    "with output buffers of 1; cut-through and store-and-forward with depth 2, and with input and "
+    "crosspoint queues",
 )
 @pytest.mark.parametrize(
     "kind", [name if name == "wormhole, depth 1" else long(name) for name in FLIT_SWITCHES]
@@ -328,9 +335,11 @@ PIPELINED_SWITCHES = {
 
 @proves(
     PipelinedFlitSwitch,
-    says="Lossless, in order, stream rule, packets whole; in time: a flit is inside for at most 8 "
-    "cycles (cut-through: 14), and is accepted after at most 4 (8)",
-    sizes="2 x 2, depth 2, `pipeline` 1, packets of 1 or 2 flits; wormhole and cut-through",
+    says="The switch is lossless and in order, keeps the stream rule and keeps packets whole. In "
+    "time: with wormhole switching a flit is inside for at most 8 cycles and is accepted after at "
+    "most 4. With cut-through these are 14 and 8.",
+    sizes="2 x 2 switches of depth 2 with `pipeline` 1, packets of 1 or 2 flits; wormhole and "
+    "cut-through",
 )
 @pytest.mark.parametrize("kind", PIPELINED_SWITCHES)
 @pytest.mark.long
@@ -397,11 +406,13 @@ def unbuffered(
 
 @proves(
     UnbufferedSwitch,
-    says="Each packet is shown in the next cycle, once, where it belongs, as it was, or "
-    "dropped and counted; at most one of two rivals is dropped, and none without a rival; "
-    "stream rule; with a reject signal each source gets the verdict on "
-    "its packet; whatever the random bits",
-    sizes="2 x 2, bundles of 1 or 2 links; with the reject signal, the last stage",
+    says="In the cycle after its arrival a packet is shown once, unchanged, where it belongs, "
+    "unless it is dropped and counted. It is dropped only if it has a rival or not all links of "
+    "its output are free. Of two rivals for free links at most one is dropped. With a reject "
+    "signal each source gets the verdict on its own packet. The stream rule holds. All this is so "
+    "whatever the random bits are.",
+    sizes="2 x 2 switches with bundles of 1 or 2 links; the reject signal is that of the last "
+    "stage",
 )
 @pytest.mark.parametrize(("reject", "lanes"), [long(False, 1), (True, 1), long(False, 2)])
 def test_unbuffered_switch_sends_or_drops(

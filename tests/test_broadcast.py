@@ -337,8 +337,9 @@ def copies(switch: type, depth: int, routing: str) -> Any:
     OutputQueuedSwitch,
     InputQueuedSwitch,
     CopyTracker,
-    says="Broadcast: each output that a packet is for gets one copy, and no other; stream rule",
-    sizes="2 x 2, depth 1, 2, destination and XOR tags",
+    says="Each output that a broadcast is for gets one copy of it, and no other output gets any. "
+    "The stream rule holds.",
+    sizes="2 x 2 switches of depth 1 and 2, with destination and XOR tags",
 )
 @pytest.mark.parametrize(
     ("switch", "depth", "routing"),

@@ -226,9 +226,10 @@ FLOWS = [
     WormholeSwitch,
     CutThroughSwitch,
     ReplicatingQueue,
-    says="Broadcast: a copy that has begun waits for nothing but the switches behind it, so no "
-    "network of these switches deadlocks",
-    sizes="2 x 2, depth 2, packets of 2 flits; cut-through: input and crosspoint queues",
+    says="A copy of a broadcast that has begun to leave waits only for the switches behind this "
+    "one. Therefore no network of these switches deadlocks.",
+    sizes="2 x 2 switches of depth 2, packets of 2 flits; cut-through with input and crosspoint "
+    "queues",
 )
 @pytest.mark.parametrize(("switch", "depth", "flits", "others"), FLOWS)
 def test_a_begun_copy_waits_for_no_other_copy(
@@ -242,8 +243,10 @@ def test_a_begun_copy_waits_for_no_other_copy(
 @proves(
     WormholeSwitch,
     CutThroughSwitch,
-    says="Broadcast: the same",
-    sizes="2 x 2; wormhole: depth 3, 4, packets of 3 flits; cut-through: depth 3, packets of 2",
+    says="A copy of a broadcast that has begun to leave waits only for the switches behind this "
+    "one.",
+    sizes="2 x 2 switches; wormhole of depth 3 and 4 with packets of 3 flits; cut-through of "
+    "depth 3 with packets of 2",
     cycles=6,
 )
 @pytest.mark.parametrize(

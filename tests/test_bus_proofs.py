@@ -55,11 +55,11 @@ SENT = (*(f"aw{name}" for name in MANAGER), *(f"ar{name}" for name in MANAGER))
 
 @proves(
     AxiTarget,
-    says="The rules of AXI4 for a subordinate: `bvalid` and `rvalid` stay, with all that belongs "
-    "to them, until they are taken, and come only for bursts that were accepted and are not "
-    "answered; no response is EXOKAY. The request to memory stays until it is taken, and has an "
-    "identity that is free",
-    sizes="bytes, two requests each way; bursts of up to 256 beats, of all kinds",
+    says="The target keeps the rules of AXI4 for a subordinate. `bvalid` and `rvalid` stay high, "
+    "with all that belongs to them unchanged, until they are taken. They are raised only for "
+    "bursts that were accepted and are not yet answered. No response is EXOKAY. A request to "
+    "memory stays until it is taken, and has an identity that is free.",
+    sizes="words of one byte, two requests each way, bursts of up to 256 beats of every kind",
 )
 def test_rules_of_axi(tmp_path: Path) -> None:
     claims = Claims()
@@ -85,9 +85,10 @@ def test_rules_of_axi(tmp_path: Path) -> None:
 
 @proves(
     WishboneTarget,
-    says="The rules of Wishbone for a target: `ack` and `err` exclude each other, last one cycle, "
-    "and answer a cycle that was there before; the request to memory stays until it is taken",
-    sizes="bytes",
+    says="The target keeps the rules of Wishbone. `ack` and `err` are never high together, last "
+    "one cycle, and answer a bus cycle that had begun before. A request to memory stays until it "
+    "is taken.",
+    sizes="words of one byte",
 )
 def test_rules_of_wishbone(tmp_path: Path) -> None:
     claims = Claims()
@@ -104,10 +105,10 @@ def test_rules_of_wishbone(tmp_path: Path) -> None:
 
 @proves(
     WishboneBurstTarget,
-    says="`ack` and `err` exclude each other, come only with `cyc` and `stb`, and only for a cycle "
-    "that was there before or that a burst announced; the request to memory stays until it is "
-    "taken, and has an identity that is free",
-    sizes="bytes, four requests",
+    says="`ack` and `err` are never high together. They are high only with `cyc` and `stb`, and "
+    "only for a bus cycle that had begun before or that a burst announced. A request to memory "
+    "stays until it is taken, and has an identity that is free.",
+    sizes="words of one byte, four requests",
 )
 def test_rules_of_wishbone_bursts(tmp_path: Path) -> None:
     claims = Claims()

@@ -97,9 +97,10 @@ def paths_kept_and_released(
 
 @proves(
     CircuitBox,
-    says="Both ends of a path agree; an output has one owner, and an input one output; a path "
-    "begins where the tag says, as soon as it can, stays as long as it is requested, and no longer",
-    sizes="radix 2, all policies; radix 3 and 4",
+    says="Both ends of a path agree on it, so an output belongs to one input at most, and an "
+    "input to one output. A path begins at the output that the tag names, as soon as that is "
+    "free. It lasts as long as it is requested, and no longer.",
+    sizes="radix 2 with every policy; radix 3 and 4",
 )
 @pytest.mark.parametrize(
     ("radix", "policy"),
@@ -153,8 +154,8 @@ def test_proofs_find_a_wrong_box(tmp_path: Path, component: type[CircuitBox]) ->
 
 @proves(
     CircuitBox,
-    says="A request is connected in the next cycle, or waits, or is rejected after exactly as many "
-    "refusals as its policy says",
+    says="A request is connected in the next cycle, or waits, or is rejected. It is rejected "
+    "after exactly as many refusals as the policy says.",
     sizes="radix 2, policies `drop` and `modified-hold`",
 )
 @pytest.mark.parametrize(("policy", "limit"), [("drop", 0), ("modified-hold", LIMIT)])
@@ -181,8 +182,9 @@ def test_circuit_box_rejects_when_its_policy_says(tmp_path: Path, policy: str, l
 
 @proves(
     CircuitBox,
-    says="Fair: a request that holds sees at most radix - 1 other circuits begin at its output",
-    sizes="radix 2, 3, policy `hold`",
+    says="The box is fair: a request that stays sees at most radix - 1 other circuits begin at "
+    "its output.",
+    sizes="radix 2 and 3, policy `hold`",
 )
 @pytest.mark.parametrize("radix", [2, long(3)])
 def test_circuit_box_is_fair(tmp_path: Path, radix: int) -> None:
@@ -209,7 +211,7 @@ def test_circuit_box_is_fair(tmp_path: Path, radix: int) -> None:
 
 @proves(
     CircuitBox,
-    says="Nothing is held that nobody requests, whatever state a network begins in",
+    says="Whatever state the network begins in, no box holds a path that nobody requests.",
     sizes="a network of 8 terminals, policy `modified-hold`",
 )
 def test_circuit_network_holds_nothing_that_nobody_requests(tmp_path: Path) -> None:
@@ -232,9 +234,9 @@ def test_circuit_network_holds_nothing_that_nobody_requests(tmp_path: Path) -> N
 
 @proves(
     CircuitInitiator,
-    says="The header stands still until it is answered; a word is sent only on a circuit; a "
-    "circuit lasts until the last word has crossed, and as long as `keep` says",
-    sizes="delay 0, 4; the network does what it likes",
+    says="The header does not change until it is answered. Words are sent only on a circuit. A "
+    "circuit lasts until the last word has crossed, and as long as `keep` says.",
+    sizes="delay 0 and 4, whatever the network does",
 )
 @pytest.mark.parametrize("delay", [0, 4])
 def test_circuit_initiator_keeps_the_rules_of_the_link(tmp_path: Path, delay: int) -> None:
@@ -319,10 +321,11 @@ def merged(policy: str, kind: type[CircuitMerger] = CircuitMerger) -> Claims:
 
 @proves(
     CircuitMerger,
-    says="The terminal has one circuit at a time, which stays as long as it is requested, and sees "
-    "no request for a cycle after it; all others wait or are rejected as the policy says; fair: a "
-    "request that stays sees at most one other circuit begin",
-    sizes="2 copies, policies `hold` and `drop`",
+    says="The terminal has one circuit at a time, which lasts as long as it is requested. In the "
+    "cycle after it, the terminal sees no request. All other requests wait or are rejected, as "
+    "the policy says. The merger is fair: a request that stays sees at most one other circuit "
+    "begin.",
+    sizes="2 copies of the network, policies `hold` and `drop`",
 )
 @pytest.mark.parametrize("policy", ["hold", "drop"])
 def test_circuit_merger_serves_one_copy_at_a_time(tmp_path: Path, policy: str) -> None:
@@ -345,9 +348,9 @@ def test_proofs_find_a_circuit_that_is_interrupted(tmp_path: Path) -> None:
 
 @proves(
     CircuitDistributor,
-    says="A request goes to one copy, the same as long as it stays; the wires of both directions "
-    "pass unchanged; whatever the random bits",
-    sizes="2, 3 copies",
+    says="A request goes to one copy of the network, and to the same one as long as it stays. The "
+    "wires of both directions pass unchanged. All this is so whatever the random bits are.",
+    sizes="2 and 3 copies",
 )
 @pytest.mark.parametrize("copies", [2, long(3)])
 def test_circuit_distributor_keeps_its_choice(
@@ -373,9 +376,9 @@ def test_circuit_distributor_keeps_its_choice(
 
 @proves(
     CircuitResponder,
-    says="Accepts a circuit if and only if its tag is the terminal's address, and keeps it as long "
-    "as it is requested; words and replies pass unchanged on a circuit, and only there; "
-    "`connected` is 0 between two circuits",
+    says="A circuit is accepted if and only if its tag is the terminal's address, and is kept as "
+    "long as it is requested. Words and replies pass unchanged on a circuit, and at no other "
+    "time. `connected` is 0 between two circuits.",
     sizes="4 terminals, destination and XOR tags, replies of 1 bit",
 )
 @pytest.mark.parametrize("routing", ["destination", "xor"])
@@ -483,9 +486,10 @@ def checked(kind: type[CircuitParityChecker] = CircuitParityChecker) -> Claims:
 
 @proves(
     CircuitParityChecker,
-    says="The words of a packet leave if and only if all of them were sound, whole, in order, each "
-    "once; a packet with a wrong bit is reported once, when its circuit is released; stream rule",
-    sizes="packets of 1 or 2 words, one per circuit; one parity bit; any number of words wrong",
+    says="If all words of a packet have the right parity, all of them leave, in order, each once. "
+    "If not, none of them leaves, and the packet is reported once, when its circuit is released. "
+    "The stream rule holds.",
+    sizes="packets of 1 or 2 words, one per circuit; one parity bit; any number of wrong words",
 )
 def test_circuit_parity_checker_passes_sound_packets(tmp_path: Path) -> None:
     assert checked().hold(tmp_path)

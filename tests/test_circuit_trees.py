@@ -347,8 +347,8 @@ def trees_are_answered(ports: int, policy: Any, steps: int) -> Any:
 @needs_yosys
 @proves(
     CircuitBox,
-    says="Broadcast: a tree is set up or rejected in as many cycles as there are stages, whatever "
-    "else is requested",
+    says="The tree of a broadcast is set up or rejected in as many cycles as there are stages, "
+    "whatever else is requested.",
     sizes="networks of 4 and 8 terminals, policies `hold` and `drop`",
 )
 @pytest.mark.parametrize(

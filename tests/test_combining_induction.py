@@ -39,9 +39,9 @@ def _registers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @proves(
     WaitBuffer,
-    says="Every record is kept until it is taken, and found by its key; what is found is what was "
-    "stored; `free`, `hit` and `more` are right",
-    sizes="1 to 3 records",
+    says="A record is kept until it is taken, unchanged. A search finds a record with the key if "
+    "there is one. `free`, `hit` and `more` are right.",
+    sizes="1, 2 and 3 records",
 )
 @pytest.mark.parametrize("size", [1, long(2), long(3)])
 def test_wait_buffer_keeps_every_record(tmp_path: Path, size: int) -> None:
@@ -77,9 +77,9 @@ def test_wait_buffer_keeps_every_record(tmp_path: Path, size: int) -> None:
 
 @proves(
     Pacer,
-    says="Heads of messages are as many cycles apart as the message has words, and no further than "
-    "that",
-    sizes="lengths (1, 2), (2, 4), (3, 3)",
+    says="After the head of a message, the next head may pass after as many cycles as the message "
+    "has words. It passes no sooner, and is not delayed any longer.",
+    sizes="messages of (1, 2), (2, 4) and (3, 3) words",
 )
 @pytest.mark.parametrize("lengths", [(1, 2), (2, 4), (3, 3)])
 def test_pacer_keeps_its_distance_and_delays_nothing(
@@ -180,9 +180,9 @@ def queue_claims(claims: Claims, queue: CombiningQueue, pairwise: bool) -> None:
 
 @proves(
     CombiningQueue,
-    says="A request keeps its place and name until it leaves; lossless, in order, stream rule; "
-    "only requests for the same word combine with it",
-    sizes="2 inputs, depth 2 to 4; 3 inputs, depth 3; pairwise and unlimited",
+    says="A request keeps its place, tag and identity until it leaves. The queue is lossless and "
+    "in order, and keeps the stream rule. Only requests for the same word are combined.",
+    sizes="2 inputs with depth 2, 3 and 4; 3 inputs with depth 3; pairwise and unlimited combining",
 )
 @pytest.mark.parametrize(
     ("writers", "depth", "pairwise"),
@@ -375,10 +375,11 @@ def box_claims(claims: Claims, box: CombiningSwitch, sides: Sides = BOX) -> None
 
 @proves(
     CombiningBox,
-    says="Each request is in exactly one place until it is answered, once, with its own tag; no "
-    "deadlock inside: while the ends do their part, all that is inside comes nearer to its end in "
-    "every cycle",
-    sizes="2 x 2, depth 2, wait buffers of 1, 2; load, store, fetch-and-add, fetch-and-store",
+    says="Each request is in exactly one place until it is answered. It is answered once, with "
+    "its own tag. There is no deadlock inside: as long as no request comes, replies are taken, "
+    "and memory accepts and answers, all that is inside comes nearer to its end in every cycle.",
+    sizes="2 x 2 boxes of depth 2, wait buffers of 1 and 2 records; load, store, fetch-and-add, "
+    "fetch-and-store",
 )
 @pytest.mark.parametrize(
     ("merge", "wait"),
@@ -397,10 +398,11 @@ CROSS = RouterShape(ENDS, (OutputChannel((0, 0), (0, 1)), OutputChannel((1, 0), 
 
 @proves(
     CombiningRouter,
-    says="Each request is in exactly one place until it is answered, once, with its own tag, so "
-    "the way that it had come before is restored; no deadlock inside, as in `CombiningBox`",
-    sizes="2 inputs and outputs, depth 2, wait buffers of 1; a way of two digits; load, store, "
-    "fetch-and-add, fetch-and-store",
+    says="Each request is in exactly one place until it is answered. It is answered once, with "
+    "its own tag, so that the reply goes back the way that the request has come. There is no "
+    "deadlock inside, in the sense of `CombiningBox`.",
+    sizes="2 inputs and 2 outputs, depth 2, wait buffers of 1 record, ways of two digits; load, "
+    "store, fetch-and-add, fetch-and-store",
 )
 @pytest.mark.parametrize("merge", [long("pairwise"), "unlimited"])
 def test_router_answers_every_request_once_for_ever(tmp_path: Path, merge: str) -> None:

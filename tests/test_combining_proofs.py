@@ -114,9 +114,10 @@ def one_reply_each(
 
 @proves(
     CombiningBox,
-    says="Each request gets exactly one reply of its own, and a box whose ends do their part is "
-    "empty after 7 cycles",
-    sizes="2 x 2, depth 2, wait buffers of 1 or 2, fetch-and-adds for one word per output",
+    says="Each request gets exactly one reply of its own. The box is empty after 7 cycles in "
+    "which no request comes, replies are taken, and memory accepts and answers.",
+    sizes="2 x 2 boxes of depth 2, wait buffers of 1 and 2 records, fetch-and-adds for one word "
+    "at each output",
     cycles=8,
 )
 @pytest.mark.parametrize(
@@ -143,9 +144,9 @@ def buffered(folder: Path, drain: int, steps: int | None = None, *, depth: int, 
 @proves(
     InputBufferedBox,
     WordBuffer,
-    says="Each request gets exactly one reply of its own; a box whose ends do their part is empty "
-    "after 6 cycles",
-    sizes="2 x 2, depth 2, delay 1, loads of one word, fetch-and-adds of two",
+    says="Each request gets exactly one reply of its own. The box is empty after 6 cycles in "
+    "which no request comes, replies are taken, and memory accepts and answers.",
+    sizes="2 x 2 boxes of depth 2 and delay 1, with loads of one word and fetch-and-adds of two",
 )
 @pytest.mark.long
 def test_boxes_with_buffers_at_the_inputs_answer_each_request_once(tmp_path: Path) -> None:
@@ -155,8 +156,9 @@ def test_boxes_with_buffers_at_the_inputs_answer_each_request_once(tmp_path: Pat
 @proves(
     InputBufferedBox,
     WordBuffer,
-    says="The same; empty after 11 cycles",
-    sizes="depth 3, delay 2",
+    says="Each request gets exactly one reply of its own. The box is empty after 11 cycles in "
+    "which no request comes, replies are taken, and memory accepts and answers.",
+    sizes="2 x 2 boxes of depth 3 and delay 2, with loads of one word and fetch-and-adds of two",
     cycles=12,
 )
 @pytest.mark.long

@@ -44,8 +44,9 @@ def crossed(
 
 @proves(
     ClockCrossing,
-    says="Lossless, in order, stream rule, and holds no more than its depth and one, whichever of "
-    "the two clocks ticks in a step; without resets, and without metastability",
+    says="The queue is lossless and in order, and keeps the stream rule. It holds at most one "
+    "item more than its depth. This is so whichever of the two clocks ticks in a step. Resets and "
+    "metastability are left out.",
     sizes="depths 2, 4 and 8, items of 4 bits",
 )
 @pytest.mark.parametrize("depth", [2, long(4), long(8)])

@@ -124,10 +124,11 @@ def router(digit: int, kind: type[DeflectionRouter] = DeflectionRouter) -> Claim
 
 @proves(
     DeflectionRouter,
-    says="Lossless; what turns is never deflected; what has arrived leaves, unless it is deflected "
-    "or its terminal has refused a packet; in time: inside for at most 2 cycles; what it says of "
-    "its packets to the next node is true if so is what it is told; stream rule at the terminal",
-    sizes="all addresses of 1 or 2 bits per dimension",
+    says="The router is lossless. A packet that turns is never deflected. A packet that has "
+    "arrived leaves, unless it is deflected or its terminal has refused a packet before. In time: "
+    "a packet is inside for at most 2 cycles. What the router tells the next node about its "
+    "packets is true if what it was told is true. The stream rule holds at the terminal.",
+    sizes="all addresses of 1 and 2 bits per dimension",
 )
 @pytest.mark.parametrize("digit", [1, 2])
 def test_deflection_router_is_lossless_and_turns_for_sure(tmp_path: Path, digit: int) -> None:
@@ -182,9 +183,9 @@ def network(k: str, longest: int) -> Claims:
 
 @proves(
     DeflectionRouter,
-    says="A network of them delivers each packet once, to its terminal, and in time: within "
-    "a + b (k_1 + 1) + 2 cycles, of which it needs each, if all terminals take what they are "
-    "offered",
+    says="A network of these routers delivers each packet once, to its terminal. If all terminals "
+    "take what they are offered, that is within a + b (k_1 + 1) + 2 cycles, where a and b are the "
+    "links that the packet needs in each dimension. This bound is reached.",
     sizes="a network of 2 x 2 nodes",
 )
 @pytest.mark.long

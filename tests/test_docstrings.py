@@ -13,6 +13,7 @@ import pytest
 from docstrings import Documented, faults, has_example, private_names, public, types
 from generate.python import rooms
 from multicube.hdl import FAMILIES, Network
+from multicube.hdl.fabric.checks import check_integer
 
 WITHOUT = {"multicube.sim.synthesis.measure_cells", "multicube.sim.run_cocotb"}
 """Those whose example would need a library of standard cells, a file of hundreds of lines; or files
@@ -23,6 +24,12 @@ def test_all_that_is_public_is_described() -> None:
     """With a summary, and all arguments, answers and errors, as numpydoc has them."""
     assert len(public()) > 300
     assert {each.name: found for each in public() if (found := faults(each))} == {}
+
+
+def test_functions_of_all_pages_are_described() -> None:
+    """Those too that no stub names: parts of one's own networks."""
+    assert len(_shown()) > 70
+    assert {each.name: found for each in _shown() if (found := faults(each))} == {}
 
 
 def test_functions_and_main_classes_have_an_example() -> None:
@@ -81,10 +88,18 @@ def test_no_page_names_what_is_private() -> None:
     assert [each.page for each in names if private_names(each.item.__doc__ or "")] == []
 
 
+@cache
+def _shown() -> list[Documented]:
+    """The functions that have a page."""
+    items = {each.page: each.item for _, names in rooms().values() for each in names}
+    return [Documented(*each) for each in items.items() if inspect.isfunction(each[1])]
+
+
+EXAMPLES = {each.text: each for each in (*public(), *_shown()) if ">>>" in each.text}
+
+
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
-@pytest.mark.parametrize(
-    "each", [pytest.param(each, id=each.name) for each in public() if ">>>" in each.text]
-)
+@pytest.mark.parametrize("each", [pytest.param(each, id=each.name) for each in EXAMPLES.values()])
 def test_examples_run(each: Documented, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     said: list[str] = []
@@ -162,6 +177,20 @@ def test_what_a_docstring_lacks_is_found(old: str, new: str, found: str) -> None
     wrong = faults(Documented("changed", _changed(old, new)))
     start = found.removesuffix("...")
     assert any(each.startswith(start) for each in wrong), wrong
+
+
+def test_a_check_of_an_argument_raises_errors() -> None:
+    def checked(number: int) -> None:
+        """Do nothing.
+
+        Parameters
+        ----------
+        number : int
+            The first.
+        """
+        check_integer("Number", number, 1)
+
+    assert faults(Documented("checked", checked)) == ["not in Raises: TypeError or ValueError"]
 
 
 def test_no_docstring_is_a_fault() -> None:

@@ -214,10 +214,10 @@ def confinement(
 @proves(
     PartitionInterface,
     WormRouter,
-    says="Packets of groups stay in their subnetwork, whatever is sent, if the rows of its groups "
-    "do: no link between two of them carries anything",
-    sizes="a hypercube of 8 terminals, queues of depth 1, packets of one flit, all partitions, all "
-    "kinds of packets, merged by `or`",
+    says="If the rows of the tables keep each group in its subnetwork, its packets stay there "
+    "whatever is sent: no link between two subnetworks carries anything.",
+    sizes="a hypercube of 8 terminals, queues of depth 1, packets of one flit, all partitions, "
+    "all kinds of packets, merged by `or`",
 )
 @pytest.mark.long
 def test_groups_stay_in_their_part(tmp_path: Path) -> None:

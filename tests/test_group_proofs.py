@@ -89,8 +89,10 @@ def copies(**given: Any) -> Claims:
 
 @proves(
     WormRouter,
-    says="Multicasts: each exit takes each flit once, in order, and no other does; stream rule",
-    sizes="a link and a terminal, packets of 2 flits; at once with depth 1, in passes with depth 2",
+    says="Each exit of a multicast takes each of its flits once, in order, and no other exit "
+    "takes any. The stream rule holds.",
+    sizes="a link and a terminal, packets of 2 flits; copies at once with depth 1, copies in "
+    "passes with depth 2",
 )
 @pytest.mark.parametrize(
     "given",
@@ -128,9 +130,9 @@ def merges(**given: Any) -> Claims:
 
 @proves(
     Merge,
-    says="In a router: a merged flit is made of one flit of each child, the next one of each; "
-    "packets whole; stream rule",
-    sizes="2 children, packets of 2 flits; depth 1",
+    says="In a router, a merged flit is made of one flit of each child, and the next merged flit "
+    "of the next one of each. Packets stay whole, and the stream rule holds.",
+    sizes="2 children, packets of 2 flits, depth 1",
 )
 def test_each_child_is_merged_once(tmp_path: Path) -> None:
     assert merges(depth=1).hold(tmp_path)
@@ -138,8 +140,8 @@ def test_each_child_is_merged_once(tmp_path: Path) -> None:
 
 @proves(
     ReplayQueue,
-    says="Shows the flits of a packet in order, and again from its header on if the packet stays; "
-    "then those of the next one. None is lost",
+    says="The queue shows the flits of a packet in order. If the packet is to stay, it shows them "
+    "again from the header on; if not, those of the next packet. None is lost.",
     sizes="depth 2, packets of 2 flits",
 )
 def test_replay_queue_shows_packets_again(tmp_path: Path) -> None:
@@ -172,7 +174,11 @@ def test_replay_queue_shows_packets_again(tmp_path: Path) -> None:
     assert claims.hold(tmp_path)
 
 
-@proves(GroupTable, says="Shows the rows of the tables", sizes="2 groups, 3 inputs")
+@proves(
+    GroupTable,
+    says="The table shows the row of the group that is asked for.",
+    sizes="2 groups, 3 inputs",
+)
 def test_group_table_shows_its_rows(tmp_path: Path) -> None:
     claims = Claims()
     m, copies_, merged = claims.m, (1, 3), (0b01_10_011, 0b10_01_111)

@@ -175,10 +175,11 @@ KINDS = [
     Buffer,
     Refer,
     Deliver,
-    says="Each message leaves once, over a wire that it needs or is deflected to, or delivered "
-    "where it belongs, unchanged; as many are inside as have come and not left; the first in "
-    "seniority always comes nearer",
-    sizes="1 to 4 dimensions, 1 to 4 processors, 1 to 3 buffers, both schedules and priorities",
+    says="Each message leaves once and unchanged: over a wire, nearer to its destination or "
+    "deflected, or delivered where it belongs. The number of messages inside is right. The "
+    "message that is first in seniority always comes nearer, or is delivered.",
+    sizes="1 to 4 dimensions, 1 to 4 processors, 1 to 3 buffers, both schedules and both "
+    "priorities",
 )
 @pytest.mark.parametrize(("schedule", "priority"), KINDS)
 @pytest.mark.parametrize(
@@ -233,7 +234,8 @@ def test_proofs_find_a_node_that_loses_or_misleads(
 
 @proves(
     Seniority,
-    says="The order of messages is strict, by age and then by destination, the same in every node",
+    says="Messages are in a strict order, by age and then by destination, which is the same in "
+    "every node.",
     sizes="3 messages, 2 dimensions, ages of 2 bits",
 )
 @pytest.mark.parametrize("processor_bits", [0, 1])
@@ -266,8 +268,8 @@ def test_the_order_of_messages_is_one(tmp_path: Path, processor_bits: int) -> No
 
 @proves(
     Wires,
-    says="What one end sends in a step arrives at the other in the next",
-    sizes="serial wires, 2 dimensions, own and shared",
+    says="What one end sends in a step arrives at the other end in the next.",
+    sizes="serial wires in 2 dimensions, each with a register of its own, or all with one",
 )
 @pytest.mark.parametrize("shared", [False, True])
 def test_serial_wires_bring_in_a_step_what_was_sent_in_the_last(

@@ -200,10 +200,10 @@ def buffers(copies: list[FabricComponent], t: int) -> Iterator[tuple[list[OpenSw
 @proves(
     InputQueuedSwitch,
     PartitionInterface,
-    says="A part of a partitioned network sees the same, whatever the others send: it is neither "
-    "changed nor blocked, also around a fault",
-    sizes="an Extra Stage Cube of 8 terminals, input queues of depth 1, all partitions that are "
-    "kept, destination and XOR tags, with and without broadcast",
+    says="Whatever the other parts of a partitioned network send, each part sees the same: its "
+    "packets are neither changed nor blocked, even around a fault.",
+    sizes="an Extra Stage Cube of 8 terminals, input queues of depth 1, all partitions that the "
+    "network keeps apart, destination and XOR tags, with and without broadcast",
 )
 @pytest.mark.parametrize(
     ("routing", "broadcast"),

@@ -141,7 +141,7 @@ def confinement(
 
 @proves(
     PartitionInterface,
-    says="No packet leaves its partition, whatever is sent and whatever masks are written",
+    says="No packet leaves its partition, whatever is sent and whatever masks are written.",
     sizes="cube, omega and flip networks of 8 terminals, input queues of depth 1, destination and "
     "XOR tags, with and without broadcast",
 )
@@ -233,8 +233,8 @@ def enforcement(
 
 @proves(
     PartitionInterface,
-    says="Sends effective tags, and changes nothing else; a header that waits stays as it is; the "
-    "mask is the one last written to this subnetwork",
+    says="The interface sends effective tags, and changes nothing else. A header that waits does "
+    "not change. The mask in force is the one that was last written for this subnetwork.",
     sizes="3 address bits, destination and XOR tags, packets of one flit and of any length",
 )
 @pytest.mark.parametrize("flits", [False, True], ids=["packets", "flits"])

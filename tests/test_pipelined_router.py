@@ -246,11 +246,11 @@ def pipelined_router(drain: int, *, pipeline: int, kind: type = PipelinedRouter)
     PipelinedRouter,
     OutputOwners,
     Traversal,
-    says="Lossless, in order, stream rule, packets whole, in the virtual channel that the route "
-    "names, and never more than the queues behind the links have places for; in time: inside for "
-    "at most 40 cycles",
+    says="The router is lossless and in order, keeps the stream rule and keeps packets whole. "
+    "Packets leave in the virtual channel that their route names. No more are sent than there is "
+    "room for in the queues behind the links. In time: a flit is inside for at most 40 cycles.",
     sizes="one link of 2 channels and one terminal, each in and out, with the queues behind the "
-    "link; depth 1, packets of 1 or 2 flits; `pipeline` 1",
+    "link; depth 1, `pipeline` 1, packets of 1 or 2 flits",
 )
 @pytest.mark.long
 def test_pipelined_router_is_lossless(tmp_path: Path) -> None:
@@ -300,9 +300,10 @@ def queue_and_stage(depth: int, *, credits: bool) -> Claims:
 @proves(
     RouteStage,
     SplitQueue,
-    says="Lossless, in order, stream rule, packets whole; in time: inside for at most depth + 1 "
-    "cycles; each flit has the exits of its packet's header",
-    sizes="the queue with the stage behind it, 2 exits; depth 2, 3, with and without credits; "
+    says="Queue and stage are lossless and in order, keep the stream rule and keep packets whole. "
+    "Each flit has the exits of its packet's header. In time: a flit is inside for at most depth "
+    "+ 1 cycles.",
+    sizes="the queue with the stage behind it; 2 exits, depth 2 and 3, with and without credits, "
     "packets of 1 or 2 flits",
 )
 @pytest.mark.parametrize(

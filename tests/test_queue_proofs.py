@@ -36,9 +36,11 @@ def arrival_queue(
 
 @proves(
     ArrivalQueue,
-    says="Lossless, in order, stream rule; in time: a packet is inside for at most `depth` cycles, "
-    "and is accepted after at most 2, 1 with refill or a single input",
-    sizes="1 input, depth 1, 2, 4; 2 inputs, depth 1, 2; 3 inputs, depth 2 with refill",
+    says="The queue is lossless and in order, and keeps the stream rule. In time: a packet is "
+    "inside for at most `depth` cycles. It is accepted after at most 2 cycles, or 1 with refill "
+    "or with a single input.",
+    sizes="1 input with depth 1, 2 and 4; 2 inputs with depth 1 and 2; 3 inputs with depth 2 and "
+    "refill",
 )
 @pytest.mark.parametrize(
     ("writers", "depth", "refill", "waits"),
@@ -60,7 +62,9 @@ def test_arrival_queue_is_lossless_and_in_time(
 
 @proves(
     ArrivalQueue,
-    says="The same with a memory for each input",
+    says="The queue with a memory for each input is lossless and in order, and keeps the stream "
+    "rule. In time: a packet is inside for at most `depth` cycles, and is accepted after at most "
+    "2.",
     sizes="2 inputs, depth 2",
 )
 def test_separate_memories_are_lossless_and_in_time(tmp_path: Path) -> None:
@@ -89,10 +93,10 @@ def test_proofs_find_a_wait_that_is_longer(tmp_path: Path) -> None:
 
 @proves(
     ArrivalQueue,
-    says="Each packet comes out when those before it have left, and only then; arrivals of one "
-    "cycle are queued in turn, and accepted as long as there is room; `level` is right",
-    sizes="1 input, depth 1, 3; 2 inputs, depth 1 to 4; 3 inputs, depth 2, 3; with and without "
-    "refill",
+    says="A packet comes out when those before it have left, and not before. Packets that arrive "
+    "in one cycle are queued in turn, and are accepted as long as there is room. `level` is right.",
+    sizes="1 input with depth 1 and 3; 2 inputs with depth 1 to 4; 3 inputs with depth 2 and 3; "
+    "with and without refill",
 )
 @pytest.mark.parametrize("refill", [long(False, id="plain"), pytest.param(True, id="refill")])
 @pytest.mark.parametrize(
@@ -171,9 +175,9 @@ def lane_queue(
 
 @proves(
     LaneQueue,
-    says="Lossless (in order with one lane), stream rule; in time: inside for at most 2 cycles, or "
-    "depth + 1 with one lane",
-    sizes="1, 2 inputs, 1, 2 lanes, depth 1, 2, with and without refill",
+    says="The queue is lossless and keeps the stream rule. With one lane it is in order. In time: "
+    "a packet is inside for at most 2 cycles, or depth + 1 with one lane.",
+    sizes="1 and 2 inputs, 1 and 2 lanes, depth 1 and 2, with and without refill",
 )
 @pytest.mark.parametrize(
     ("writers", "lanes", "depth", "refill"),
@@ -226,9 +230,9 @@ def output_buffer(depth: int, kind: type[OutputBuffer] = OutputBuffer) -> Claims
 
 @proves(
     OutputBuffer,
-    says="Lossless, in order, stream rule (if the sender keeps it); in time: inside for at most "
-    "`depth` cycles",
-    sizes="depth 1, 2, 3",
+    says="The buffer is lossless and in order, and keeps the stream rule if its sender does. In "
+    "time: a packet is inside for at most `depth` cycles.",
+    sizes="depth 1, 2 and 3",
 )
 @pytest.mark.parametrize("depth", [long(1), 2, long(3)])
 def test_output_buffer_is_lossless_and_in_time(tmp_path: Path, depth: int) -> None:
@@ -242,8 +246,8 @@ def test_proofs_find_a_packet_that_overtakes(tmp_path: Path) -> None:
 
 @proves(
     LinkEnd,
-    says="Accepts nothing and sends nothing",
-    sizes="any",
+    says="It accepts nothing and sends nothing.",
+    sizes="any parameters",
 )
 def test_link_end_carries_nothing(tmp_path: Path) -> None:
     claims = Claims()
@@ -274,9 +278,9 @@ def copies_of(radix: int, kind: type[CopyTracker] = CopyTracker) -> Claims:
 
 @proves(
     CopyTracker,
-    says="Each requested output is offered a copy until it has taken one, and none again; done "
-    "exactly when all have one",
-    sizes="radix 2, 4",
+    says="Each requested output is offered a copy until it has taken one, and then no other. The "
+    "packet is done exactly when all have taken one.",
+    sizes="radix 2 and 4",
 )
 @pytest.mark.parametrize("radix", [2, long(4)])
 def test_copy_tracker_gives_each_output_one_copy(tmp_path: Path, radix: int) -> None:
@@ -359,9 +363,9 @@ def replicated(depth: int, refill: bool, kind: type[ReplicatingQueue] = Replicat
 
 @proves(
     ReplicatingQueue,
-    says="Each output gets each flit that is for it once, and in order; stream rule; in time: at "
-    "most 2 depth + 1 cycles while both outputs read",
-    sizes="2 outputs, packets of 1 or 2 flits, depth 1, 2, with and without refill",
+    says="Each output gets each flit that is for it once, and in order. The stream rule holds. In "
+    "time: while both outputs read, a flit is inside for at most 2 depth + 1 cycles.",
+    sizes="2 outputs, packets of 1 or 2 flits, depth 1 and 2, with and without refill",
 )
 @pytest.mark.parametrize(
     ("depth", "refill"), [(1, False), long(1, True), long(2, False), long(2, True)]

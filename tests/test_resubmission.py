@@ -179,9 +179,9 @@ def sent_until_it_arrives(claims: Claims, stages: int, delay: int, overdue: int 
 @needs_yosys
 @proves(
     Resubmitter,
-    says="Each packet is sent at once, and again until its verdict is yes: at the latest `delay` "
-    "cycles after the verdict, and never without need; whatever the random bits",
-    sizes="1 stage, delay 1, 2; 2 stages, delay 2",
+    says="Each packet is sent at once, and again until its verdict is yes. It is sent again at "
+    "most `delay` cycles after a verdict, and never without need, whatever the random bits are.",
+    sizes="1 stage with delay 1 and 2; 2 stages with delay 2",
 )
 @pytest.mark.parametrize(("stages", "delay"), [(1, 1), long(1, 2), long(2, 2)])
 def test_every_packet_is_sent_until_it_arrives(
@@ -202,7 +202,11 @@ def test_proofs_find_that_a_packet_waits_for_its_verdict(
 
 
 @needs_yosys
-@proves(Acceptor, says="Passes every packet on, with the verdict yes", sizes="any")
+@proves(
+    Acceptor,
+    says="Every packet passes, with the verdict yes.",
+    sizes="any parameters",
+)
 def test_acceptor_accepts(tmp_path: Path) -> None:
     claims = Claims()
     claims.m.submodules.dut = dut = Acceptor(Packet(1, 2))

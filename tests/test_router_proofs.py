@@ -94,9 +94,10 @@ ROUTERS: dict[str, tuple[int, dict[str, Any]]] = {
 
 @proves(
     WormRouter,
-    says="Lossless, in order, stream rule, packets whole, in the virtual channel that the route "
-    "names; in time: a flit is inside for at most 11 cycles (10 with refill, 5 if packets are "
-    "single flits), so that neither channel of a link stops the other",
+    says="The router is lossless and in order, keeps the stream rule and keeps packets whole. "
+    "Packets leave in the virtual channel that their route names. In time: a flit is inside for "
+    "at most 11 cycles, or 10 with refill, or 5 if packets are single flits. Therefore neither "
+    "channel of a link stops the other.",
     sizes="one link of 2 channels and one terminal, each in and out; depth 1, packets of 1 or 2 "
     "flits; plain, with refill, with least-recent arbiters, with a decision time of 2, and with "
     "packets of single flits",
@@ -148,9 +149,9 @@ def packet_router(depth: int, drain: int, waits: int | None = None) -> Claims:
 
 @proves(
     PacketRouter,
-    says="Lossless, in order, stream rule; in time: inside for at most 2 `depth` cycles, accepted "
-    "after at most 5 (depth 1)",
-    sizes="one link and one terminal, each in and out; depth 1, 2; packets for 1 or 2 flits",
+    says="The router is lossless and in order, and keeps the stream rule. In time: a packet is "
+    "inside for at most 2 `depth` cycles. With depth 1 it is accepted after at most 5.",
+    sizes="one link and one terminal, each in and out; depth 1 and 2; packets for 1 or 2 flits",
 )
 @pytest.mark.parametrize(("depth", "waits"), [(1, 5), long(2, None)])
 def test_packet_router_is_lossless_and_in_time(
@@ -192,9 +193,9 @@ def credit_link(
 
 @proves(
     CreditLink,
-    says="Lossless, in order: what enters finds room in the queue behind the link; in time: behind "
-    "the queue after at most latency - 1 + depth cycles",
-    sizes="2 channels, latency 2, 3, depth 1, 2",
+    says="The link is lossless and in order: what enters finds room in the queue behind it. In "
+    "time: it has left that queue after at most latency - 1 + depth cycles.",
+    sizes="2 channels, latency 2 and 3, depth 1 and 2",
 )
 @pytest.mark.parametrize(("latency", "depth"), [(2, 1), long(2, 2), long(3, 2)])
 def test_credit_link_is_lossless(tmp_path: Path, latency: int, depth: int) -> None:
@@ -223,9 +224,9 @@ def multiplexer(drain: int, **others: Any) -> Claims:
 
 @proves(
     ClusterMultiplexer,
-    says="Lossless, in order, stream rule, packets whole; in time: inside for at most 4 cycles, 5 "
-    "with a decision time of 2",
-    sizes="2 inputs, packets of 1 or 2 flits; depth 1, also with a decision time of 2, or with "
+    says="The multiplexer is lossless and in order, keeps the stream rule and keeps packets "
+    "whole. In time: a flit is inside for at most 4 cycles, or 5 with a decision time of 2.",
+    sizes="2 inputs, packets of 1 or 2 flits; depth 1, also with a decision time of 2 or with "
     "refill; depth 2 with packets accepted whole",
 )
 @pytest.mark.parametrize(
@@ -279,9 +280,10 @@ def dcsh_router(drain: int, waits: int) -> Claims:
 
 @proves(
     DCSHRouter,
-    says="Lossless, in order, stream rule (if the senders keep it), packets whole, by the highest "
-    "dimension that is left; in time: inside for at most 5 cycles, accepted after at most 5",
-    sizes="2 x 2 nodes, any address, without broadcast, depth 1, packets of 1 or 2 flits",
+    says="The router is lossless and in order, keeps packets whole, and keeps the stream rule if "
+    "the senders do. Each packet goes by the highest dimension that is left. In time: a flit is "
+    "inside for at most 5 cycles, and is accepted after at most 5.",
+    sizes="2 x 2 nodes, any address, no broadcast, depth 1, packets of 1 or 2 flits",
 )
 def test_dcsh_router_is_lossless_and_in_time(tmp_path: Path) -> None:
     assert dcsh_router(5, 5).hold(tmp_path)
@@ -329,8 +331,8 @@ def channel(broadcast: bool, kind: type[ClusterChannel] = ClusterChannel) -> Cla
 
 @proves(
     ClusterChannel,
-    says="Each flit goes to the hearers that its header names, to all in the same cycle, and to no "
-    "other",
+    says="Each flit goes to all receivers that its header names, in the same cycle, and to no "
+    "other.",
     sizes="3 nodes, any owner, with and without broadcast, packets of any length",
 )
 @pytest.mark.parametrize("broadcast", [long(False), True])
@@ -359,8 +361,9 @@ def test_proofs_find_a_channel_that_forgets_its_hearers(tmp_path: Path) -> None:
 @proves(
     CommunicationController,
     SilentLane,
-    says="The word that is sent is on the chosen link and no other, the received one is that of "
-    "the chosen link; `clash` and `missed` say exactly when a word meets another or is not taken",
+    says="The word to be sent is on the chosen link and on no other. The received word is that of "
+    "the chosen link. `clash` is set exactly when a word meets another on its link, and `missed` "
+    "exactly when an arriving word is not taken.",
     sizes="3 links",
 )
 def test_controller_connects_one_link_each_way(tmp_path: Path) -> None:
@@ -402,9 +405,9 @@ def test_controller_connects_one_link_each_way(tmp_path: Path) -> None:
 
 @proves(
     RouteTable,
-    says="Each reader gets the row of its tag; with intermediate terminals, their row unless it is "
-    "empty",
-    sizes="tags of 2 bits, 2 readers of one memory, one with an intermediate terminal",
+    says="Each reader gets the row of its tag. If the packet has an intermediate terminal, the "
+    "reader gets that terminal's row, unless it is empty.",
+    sizes="tags of 2 bits, 2 readers of one memory, one of them with intermediate terminals",
 )
 def test_route_table_looks_up_the_row(tmp_path: Path) -> None:
     rows, via = (1, 2, 3, 4), (0, 5, 6, 0)
@@ -436,10 +439,11 @@ CHOICE = RouterShape(
 
 @proves(
     Selector,
-    says="A header gets only outputs that it was offered; exactly one of those that are no escape "
-    "channels if there are any, with the escape channels; else exactly one of the escape channels; "
-    "whatever the random bits",
-    sizes="3 channels on 2 links and a terminal; random, least-count, shortest-queue",
+    says="A header gets only outputs that it was offered. If there are any besides escape "
+    "channels, it gets exactly one of these, and the escape channels with it. If not, it gets "
+    "exactly one escape channel. This is so whatever the random bits are.",
+    sizes="3 channels on 2 links and a terminal; selections `random`, `least-count` and "
+    "`shortest-queue`",
 )
 @pytest.mark.parametrize("selection", ["random", long("least-count"), long("shortest-queue")])
 def test_selector_selects_one_output(tmp_path: Path, any_bits: Claims, selection: Any) -> None:
@@ -481,8 +485,9 @@ def detour(claims: Claims, dut: Any) -> None:
     RandomDetour,
     LeastDelayDetour,
     DetourEnd,
-    says="Lossless, in order, stream rule, packets whole; in time: inside for at most 2 cycles. "
-    "An intermediate terminal does not change while its flit waits",
+    says="The detour is lossless and in order, keeps the stream rule and keeps packets whole. In "
+    "time: a flit is inside for at most 2 cycles. The intermediate terminal does not change while "
+    "its flit waits.",
     sizes="4 terminals, packets of 1 or 2 flits",
 )
 @pytest.mark.parametrize("kind", ["random", long("least delay")])

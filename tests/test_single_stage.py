@@ -608,7 +608,7 @@ def confinement(interface: type[LoopPartitionInterface]) -> Claims:
 @needs_yosys
 @proves(
     LoopPartitionInterface,
-    says="No packet leaves its partition, whatever is sent and whatever masks are written",
+    says="No packet leaves its partition, whatever is sent and whatever masks are written.",
     sizes="the LSSN of 4 nodes and 8 terminals, depth 1",
     cycles=6,
 )

@@ -167,6 +167,7 @@ def test_groups_are_those_of_the_catalogue() -> None:
     keys |= {key for family in FAMILIES.values() for key in family.papers}
     assert keys <= set(about()["works"])
     assert set(about()["models"]) == set(MODELS)
+    assert set(about()["good"]) <= set(FAMILIES)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -180,6 +181,9 @@ def test_page_of_a_network(name: str, site: dict[str, str]) -> None:
         assert (parameter.name, default(parameter), parameter.values) in shown
         assert f"`{parameter.name}`" in page
     assert all(f"`{alias}`" in page for alias in family.aliases)
+    title, introduction, *_ = page.split("\n\n")
+    assert title == f"# {name}"
+    assert len(re.findall(r"\.(?= |$)", introduction)) >= 3, introduction
     sections = re.findall("^## (.*)$", page, re.M)
     assert sections[:4] == ["Running", "Measured", "Cost in an FPGA", "Theory"]
     assert sections[-1] == "Parameters"
@@ -292,6 +296,12 @@ def test_prose_is_at_most_25_000_words() -> None:
     counts = {path: words_of(path.read_text()) for path in guide if path.name != "proofs.md"}
     assert sum(counts.values()) <= 25_000, sorted(counts.items(), key=lambda each: -each[1])[:5]
     assert len([path for path in (DOCS / "explanation").glob("*.md") if path.stem != "index"]) == 12
+
+
+def test_glossary_is_a_list_of_definitions() -> None:
+    """A definition is on a line of its own; behind the term it would be plain text."""
+    _, *entries = (DOCS / "reference" / "glossary.md").read_text().strip().split("\n\n")
+    assert not [entry for entry in entries if not re.match(r"[^:\n]+\n: \S", entry)]
 
 
 def test_explanations_have_drawings() -> None:

@@ -27,18 +27,21 @@ BUILT = {row.words.strip("`"): row.said for row in ROWS if row.words.startswith(
 
 
 def of_the_catalogue(words: str) -> str:
-    """What the catalogue says of the values that are chosen, or else of the network."""
+    """What the catalogue says of the values that are chosen; of the network, if these are only
+    numbers."""
     family = find(words.split()[0])
     known = {about.name: about for about in family.parameters}
-    told = []
+    meanings, numbers = [], []
     for word in words.split()[1:]:
         name, value = word.split("=", 1)
         about = known[name]
         if value in about.meanings:
-            told.append(about.meanings[value].partition(" (takes ")[0])
+            meanings.append(about.meanings[value].partition(" (takes ")[0])
+        elif about.description.startswith("1: "):
+            numbers.append(about.description.removeprefix("1: "))
         elif about.default in (0, 1):
-            told.append(about.description.removeprefix("1: "))
-    return "; ".join(told) or family.description
+            numbers.append(f"{value} {re.split('[:,]', about.description)[0]}")
+    return "; ".join([*(meanings or [family.description]), *numbers])
 
 
 @pytest.mark.parametrize("words", BUILT)

@@ -54,10 +54,10 @@ def link(tag: int = 1, width: int = WIDE) -> MemoryLink:
 @proves(
     TagEncoder,
     TagDecoder,
-    says="A tag that one makes from a destination is taken back by the other: to the source (XOR "
-    "and difference tags), or to whether it has arrived",
-    sizes="omega networks of 8 terminals: destination and XOR tags of 2 x 2 boxes, all addresses; "
-    "cube of 9: difference tags",
+    says="The decoder gets back what the encoder made a tag of: the source, from XOR and "
+    "difference tags, and from a destination tag whether the packet is at its destination.",
+    sizes="omega networks of 8 terminals and 2 x 2 boxes, all addresses, with destination and XOR "
+    "tags; a cube of 9 with difference tags",
 )
 @pytest.mark.parametrize(
     ("plan", "ports", "radix", "routing"),
@@ -130,9 +130,9 @@ def parity(granularity: Any, kind: type[ParityChecker] = ParityChecker) -> Claim
 @proves(
     ParityGenerator,
     ParityChecker,
-    says="A sound packet passes unchanged; one with a wrong bit, any one, is taken, reported and "
-    "not passed on",
-    sizes="tags of 2 bits, payloads of 9; one parity bit, and one per byte",
+    says="A sound packet passes unchanged. A packet with one wrong bit, whichever it is, is "
+    "taken, reported and not passed on.",
+    sizes="tags of 2 bits, payloads of 9; one parity bit, and one for each byte",
 )
 @pytest.mark.parametrize("granularity", [long("packet"), "byte"])
 def test_parity_finds_every_wrong_bit(tmp_path: Path, granularity: str) -> None:
@@ -183,9 +183,10 @@ def replicated(claims: Claims, kind: type[Merger] = Merger) -> None:
 @proves(
     Distributor,
     Merger,
-    says="Lossless, stream rule, packets whole; in time: at most 4 cycles with a flit in "
-    "each copy; whatever the random bits",
-    sizes="2 copies, policy `fair`, packets of 1 or 2 flits",
+    says="Distributor and merger are lossless, keep the stream rule and keep packets whole. In "
+    "time: with a queue of one flit in each copy, a flit takes at most 4 cycles through both. All "
+    "this is so whatever the random bits are.",
+    sizes="2 copies of the network, policy `fair`, packets of 1 or 2 flits",
 )
 def test_copies_are_lossless_and_in_time(tmp_path: Path, any_bits: Claims) -> None:
     replicated(any_bits)
@@ -231,9 +232,9 @@ def dropping(claims: Claims) -> None:
 
 @proves(
     Merger,
-    says="Of two packets one is shown and the other dropped, counted, and its verdict is no; "
-    "stream rule; whatever the random bits",
-    sizes="2 copies, policy `drop`, with verdicts",
+    says="Of two packets one is shown. The other is dropped and counted, and its verdict is no. "
+    "The stream rule holds. All this is so whatever the random bits are.",
+    sizes="2 copies of the network, policy `drop`, with verdicts",
 )
 def test_merger_drops_one_of_two(tmp_path: Path, any_bits: Claims) -> None:
     dropping(any_bits)
@@ -278,8 +279,9 @@ def shared(end: str, back: bool) -> Claims:
 @proves(
     ProcessorMultiplexer,
     MemoryDemultiplexer,
-    says="Requests and replies: lossless, in order, stream rule (if the senders keep it), to the "
-    "module or processor that they name; no cycle inside; a sender waits for at most one other",
+    says="Requests and replies go to the module or processor that they name. They are lossless "
+    "and in order, and the stream rule holds if the senders keep it. In time: a message passes in "
+    "the cycle in which it is taken, and a sender waits for at most one other.",
     sizes="2 processors, 2 modules, messages of one word",
 )
 @pytest.mark.parametrize(
@@ -296,8 +298,9 @@ def test_shared_port_is_lossless(tmp_path: Path, end: str, back: bool) -> None:
 @proves(
     AxiStreamInput,
     AxiStreamOutput,
-    says="Lossless, in order, stream rule, also of AXI4-Stream (`tvalid` stays until `tready`); in "
-    "time: inside for at most 2 cycles, 1 without the queue",
+    says="The interface is lossless and in order. It keeps the stream rule, and that of "
+    "AXI4-Stream: `tvalid` stays high until `tready`. In time: a packet is inside for at most 2 "
+    "cycles, or 1 without the queue.",
     sizes="4 terminals, packets of one flit, with and without `queued`",
 )
 @pytest.mark.parametrize("queued", [long(False), True])
@@ -396,9 +399,9 @@ def memory(latency: int, kind: type[MemoryModule] = MemoryModule) -> Claims:
 @proves(
     MemoryModule,
     says="Each request is answered once, in order, with its own tag and identity, and with the "
-    "word's value after all requests before it (load, store, fetch-and-add); stream rule; in time: "
-    "`latency` cycles",
-    sizes="2 words of 2 bits, latency 1, 2, messages of one word",
+    "word's value after all requests before it (load, store, fetch-and-add). The stream rule "
+    "holds. In time: an answer takes `latency` cycles.",
+    sizes="2 words of 2 bits, latency 1 and 2, messages of one word",
 )
 @pytest.mark.parametrize("latency", [1, long(2)])
 def test_memory_module_answers_each_request_once(tmp_path: Path, latency: int) -> None:
@@ -457,9 +460,9 @@ def hasher(kind: type[AddressHasher] = AddressHasher) -> Claims:
 
 @proves(
     AddressHasher,
-    says="Requests pass with the hashed tag, otherwise unchanged; a reply has the tag that the "
-    "last request of its identity had before",
-    sizes="tags of 2 bits, addresses of 2, 2 identities",
+    says="A request gets the hashed tag, and is otherwise unchanged. A reply gets the tag that "
+    "the last request of its identity had before.",
+    sizes="tags of 2 bits, addresses of 2 bits, 2 identities",
 )
 def test_address_hasher_gives_tags_back(tmp_path: Path) -> None:
     assert hasher().hold(tmp_path)
@@ -537,9 +540,10 @@ def words(lengths: tuple[int, int, int], back: bool) -> Claims:
 @proves(
     ProcessorEnd,
     MemoryEnd,
-    says="Stores and other requests with an operand, and replies: lossless, in order, stream rule, "
-    "with address, operation, identity and sender; in time",
-    sizes="4 terminals, words of 8 bits, requests of 2, 3 words; queues of one word between them",
+    says="Stores, other requests with an operand, and replies are lossless and in order, with "
+    "address, operation, identity and sender. The stream rule holds, and they are in time.",
+    sizes="4 terminals, words of 8 bits, requests of 2 and 3 words, with queues of one word "
+    "between the two ends",
 )
 @pytest.mark.parametrize("lengths", [(1, 2, 3), long((2, 3, 2))])
 @pytest.mark.parametrize("back", [pytest.param(False, id="requests"), long(True, id="replies")])
@@ -551,9 +555,9 @@ def test_memory_words_are_lossless(
 
 @proves(
     MaskGuard,
-    says="A write is refused exactly if the subnetwork has an address that the rule is about, and "
-    "its mask lacks a bit that must be free",
-    sizes="3 address bits; rules of one address, of two, of all",
+    says="A write is refused if and only if the subnetwork contains an address that the rule is "
+    "about, and its mask lacks a bit that must be free.",
+    sizes="3 address bits; rules about one address, two, and all",
 )
 @pytest.mark.parametrize(
     "rule", [MaskRule(5, 7, 1), long(MaskRule(4, 6, 1)), long(MaskRule(0, 0, 3))]
@@ -616,9 +620,10 @@ def memory_partition(
 
 @proves(
     MemoryPartitionInterface,
-    says="Requests stay in the processor's subnetwork, otherwise unchanged; one that waits stays "
-    "as it is; the mask is the one last written to this subnetwork",
-    sizes="3 address bits, any address and masks",
+    says="Requests stay in the processor's subnetwork, and are otherwise unchanged. A request "
+    "that waits does not change. The mask in force is the one that was last written for this "
+    "subnetwork.",
+    sizes="3 address bits, any address, any masks",
 )
 def test_memory_partition_keeps_requests_inside(tmp_path: Path) -> None:
     assert memory_partition().hold(tmp_path)
@@ -695,9 +700,9 @@ def few_owed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @proves(
     RetransmissionInterface,
-    says="Over links that lose packets and acknowledgements, any of them, each packet arrives at "
-    "most once, in order, and none before those that were sent before it; whatever the random bits",
-    sizes="2 terminals, one sends; window 1, packets of one flit, delay 2, room for 2 "
+    says="Links may lose any packets and acknowledgements. Each packet arrives at most once, in "
+    "order, and not before those that were sent earlier, whatever the random bits are.",
+    sizes="2 terminals, one of which sends; window 1, packets of one flit, delay 2, room for 2 "
     "acknowledgements",
 )
 @pytest.mark.usefixtures("few_owed")
@@ -708,8 +713,11 @@ def test_retransmission_passes_each_packet_once(tmp_path: Path, any_bits: Claims
 
 @proves(
     RetransmissionInterface,
-    says="The same of the packets sent since the last reset of all, at any time and of any length",
-    sizes="as above",
+    says="All terminals may be reset at any time, for any number of cycles. Of the packets sent "
+    "since the last reset, each arrives at most once, in order, and not before those that were "
+    "sent earlier.",
+    sizes="2 terminals, one of which sends; window 1, packets of one flit, delay 2, room for 2 "
+    "acknowledgements",
 )
 @pytest.mark.usefixtures("few_owed")
 def test_retransmission_begins_anew_after_resets(tmp_path: Path, any_bits: Claims) -> None:
@@ -753,7 +761,8 @@ def test_proofs_find_a_packet_that_is_passed_twice(tmp_path: Path, any_bits: Cla
 
 @proves(
     CombiningEnd,
-    says="A request passes at once, with an empty way; and so does a reply, without its way",
+    says="A request passes in the same cycle, and an empty way is added to it. A reply passes in "
+    "the same cycle without its way.",
     sizes="tags of 1 bit, ways of 2 bits",
 )
 def test_combining_end_passes_all_at_once(tmp_path: Path) -> None:

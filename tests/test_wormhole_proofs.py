@@ -154,11 +154,12 @@ KINDS = ("wormhole 1", "wormhole 2", "cut-through 2", "crosspoint 2")
 @proves(
     WormholeSwitch,
     CutThroughSwitch,
-    says="Packets whole and in order, each flit once and unchanged, stream rule; a flit at the "
-    "head waits for nothing but another packet that has its output; fair: for at most one packet; "
-    "cut-through: a header that was let in brings the whole packet in",
-    sizes="2 x 2; wormhole of depth 1, 2, packets of any length; cut-through of depth 2, input and "
-    "crosspoint queues, packets of 1 or 2 flits",
+    says="Packets stay whole and in order, each flit leaves once and unchanged, and the stream "
+    "rule holds. A flit at the head of its queue waits only for another packet that has its "
+    "output. The switch is fair: a flit waits for at most one such packet. With cut-through, a "
+    "switch that accepts a header accepts the whole packet.",
+    sizes="2 x 2 switches; wormhole of depth 1 and 2 with packets of any length; cut-through of "
+    "depth 2 with input and crosspoint queues and packets of 1 or 2 flits",
 )
 @pytest.mark.parametrize("kind", [kind if kind == "wormhole 2" else long(kind) for kind in KINDS])
 def test_flit_switch_keeps_packets_whole_and_in_order_and_is_fair(
@@ -260,10 +261,11 @@ def rejecting_switch(component: type[RejectingWormholeSwitch] = RejectingWormhol
 
 @proves(
     RejectingWormholeSwitch,
-    says="An output has one path at a time, and shows only flits of this path; a header is dropped "
-    "if and only if its output is in use or it loses; rejections reach the sender, nothing of a "
-    "rejected packet is shown after it, and its output is free in the next cycle; stream rule",
-    sizes="2 x 2, packets of any length",
+    says="An output has one path at a time, and shows only flits of this path. A header is "
+    "rejected if and only if its output is taken or stands still, or the header loses against "
+    "another one. Rejections reach the sender. After a rejection nothing of the packet is shown, "
+    "and its output is free in the next cycle. The stream rule holds.",
+    sizes="2 x 2 switches, packets of any length",
 )
 def test_rejecting_switch_gives_each_output_to_one_path_and_takes_it_back(tmp_path: Path) -> None:
     assert rejecting_switch().hold(tmp_path)
@@ -344,10 +346,11 @@ def rejected_path(delay: int, *, waits: bool = True, stages: int = 2) -> Any:
 @proves(
     RetryInterface,
     RetryReceiver,
-    says="Packets arrive whole, at most once and in order, and without delay 0 each once; none of "
-    "a rejected packet arrives, and no padding",
-    sizes="through 2 switches in a row, packets of 1 or 2 flits, delay 0, 1; receivers wait only "
-    "with delay 0",
+    says="A header that arrives is followed by the rest of its packet. No flit of a rejected "
+    "packet arrives, and no padding. If rejected packets are sent again (delay 1), each packet "
+    "arrives exactly once, in order.",
+    sizes="2 switches in a row, packets of 1 or 2 flits; delay 0 with receivers that wait or do "
+    "not; delay 1 with receivers that do not wait",
 )
 @pytest.mark.parametrize(
     ("delay", "waits"),
@@ -362,8 +365,10 @@ def test_no_flit_of_a_rejected_packet_arrives_and_what_is_sent_again_arrives_onc
 @proves(
     RetryInterface,
     RetryReceiver,
-    says="The same, with receivers that wait",
-    sizes="delay 1: long enough for two packets, or for one that is rejected twice",
+    says="The receivers may wait. Packets arrive whole, exactly once and in order, without a flit "
+    "of a rejected packet and without padding.",
+    sizes="2 switches in a row, packets of 1 or 2 flits, delay 1; the cycles are enough for two "
+    "packets, or for one that is rejected twice",
     cycles=10,
 )
 @pytest.mark.long

@@ -72,8 +72,8 @@ def lacking() -> str:
 
 
 def _capital(text: str) -> str:
-    """A text as a sentence begins; a symbol, as in "b-ary", stays small."""
-    return text if text[1:2] == "-" else text[:1].upper() + text[1:]
+    """A text as a sentence begins; a symbol, as in "b-ary" or "q^2", stays small."""
+    return text if text[1:2] in ("-", "^") else text[:1].upper() + text[1:]
 
 
 def _command(words: Sequence[str]) -> str:
@@ -108,7 +108,8 @@ def network_page(family: Family, *, drawn: bool, live: bool) -> str:
 
 
 def _introduction(family: Family) -> Iterable[str]:
-    yield f"{_capital(family.description)}. {group_of(family)['good']}"
+    good = about()["good"].get(family.name, group_of(family)["good"])
+    yield f"{_capital(family.description)}. {good}"
     network = family.build(**family.example)
     terminals = (
         f"{network.ports} terminals"

@@ -23,13 +23,14 @@ def _grid(lines: Iterable[str]) -> str:
         f":::{{grid-item-card}} {name}\n:class-card: proof\n\n{_joined(said)}\n:::"
         for name, said in claims.items()
     )
-    return f"::::{{grid}} 1 1 2 2\n:gutter: 3\n\n{cards}\n::::\n"
+    return f"::::{{grid}} 1\n:gutter: 3\n\n{cards}\n::::\n"
 
 
 def _claim(proved: str, sizes: str, extent: str, by: str) -> str:
     if not sizes:
         return proved
-    return f"**{extent[:1].upper()}{extent[1:]}**, {sizes}: {proved}. {by}"
+    length = f"for all runs of {extent}" if extent[0].isdigit() else extent
+    return f"{proved} **{length[:1].upper()}{length[1:]}**, for {sizes}. {by}"
 
 
 def _joined(claims: Iterable[str]) -> str:

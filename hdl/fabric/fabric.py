@@ -110,7 +110,20 @@ def _same_shape(a: ShapeLike, b: ShapeLike) -> bool:
 
 
 def member(component: Any, path: Path) -> Any:
-    """The port or interface that a path leads to in a component."""
+    """The port or interface that a path leads to in a component.
+
+    Parameters
+    ----------
+    component : Any
+        A component or an interface of it.
+    path : Path
+        Names of members, and indices of arrays.
+
+    Returns
+    -------
+    Any
+        The member.
+    """
     for part in path:
         component = component[part] if isinstance(part, int) else getattr(component, part)
     return component

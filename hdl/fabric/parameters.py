@@ -169,7 +169,32 @@ def integer(
     title: str = "",
     plain: Any = None,
 ) -> Any:
-    """A field that is an integer, or one of some words, or a text of a given form."""
+    """A field that is an integer, or one of some words, or a text of a given form.
+
+    Parameters
+    ----------
+    default : int or str
+        The value if none is given.
+    description : str
+        What it is.
+    least : int
+        The least value.
+    most : int, optional
+        The greatest value.
+    choices : tuple[str, ...]
+        Words that are values, too.
+    form : str
+        The form of texts that are values, too.
+    title : str
+        Its name in messages, if it is not that of the field.
+    plain : Any
+        The value that a summary leaves out; None if it shows all values.
+
+    Returns
+    -------
+    Any
+        The field of a dataclass.
+    """
     about = Parameter(
         description,
         title=title,
@@ -193,7 +218,30 @@ def word(
     plain: Any = None,
     listed: bool = True,
 ) -> Any:
-    """A field that is one of a list of words, or of a dictionary of words and their meanings."""
+    """A field that is one of a list of words, or of a dictionary of words and their meanings.
+
+    Parameters
+    ----------
+    default : Any
+        The value if none is given.
+    description : str
+        What it is.
+    choices : tuple[str, ...] or Mapping[str, str]
+        The words, or the words and their meanings.
+    title : str
+        Its name in messages, if it is not that of the field.
+    objects : tuple[type, ...]
+        Types of objects that are values in Python, too.
+    plain : Any
+        The value that a summary leaves out; None if it shows all values.
+    listed : bool
+        Whether the command line accepts it.
+
+    Returns
+    -------
+    Any
+        The field of a dataclass.
+    """
     about = Parameter(
         description,
         title=title,
@@ -207,14 +255,48 @@ def word(
 
 
 def fixed(default: Any, description: str, *, plain: Any = None) -> Any:
-    """A field that distinguishes families of one class; it is not for the command line."""
+    """A field that distinguishes families of one class; it is not for the command line.
+
+    Parameters
+    ----------
+    default : Any
+        The value.
+    description : str
+        What it is.
+    plain : Any
+        The value that a summary leaves out; None if it shows all values.
+
+    Returns
+    -------
+    Any
+        The field of a dataclass.
+    """
     return field(
         default=default, metadata={"about": Parameter(description, listed=False, plain=plain)}
     )
 
 
 def text(default: str, description: str, form: str, *, title: str = "", plain: Any = None) -> Any:
-    """A field that is a text of a given form."""
+    """A field that is a text of a given form.
+
+    Parameters
+    ----------
+    default : str
+        The value if none is given.
+    description : str
+        What it is.
+    form : str
+        The form of the text, as messages show it.
+    title : str
+        Its name in messages, if it is not that of the field.
+    plain : Any
+        The value that a summary leaves out; None if it shows all values.
+
+    Returns
+    -------
+    Any
+        The field of a dataclass.
+    """
     return field(
         default=default,
         metadata={"about": Parameter(description, title=title, form=form, plain=plain)},
@@ -319,10 +401,26 @@ def _described(record: type[Parameters]) -> tuple[Parameter, ...]:
 def pairs(words: Iterable[str]) -> dict[str, str]:
     """Words of the form NAME=VALUE as a dictionary.
 
+    Parameters
+    ----------
+    words : Iterable[str]
+        The words.
+
+    Returns
+    -------
+    dict[str, str]
+        The values by name.
+
     Raises
     ------
     ValueError
         If a word is not NAME=VALUE, or a name is given twice.
+
+    Examples
+    --------
+    >>> from multicube.hdl.fabric.parameters import pairs
+    >>> pairs(["ports=8", "depth=2"])
+    {'ports': '8', 'depth': '2'}
     """
     values: dict[str, str] = {}
     for word in words:
@@ -336,7 +434,20 @@ def pairs(words: Iterable[str]) -> dict[str, str]:
 
 
 def with_parameters(text: str, record: type[Parameters]) -> str:
-    """A docstring with a section that describes the parameters of a record."""
+    """A docstring with a section that describes the parameters of a record.
+
+    Parameters
+    ----------
+    text : str
+        The docstring.
+    record : type[Parameters]
+        The record of parameters.
+
+    Returns
+    -------
+    str
+        The docstring with the section.
+    """
     text = cleandoc(text)
     section = ["Parameters", "----------"]
     for about in record.described():

@@ -188,7 +188,7 @@ class RoutedChordalRing(ChordalRing, RoutedGraph):
 FAMILIES = (
     GraphFamily(
         "chordal-ring",
-        "a two-way ring with one chord at each node, or with chords=2",
+        "a two-way ring with one chord at each node, or two",
         ChordalRing,
         Group.STATIC,
         example={"nodes": 8},

@@ -14,7 +14,25 @@ __all__ = ["from_networkx", "is_networkx", "to_networkx"]
 
 
 def is_networkx(given: Any) -> "TypeGuard[nx.Graph]":
-    """Whether something is a graph of networkx, of any of its four kinds."""
+    """Whether something is a graph of networkx, of any of its four kinds.
+
+    Parameters
+    ----------
+    given : Any
+        Anything.
+
+    Returns
+    -------
+    bool
+        True if networkx is loaded and this is one of its graphs.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> from multicube.hdl.graphs.conversion import is_networkx
+    >>> is_networkx(networkx.petersen_graph()), is_networkx("petersen")
+    (True, False)
+    """
     networkx = sys.modules.get("networkx")  # whoever has such a graph has imported it
     return networkx is not None and isinstance(given, networkx.Graph)
 
@@ -25,6 +43,23 @@ def to_networkx(graph: Graph) -> "nx.MultiDiGraph":
     The attributes of an edge are those of its link: `port`, `peer_port`, `channels`, `latency` and
     `interval`. Nodes have `name`, and their list of `terminals`; and if packets leave at other
     nodes than they enter, the list of terminals for which they leave there, `exits`.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph here.
+
+    Returns
+    -------
+    nx.MultiDiGraph
+        The graph of networkx.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.hdl.graphs.conversion import to_networkx
+    >>> to_networkx(build("ring", k=5, n=1).relation.graph).number_of_edges()
+    5
     """
     import networkx as nx
 
@@ -49,11 +84,28 @@ def from_networkx(given: "nx.Graph") -> ListedGraph:
     Nodes are numbered in their order in the graph; `ListedGraph.name` has what networkx calls them,
     or their attribute `name`.
 
+    Parameters
+    ----------
+    given : nx.Graph
+        The graph of networkx.
+
+    Returns
+    -------
+    ListedGraph
+        The graph here.
+
     Raises
     ------
     TypeError, ValueError
         If an attribute is unknown or not an integer, an edge joins a node to itself, or as
         `check_graph`.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> from multicube.hdl.graphs.conversion import from_networkx
+    >>> from_networkx(networkx.petersen_graph()).nodes
+    10
     """
     import networkx as nx
 

@@ -469,10 +469,26 @@ class MeasuredGraph(ChanneledGraph):
 def check_name(name: str) -> str:
     """Check the name of a node, and return it.
 
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    str
+        It, unchanged.
+
     Raises
     ------
     TypeError, ValueError
         If it is no text, or holds what can't be shown, such as control characters.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.graph import check_name
+    >>> check_name("hub 3")
+    'hub 3'
     """
     check_kind("Name of a node", name, str, "a text")
     if _UNPRINTABLE.search(name):
@@ -483,6 +499,11 @@ def check_name(name: str) -> str:
 def check_graph(graph: Graph) -> None:
     """Check that links and terminals are of existing nodes, that no port is used twice, and that
     nothing is more than hardware could be made of.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
 
     Raises
     ------

@@ -41,7 +41,25 @@ ROUTINGS: tuple[Routing, ...] = ("destination", "xor", "difference")
 
 
 def check_routing(routing: object, *radices: int) -> None:
-    """Raise ValueError if the tag scheme does not exist, or does not fit a radix."""
+    """Check that a tag scheme exists, and fits the radices of boxes.
+
+    Parameters
+    ----------
+    routing : object
+        The name of the tag scheme.
+    *radices : int
+        The radices that it must fit.
+
+    Raises
+    ------
+    ValueError
+        If there is no such scheme, or XOR tags meet a radix that is no power of two.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.tags import check_routing
+    >>> check_routing("xor", 2, 4)
+    """
     if not isinstance(routing, str) or routing not in ROUTINGS:
         *others, last = ROUTINGS
         raise InvalidValue(f"Routing must be {', '.join(others)} or {last}, not {shown(routing)}")
@@ -51,26 +69,116 @@ def check_routing(routing: object, *radices: int) -> None:
 
 
 def tag_digit(routing: Routing, input_: int, output: int, radix: int) -> int:
-    """The digit of a tag that leads through a box of this radix from an input to an output."""
+    """The digit of a tag that leads through a box of this radix from an input to an output.
+
+    Parameters
+    ----------
+    routing : "destination", "xor" or "difference"
+        The tag scheme.
+    input_ : int
+        The input at which the packet is.
+    output : int
+        The output by which it should leave.
+    radix : int
+        Inputs and outputs of the box.
+
+    Returns
+    -------
+    int
+        The digit.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.tags import tag_digit
+    >>> tag_digit("xor", 1, 0, radix=2)
+    1
+    """
     if routing == "xor":
         return output ^ input_
     return output if routing == "destination" else (output - input_) % radix
 
 
 def box_output(routing: Routing, digit: int, input_: int, radix: int) -> int:
-    """The output that a digit of a tag names at an input of a box."""
+    """The output that a digit of a tag names at an input of a box.
+
+    Parameters
+    ----------
+    routing : "destination", "xor" or "difference"
+        The tag scheme.
+    digit : int
+        The digit of the tag.
+    input_ : int
+        The input at which the packet is.
+    radix : int
+        Outputs of the box.
+
+    Returns
+    -------
+    int
+        The number of the output.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.tags import box_output
+    >>> box_output("difference", 2, 2, radix=3)
+    1
+    """
     if routing == "xor":
         return digit ^ input_
     return digit if routing == "destination" else (digit + input_) % radix
 
 
 def box_input(routing: Routing, digit: int, output: int, radix: int) -> int:
-    """The input of a box at which a digit of an XOR or difference tag names this output."""
+    """The input of a box at which a digit of an XOR or difference tag names this output.
+
+    Parameters
+    ----------
+    routing : "xor" or "difference"
+        The tag scheme.
+    digit : int
+        The digit of the tag.
+    output : int
+        The output that it names.
+    radix : int
+        Inputs of the box.
+
+    Returns
+    -------
+    int
+        The number of the input.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.tags import box_input
+    >>> box_input("xor", 1, 0, radix=2)
+    1
+    """
     return digit ^ output if routing == "xor" else (output - digit) % radix
 
 
 def matching_digits(digit: int, mask: int, radix: int) -> list[int]:
-    """The digits that agree with one in the bits in which a mask is 0."""
+    """The digits that agree with one in the bits in which a mask is 0.
+
+    Parameters
+    ----------
+    digit : int
+        The digit.
+    mask : int
+        A 1 in each bit that may differ.
+    radix : int
+        How many digits there are.
+
+    Returns
+    -------
+    list[int]
+        The digits, in ascending order.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.tags import matching_digits
+    >>> matching_digits(1, 2, radix=4)
+    [1, 3]
+    """
     return [other for other in range(radix) if (other ^ digit) & ~mask == 0]
 
 
@@ -399,6 +507,17 @@ def _told(code: AddressCode) -> str:
 
 
 def address_tags(code: AddressCode) -> TagScheme:
-    """Tags that hold the address of the destination, the most significant digit on top."""
+    """Tags that hold the address of the destination, the most significant digit on top.
+
+    Parameters
+    ----------
+    code : AddressCode
+        The digits of addresses.
+
+    Returns
+    -------
+    TagScheme
+        How tags are computed.
+    """
     digits = tuple(reversed(range(code.digits)))
     return TagScheme("destination", code, digits, digits)

@@ -70,7 +70,20 @@ class Packet(data.StructLayout):
 
 
 def check_tag(packet: Packet, radix: int) -> None:
-    """Raise ValueError if a packet's tag is narrower than the digit that a box reads."""
+    """Check that a packet's tag is as wide as the digit that a box reads.
+
+    Parameters
+    ----------
+    packet : Packet
+        The layout of packets.
+    radix : int
+        Outputs of the box.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no layout of packets, or the tag is too narrow.
+    """
     check_kind("Packet", packet, Packet, "the layout of a packet")
     digit_bits = (radix - 1).bit_length()
     tag_bits = packet.members["tag"]

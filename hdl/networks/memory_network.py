@@ -304,7 +304,18 @@ class MemoryNetwork(Network):
 
 
 def tag_bits(tags: TagScheme) -> tuple[TagBit, ...]:
-    """The meaning of each bit of a destination tag."""
+    """The meaning of each bit of a destination tag.
+
+    Parameters
+    ----------
+    tags : TagScheme
+        How tags are computed.
+
+    Returns
+    -------
+    tuple[TagBit, ...]
+        A meaning for each bit, the lowest first.
+    """
     width = tags.code.digit_bits
     return tuple(
         TagBit("module", digit * width + bit)

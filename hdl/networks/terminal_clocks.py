@@ -35,6 +35,11 @@ class TerminalClocks:
     depth : int
         Depth of each `ClockCrossing`: a power of two. With 8 it passes one flit per cycle of the
         slower clock.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there are no such clocks, or the depth is no power of two.
     """
 
     which: str = "each"

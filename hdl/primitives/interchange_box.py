@@ -62,6 +62,11 @@ class InterchangeBox(wiring.Component):
     enable : In(outputs)
         All others: bit j is 0 while output j is idle.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is too small or too large, or the shape is none.
+
     Examples
     --------
     >>> from multicube.hdl import BoxState, InterchangeBox

@@ -19,14 +19,38 @@ _WORDS = 16
 
 
 def lowest(bits: Value, *, quick: bool = False) -> Value:
-    """Keep only the lowest 1 of some bits; with `quick` by the shortest path, however many."""
+    """Keep only the lowest 1 of some bits; with `quick` by the shortest path, however many.
+
+    Parameters
+    ----------
+    bits : Value
+        The bits.
+    quick : bool
+        Whether the path should be short, at the cost of more gates.
+
+    Returns
+    -------
+    Value
+        As many bits, of which at most one is 1.
+    """
     if len(bits) > _WIDE and not quick:
         return (bits & -bits)[: len(bits)]
     return Cat(bits[at] & ~bits[:at].any() for at in range(len(bits)))
 
 
 def number_of(one_hot: Value) -> Value:
-    """The number of the only 1 among some bits; 0 if there is none."""
+    """The number of the only 1 among some bits; 0 if there is none.
+
+    Parameters
+    ----------
+    one_hot : Value
+        The bits.
+
+    Returns
+    -------
+    Value
+        The number.
+    """
     return Cat(_number_bits(one_hot))
 
 
@@ -45,6 +69,22 @@ def lowest_rank(m: Module, name: str, request: Value, ranks: Sequence[Value]) ->
 
     Bit i of `ranks[b]` is bit b of the rank of request i; no two ranks are equal. The ranks are
     compared bit by bit: k log k gates, where pairs would take k^2, but a longer path.
+
+    Parameters
+    ----------
+    m : Module
+        The module that gets the logic.
+    name : str
+        Beginning of the names of its signals.
+    request : Value
+        A bit for each request.
+    ranks : Sequence[Value]
+        The bits of all ranks.
+
+    Returns
+    -------
+    Value
+        A bit for each request, of which at most one is 1.
     """
     left = request
     for b, bits in reversed([*enumerate(ranks)]):

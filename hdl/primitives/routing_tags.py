@@ -24,6 +24,20 @@ __all__ = [
 def check_outputs(inputs: int, outputs: int | None, routing: Routing) -> int:
     """The number of outputs of a box, by default that of its inputs.
 
+    Parameters
+    ----------
+    inputs : int
+        Number of inputs.
+    outputs : int or None
+        Number of outputs, if it is given.
+    routing : "destination", "xor" or "difference"
+        The tag scheme.
+
+    Returns
+    -------
+    int
+        The number of outputs.
+
     Raises
     ------
     TypeError, ValueError
@@ -43,7 +57,20 @@ def check_outputs(inputs: int, outputs: int | None, routing: Routing) -> int:
 
 
 def digit_sum(one: Value, other: ValueLike, radix: int) -> Value:
-    """The sum of two digits modulo the radix."""
+    """The sum of two digits modulo the radix.
+
+    Parameters
+    ----------
+    one, other : Value, ValueLike
+        Two digits.
+    radix : int
+        How many digits there are.
+
+    Returns
+    -------
+    Value
+        The digit.
+    """
     if radix == 2:
         return one ^ other
     total = one + other
@@ -52,7 +79,22 @@ def digit_sum(one: Value, other: ValueLike, radix: int) -> Value:
 
 
 def digit_difference(one: Value, other: ValueLike, radix: int) -> Value:
-    """The difference of two digits modulo the radix."""
+    """The difference of two digits modulo the radix.
+
+    Parameters
+    ----------
+    one : Value
+        A digit.
+    other : ValueLike
+        The digit that is subtracted.
+    radix : int
+        How many digits there are.
+
+    Returns
+    -------
+    Value
+        The digit.
+    """
     if radix == 2:
         return one ^ other
     bits = (radix - 1).bit_length()
@@ -65,6 +107,22 @@ def output_port(tag: Value, radix: int, routing: Routing, input_port: int) -> Va
     """The output that a packet requests in a box: the top digit of its tag.
 
     An XOR or difference digit is relative to the input at which the packet arrived.
+
+    Parameters
+    ----------
+    tag : Value
+        The tag.
+    radix : int
+        Outputs of the box.
+    routing : "destination", "xor" or "difference"
+        The tag scheme.
+    input_port : int
+        The input at which the packet is.
+
+    Returns
+    -------
+    Value
+        The number of the output.
     """
     digit = tag[len(tag) - (radix - 1).bit_length() :]
     if routing == "difference":
@@ -77,6 +135,22 @@ def requested_outputs(packet: data.View, radix: int, routing: Routing, input_por
 
     A packet without a broadcast mask requests one output. With a mask it requests all those for
     which the digit of its tag would differ only in bits in which the mask is 1.
+
+    Parameters
+    ----------
+    packet : data.View
+        The packet.
+    radix : int
+        Outputs of the box.
+    routing : "destination", "xor" or "difference"
+        The tag scheme.
+    input_port : int
+        The input at which the packet is.
+
+    Returns
+    -------
+    Value
+        A bit for each output.
     """
     digit = output_port(packet.tag, radix, routing, input_port)
     if not packet.shape().broadcast:
@@ -90,7 +164,20 @@ def requested_outputs(packet: data.View, radix: int, routing: Routing, input_por
 
 
 def forwarded(packet: data.View, digit_bits: int) -> Value:
-    """The packet as the next stage sees it: tag (and mask) rotated by the digit just used."""
+    """The packet as the next stage sees it: tag (and mask) rotated by the digit just used.
+
+    Parameters
+    ----------
+    packet : data.View
+        The packet as it came.
+    digit_bits : int
+        Bits of the digit.
+
+    Returns
+    -------
+    Value
+        The packet to send.
+    """
     rotated = ("tag", "mask")
     return Cat(
         packet[name].rotate_left(digit_bits) if name in rotated else packet[name]
@@ -99,7 +186,20 @@ def forwarded(packet: data.View, digit_bits: int) -> Value:
 
 
 def digits_of(value: Value, code: AddressCode) -> list[Value]:
-    """The digits of an address in a code, least significant first."""
+    """The digits of an address in a code, least significant first.
+
+    Parameters
+    ----------
+    value : Value
+        The address.
+    code : AddressCode
+        How its digits are written in bits.
+
+    Returns
+    -------
+    list[Value]
+        A value for each digit.
+    """
     return [value[place : place + width] for place, width in zip(code.places, code.widths)]
 
 

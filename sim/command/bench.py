@@ -26,7 +26,7 @@ __all__ = ["bench"]
     "--verilator-limit",
     default=300.0,
     show_default=True,
-    help="Seconds allowed for its compilation; 0 leaves Verilator out.",
+    help="Seconds allowed for Verilator's compilation; 0 leaves it out.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def bench(

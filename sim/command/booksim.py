@@ -18,7 +18,8 @@ __all__ = ["booksim"]
 @click.option(
     "--cycles",
     type=int,
-    help="Length of the window. Default: as the results need, up to sample_period max_samples.",
+    help="Length of the window. Default: as long as the results need, at most "
+    "sample_period times max_samples.",
 )
 @engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

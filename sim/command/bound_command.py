@@ -26,7 +26,9 @@ def _read_flow(text: str) -> tuple[int, int]:
     metavar="SOURCE:DESTINATION",
     help="A flow; may be given several times. Default: the flow of the highest bound.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, by default with all.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object, by default with all flows."
+)
 def bound(network: str, parameters: tuple[str, ...], flows: tuple[str, ...], as_json: bool) -> None:
     """Bound the latency of each flow of a network.
 

@@ -50,7 +50,7 @@ _MOST = 2**20
     "--group",
     callback=_read_group,
     metavar="LIST",
-    help="The members, such as 0,3,8-15, in their order. Default: all terminals.",
+    help="The members in the order of their ranks, such as 0,3,8-15. Default: all terminals.",
 )
 @click.option(
     "--flits",

@@ -29,7 +29,7 @@ __all__ = ["compare"]
     "--per",
     default="terminal",
     show_default=True,
-    help=f"Divide rates by: {', '.join(PER)}. Per wire and bisection they are in flits per link.",
+    help=f"What rates are divided by: {', '.join(PER)}. By wire and bisection they count flits.",
 )
 @click.option(
     "--label",

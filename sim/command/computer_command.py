@@ -31,7 +31,11 @@ def program_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--stack", default=STACK_BYTES, show_default=True, help="Bytes of the stack of each core."
     )
     defines = click.option(
-        "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="A macro of the program."
+        "-D",
+        "defines",
+        multiple=True,
+        metavar="NAME[=VALUE]",
+        help="Define a macro for the program.",
     )
     return stack(defines(command))
 

@@ -30,7 +30,7 @@ def draw(
 ) -> None:
     """Draw a network.
 
-    The path is the one that a packet takes if all channels are free; in a network with memory, that
+    --path shows the way of a packet when all channels are free. In a network with memory it is that
     of a request from a processor to a memory module.
     """
     from ..report.drawing import caption

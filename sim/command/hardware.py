@@ -179,7 +179,7 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     "periods",
     multiple=True,
     metavar="NS|CLOCK=NS",
-    help="Period of the clocks, or of one, in the constraints beside it (10).",
+    help="Period of all clocks, or of one, in the constraints. Default: 10.",
 )
 @click.option(
     "--terminal-clocks",
@@ -194,7 +194,7 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     default="inline",
     show_default=True,
     help="How memories are written: inline in the modules of cells, as modules of their own, "
-    "as such with gated clocks, or as external modules of another file.",
+    "as modules with gated clocks, or as external modules of another file.",
 )
 @click.option(
     "--reset",
@@ -206,7 +206,7 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
 @click.option(
     "--no-initial",
     is_flag=True,
-    help="Write no initial values: before the first reset registers have none.",
+    help="Write no initial values: registers have none before the first reset.",
 )
 @click.option(
     "--parameter",
@@ -214,7 +214,7 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     help="Make the width of payloads a parameter of the modules, PAYLOAD, if it only widens wires "
     "and memories.",
 )
-@click.option("--top", help="Name of the top module (network), or of the library in C (mc).")
+@click.option("--top", help="Name of the top module, or of the library in C. Default: network, mc.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(
     network: str,
@@ -241,7 +241,7 @@ def export(
     """Write a network as Verilog, or as a library in C.
 
     The list of its ports is written as JSON beside it (FILE.v.json), and timing constraints
-    (FILE.sdc, FILE.xdc). With -o - the Verilog goes to standard output, without these.
+    (FILE.sdc, FILE.xdc). With -o - only the Verilog is written, to standard output.
 
     With --c DIR the network becomes a library for other simulators: sources, header, and files for
     CMake, pkg-config and SystemVerilog's DPI-C.

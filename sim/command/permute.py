@@ -23,7 +23,9 @@ __all__ = ["permute"]
 @click.command()
 @network_arguments
 @click.argument("permutation")
-@click.option("--passes", is_flag=True, help="Show passes that perform it, with their settings.")
+@click.option(
+    "--passes", is_flag=True, help="Show passes that perform the permutation, with settings."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def permute(
     network: str, parameters: tuple[str, ...], permutation: str, passes: bool, as_json: bool

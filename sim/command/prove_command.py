@@ -21,7 +21,7 @@ __all__ = ["prove"]
     type=click.FloatRange(min=0),
     default=600,
     metavar="SECONDS",
-    help="Seconds for the proof of a contract; 0 tries none.",
+    help="Seconds for the proof of each contract; with 0 no proof is tried.",
 )
 @click.option("--quiet", is_flag=True, help="Print the conclusions only.")
 def prove(

@@ -32,8 +32,8 @@ def rerun(file: str, rows: tuple[int, ...], engine: str | None, as_json: bool) -
     """Run again what FILE records, and compare all numbers.
 
     FILE comes from multicube sim --json, or from -o of multicube sweep (.csv or .json). Several
-    files may have been joined. The status is 1 if a number differs, or the network or the traffic
-    is in a file that has changed.
+    files may have been joined. The status is 1 if a number differs, or if the file of the network
+    or of the traffic has changed.
     """
     from ..run.record import this_version
     from ..run.recorded_runs import read_records

@@ -222,7 +222,7 @@ _RUN_OPTIONS = (
 _SWEEP_OPTIONS = (
     click.option(
         "--loads",
-        help="FIRST:LAST:STEP or a list. Default: 0.1:0.9:0.1, as far as the traffic goes.",
+        help="FIRST:LAST:STEP or a list. Default: 0.1:0.9:0.1, as far as the traffic allows.",
     ),
     click.option(
         "--clip",

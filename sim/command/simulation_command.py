@@ -77,7 +77,7 @@ __all__ = ["sim", "sweep"]
 @click.option(
     "--checkpoint",
     metavar="FILE",
-    help="Write the state there every minute, and continue from it (engine compiled).",
+    help="Write the state to this file every minute, and continue from it (engine compiled).",
 )
 @click.option(
     "--activity",

@@ -23,7 +23,7 @@ _OPERATIONS = ("add", "or", "max")
     show_default=True,
     help="How a concentration combines values.",
 )
-@click.option("--tries", default=16, show_default=True, help="Schedules that are tried.")
+@click.option("--tries", default=16, show_default=True, help="Number of schedules to try.")
 @click.option("--seed", default=1, show_default=True, help="Seed of the random numbers.")
 @engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the schedule.")

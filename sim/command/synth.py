@@ -27,26 +27,30 @@ __all__ = ["synth"]
 @click.command()
 @click.argument("words", nargs=-1, metavar="[NETWORK] [NAME=VALUE]...")
 @click.option("--device", default="ecp5-85k", show_default=True, help=f"{', '.join(DEVICES)}.")
-@click.option("--seeds", default=3, show_default=True, help="Placements; 0 only counts primitives.")
+@click.option(
+    "--seeds", default=3, show_default=True, help="Number of placements; 0 only counts primitives."
+)
 @click.option("--node", is_flag=True, help="One node or box alone, if all are alike.")
 @click.option(
     "--cell", metavar="NAME", help="One cell, such as router_5, with the cells that serve only it."
 )
 @click.option("--verilog", multiple=True, metavar="FILE", help="Measure a Verilog file instead.")
 @click.option("--top", help="Module to measure in --verilog. NAME=VALUE sets its parameters.")
-@click.option("--slang", is_flag=True, help="Read it by slang, Yosys' other reader.")
-@click.option("--include", multiple=True, metavar="DIR", help="Folder of files that it includes.")
-@click.option("--clock", help="Its clock, if it has an unusual name; empty if none.")
+@click.option("--slang", is_flag=True, help="Read the file by slang, Yosys' other reader.")
+@click.option(
+    "--include", multiple=True, metavar="DIR", help="Folder of files that the file includes."
+)
+@click.option("--clock", help="Clock in the file, if its name is unusual; empty if none.")
 @click.option("--other-clock", multiple=True, help="A further clock; its speed is not measured.")
-@click.option("--reset", help="Its reset, if it has an unusual name; empty if none.")
+@click.option("--reset", help="Reset in the file, if its name is unusual; empty if none.")
 @click.option(
     "--liberty", metavar="FILE.lib", help="Map to the standard cells of this library, not an FPGA."
 )
 @click.option(
     "--saif",
     metavar="FILE",
-    help="Switching activity of a run (from multicube sim --activity), for the power of these "
-    "cells.",
+    help="Switching activity of a run (from multicube sim --activity), for the power of the "
+    "standard cells.",
 )
 @click.option(
     "--memories",
@@ -60,7 +64,7 @@ __all__ = ["synth"]
     type=click.Choice([*RESETS]),
     default="sync",
     show_default=True,
-    help="What resets are, as by multicube export --reset.",
+    help="Kind of resets, as in multicube export --reset.",
 )
 @click.option("--flags", default="", metavar="'-FLAG ...'", help="Further flags of Yosys' synth_*.")
 @click.option("--limit", default=600.0, show_default=True, help="Seconds for each run of a tool.")
@@ -89,10 +93,10 @@ def synth(
     """Measure the area of a network in an FPGA, and how fast it can be clocked.
 
     Needs Yosys and nextpnr: pip install 'multicube[fpga]'. The design is measured alone, between
-    registers. The speed is that of one clock. If it does not fit, the exit status is 1.
+    registers, and its speed is that of one clock. The status is 1 if the design does not fit.
 
-    With --liberty FILE it is mapped to standard cells. Clock, longest path and power need OpenSTA
-    (sta on the path).
+    With --liberty FILE the design is mapped to standard cells. Clock, longest path and power need
+    OpenSTA (sta on the path).
     """
     from ...hdl.fabric.parameters import pairs
     from ..synthesis import CellSetup, Setup, measure, measure_cells, verilog_design

@@ -40,13 +40,16 @@ class _View(click.Command):
 @click.option(
     "--beside",
     metavar="'NAME=VALUE ...'",
-    help="Show the network with these parameters beside it, with the same controls.",
+    help="Show beside it the network with these parameters, under the same controls.",
 )
-@click.option("--traffic", default="uniform", show_default=True, help="The first pattern.")
+@click.option("--traffic", default="uniform", show_default=True, help="The traffic at first.")
 @click.option(
-    "--load", default=0.3, show_default=True, help="Packets per terminal per cycle, at first."
+    "--load",
+    default=0.3,
+    show_default=True,
+    help="The load at first, in packets per terminal and cycle.",
 )
-@click.option("--seed", default=1, show_default=True, help="Seed of the random numbers, at first.")
+@click.option("--seed", default=1, show_default=True, help="The seed at first.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def view(
     network: str | None,

@@ -28,6 +28,11 @@ class LivePair:
     html : str
         The page, complete in itself.
 
+    Raises
+    ------
+    TypeError
+        If one of them is no `LivePage`.
+
     Examples
     --------
     >>> from multicube import LivePage, build

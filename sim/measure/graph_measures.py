@@ -55,7 +55,17 @@ class GraphMeasures:
 
 
 def graph_measures(graph: Graph) -> GraphMeasures:
-    """Measure a graph. Distances count links, whatever their latency.
+    """Measure a graph in links, whatever their latency.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+
+    Returns
+    -------
+    GraphMeasures
+        All measures.
 
     Raises
     ------
@@ -66,6 +76,7 @@ def graph_measures(graph: Graph) -> GraphMeasures:
     --------
     >>> import networkx
     >>> from multicube.hdl.graphs.conversion import from_networkx
+    >>> from multicube.sim.measure.graph_measures import graph_measures
     >>> petersen = graph_measures(from_networkx(networkx.petersen_graph()))
     >>> petersen.links, petersen.diameter, petersen.mean_distance
     (15, 2, 1.5)
@@ -183,13 +194,19 @@ def communication_measures(
     Parameters
     ----------
     graph : Graph
+        The graph.
     alpha : float
         The share of F in L, from 0 to 1.
     limit : float
-        Seconds of processor time that fan-out time and bisection width may take, each; so a
-        busy machine gives the same results.
+        Seconds of processor time that fan-out time and bisection width may take, each. A busy
+        machine gives the same results.
     seed : int
         For the heuristics.
+
+    Returns
+    -------
+    CommunicationMeasures
+        All measures.
 
     Raises
     ------
@@ -202,6 +219,7 @@ def communication_measures(
     --------
     >>> import networkx
     >>> from multicube.hdl.graphs.conversion import from_networkx
+    >>> from multicube.sim.measure.graph_measures import communication_measures
     >>> found = communication_measures(from_networkx(networkx.hypercube_graph(4)))
     >>> found.fan_out.time.exact, found.bisection.width.exact, found.looseness.exact
     (4, 8, 3.0)

@@ -124,7 +124,19 @@ def draw_box(
     heights: Sequence[float],
     connections: Mapping[tuple[int, int], str] | None = None,
 ) -> None:
-    """Draw a box one unit wide with its ports at `heights`, and connections by (input, output)."""
+    """Draw a box one unit wide with its ports at `heights`, and connections by (input, output).
+
+    Parameters
+    ----------
+    axes : Axes
+        Where it is drawn.
+    left : float
+        Its left edge.
+    heights : Sequence[float]
+        The heights of its ports.
+    connections : Mapping[tuple[int, int], str], optional
+        The colour of each connection, by input and output.
+    """
     bottom, top = min(heights) - 0.3, max(heights) + 0.3
     axes.add_patch(Rectangle((left, bottom), 1, top - bottom, facecolor=BOX, edgecolor="black"))
     for (input_, output), colour in (connections or {}).items():
@@ -141,7 +153,7 @@ def draw_diagram(
     heat: Mapping[str, float] | None = None,
     scale: float | None = None,
 ) -> None:
-    """Draw a diagram. Labels that have no room are left out.
+    """Draw a diagram, without labels that have no room.
 
     Two links in opposite directions are one line; others between nodes without ports have an arrow.
     If links differ in their virtual channels, lines show how many there are, unless it is one.
@@ -149,8 +161,11 @@ def draw_diagram(
     Parameters
     ----------
     diagram : Diagram
+        What is drawn.
     axes : Axes
+        Where it is drawn.
     marks : Marks, optional
+        What is emphasised.
     names : bool
         Whether there are labels.
     heat : Mapping[str, float], optional
@@ -172,6 +187,24 @@ def diagram_figure(
     title: str = "",
 ) -> Figure:
     """A figure of the right size that holds one drawing; see `draw_diagram`.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        What is drawn.
+    marks : Marks, optional
+        What is emphasised.
+    names : bool
+        Whether there are labels.
+    heat : Mapping[str, float], optional
+        The use of links, by name, which colours them.
+    title : str
+        The title; empty for none.
+
+    Returns
+    -------
+    Figure
+        The figure.
 
     Raises
     ------
@@ -268,7 +301,18 @@ def network_figure(
 
 
 def caption(diagram: Diagram) -> str:
-    """One line that says what is shown."""
+    """One line that says what is shown.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        What is drawn.
+
+    Returns
+    -------
+    str
+        The line.
+    """
     boxes = all(node.kind == "box" for node in diagram.nodes)
     count = len(diagram.nodes)
     what = ("box" if count == 1 else "boxes") if boxes else "node" if count == 1 else "nodes"
@@ -344,7 +388,9 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], look: Look | None 
     Parameters
     ----------
     figure : Figure
+        The figure.
     path : path-like
+        The file to write; `-` is standard output.
     look : Look, optional
         The one that it was made in.
 

@@ -138,7 +138,7 @@ def run_collective(
     root : int, optional
         The terminal that has, or gets, all words; by default the first of the group. In a barrier
         and in `allreduce` all members get the same. There it is only the place where values meet,
-        by default the member in the middle (`measure.collective_bound.middle`).
+        by default the member in the middle.
     group : Sequence[int], optional
         The members, in their order; by default all terminals.
     flits : int

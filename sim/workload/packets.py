@@ -62,6 +62,11 @@ class Scale:
         -------
         Scale
             It, or the default.
+
+        Raises
+        ------
+        TypeError
+            If it is no `Scale`.
         """
         if scale is None:
             return cls()
@@ -80,6 +85,11 @@ class Scale:
         -------
         list[int]
             Flits of each packet.
+
+        Raises
+        ------
+        ValueError
+            If they are too many.
         """
         flits = max(1, -(-size // self.flit_bytes))
         check_limit("Packets of a message", -(-flits // self.longest), MOST_PACKETS)

@@ -300,6 +300,11 @@ class Workload:
         -------
         WorkloadPlan
             A source for each terminal.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the messages do not fit the network, or their tables are too large.
         """
         self.check(network)
         sent, received = self.sent_by(network.ports), self.received_by(network.ports)

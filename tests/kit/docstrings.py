@@ -111,7 +111,12 @@ def _members(owner: Documented) -> Iterator[Documented]:
 _AS_ELSEWHERE = re.compile(r"(As|Those|That) (in|for|of|by|with|to|at) |See `|As `")
 _PRIVATE = re.compile(r"(?<!, )(?<![\w`.}])_[a-z]\w*|`(?:\w+\.)*_[A-Za-z]\w*`")
 _CLASS = re.compile(r"(?<![\w\".])[A-Z]\w*[a-z]{2}\w*")
-_NAMED_AS = {"InvalidValue": "ValueError", "InvalidType": "TypeError"}
+_CHECKED = "TypeError or ValueError"
+_NAMED_AS = {
+    "InvalidValue": {"ValueError"},
+    "InvalidType": {"TypeError"},
+    _CHECKED: {"TypeError", "ValueError"},
+}
 
 
 def faults(each: Documented) -> list[str]:
@@ -217,12 +222,13 @@ def _faults_of_errors(each: Documented, parsed: NumpyDocString) -> Iterator[str]
         yield from _faults_of_words(kind, about)
     told = {name for _, kind, _ in parsed["Raises"] for name in re.split(", | or ", kind)}
     for name in sorted(_raised(each)):
-        if not told & {name, _NAMED_AS.get(name, name)}:
+        if not told & ({name} | _NAMED_AS.get(name, set())):
             yield f"not in Raises: {name}"
 
 
 def _raised(each: Documented) -> set[str]:
-    """The names of what its own code raises; of a class, what its constructor does."""
+    """The names of what its own code raises, be it by a check of an argument (`check_...`); of a
+    class, what its constructor does."""
     functions = [each.function]
     if inspect.isclass(each.item):
         functions = [vars(each.item).get(name) for name in ("__init__", "__post_init__")]
@@ -233,4 +239,6 @@ def _raised(each: Documented) -> set[str]:
             for node in ast.walk(tree):
                 if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
                     found.add(ast.unparse(node.exc.func))
+                if isinstance(node, ast.Call) and re.match("check_", ast.unparse(node.func)):
+                    found.add(_CHECKED)
     return found & {"InvalidValue", "InvalidType"} | {e for e in found if e.endswith("Error")}

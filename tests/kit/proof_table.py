@@ -82,7 +82,8 @@ def proves(
     ----------
     components : type
     says : str
-        The claims. Terms that the page explains: lossless, in order, stream rule, in time.
+        The claims, in plain sentences. The page explains: lossless, in order, stream rule, in
+        time, keeps packets whole.
     sizes : str
         The parameters of the components for which this is proved.
     cycles : float
@@ -129,93 +130,115 @@ def components() -> Iterator[type]:
 
 NOT_PROVED: dict[str, str] = {
     # Parts of proved components, and those whose work is arithmetic.
-    "Combine": "that messages combine as they should; compared with a model in simulation",
-    "PayloadPart": "which values are moved with messages; compared with a model in simulation",
-    "RoutedSwitch": "has no hardware of its own: the base of all switches with a shape",
-    "Switch": "proved as WormRouter, InputQueuedSwitch, WormholeSwitch and CutThroughSwitch",
-    "OutputQueued": "proved as OutputQueuedSwitch and PacketRouter",
-    "Pipelined": "proved as PipelinedSwitch, PipelinedFlitSwitch and PipelinedRouter",
-    "CombiningSwitch": "has no hardware of its own: the base of CombiningBox and CombiningRouter",
-    "FabricComponent": "has no hardware of its own: the cells of a fabric, wired",
+    "Combine": "that messages combine as they should, which is compared with a model in simulation",
+    "PayloadPart": "which values are moved with messages, which is compared with a model in "
+    "simulation",
+    "RoutedSwitch": "anything: it has no hardware, and is the base of all switches with a shape",
+    "Switch": "anything as such: it is proved as `WormRouter`, `InputQueuedSwitch`, "
+    "`WormholeSwitch` and `CutThroughSwitch`",
+    "OutputQueued": "anything as such: it is proved as `OutputQueuedSwitch` and `PacketRouter`",
+    "Pipelined": "anything as such: it is proved as `PipelinedSwitch`, `PipelinedFlitSwitch` and "
+    "`PipelinedRouter`",
+    "CombiningSwitch": "anything: it has no hardware, and is the base of `CombiningBox` and "
+    "`CombiningRouter`",
+    "FabricComponent": "anything: it has no hardware but the cells of a fabric, wired",
     # What is left of proved ones.
-    "RandomBits": "that bits are random: measured",
-    "RandomOrder": "that orders are equally likely: measured",
-    "Xoroshiro128": "that numbers are random: compared with the published generator, in simulation",
-    "ArrivalQueue": "more than 3 inputs (more than 8 have hardware of their own), greater depths",
+    "RandomBits": "that the bits are random, which is measured",
+    "RandomOrder": "that all orders are equally likely, which is measured",
+    "Xoroshiro128": "that the numbers are random: they are compared with the published generator "
+    "in simulation",
+    "ArrivalQueue": "more than 3 inputs (with more than 8 the hardware is different), and greater "
+    "depths",
     "WormRouter": "a choice of outputs; cut-through and store-and-forward; `timeout`, which "
     "discards packets; depths above 1",
     "PacketRouter": "a choice of outputs",
-    "PipelinedRouter": "a choice of outputs; cut-through; greater depths; `pipeline` 2 as a "
-    "whole: its queue and stage are, as parts",
+    "PipelinedRouter": "a choice of outputs; cut-through; greater depths; the whole router with "
+    "`pipeline` 2, of which the queue and the stage behind it are proved",
     "RouteStage": "a choice of exits",
-    "CreditLink": "that a blocked channel's turn comes: this is up to the router before the link",
+    "CreditLink": "that a blocked channel's turn comes, which depends on the router before the "
+    "link",
     "DCSHRouter": "broadcasts",
-    "LeastDelayDetour": "that the way with the least delay is chosen; compared in simulation",
+    "LeastDelayDetour": "that the way with the least delay is chosen, which is compared with a "
+    "model in simulation",
     "RejectingWormholeSwitch": "fairness: a rejected packet competes again at a random time",
-    "UnbufferedSwitch": "broadcasts; verdicts over several stages; that all have equal chances",
+    "UnbufferedSwitch": "broadcasts; verdicts over several stages; that all packets have equal "
+    "chances",
     "OutputQueuedSwitch": "more than two inputs; broadcasts with bundles",
     "InputQueuedSwitch": "more than two inputs; broadcasts with bundles",
-    "PipelinedSwitch": "more than two inputs; pipeline 2: compared with a model, in simulation",
-    "PipelinedFlitSwitch": "more than two inputs; pipeline 2: compared with a model, in simulation",
-    "RequestQueue": "greater depths; `enabled`: compared with a model, in simulation",
+    "PipelinedSwitch": "more than two inputs; `pipeline` 2, which is compared with a model in "
+    "simulation",
+    "PipelinedFlitSwitch": "more than two inputs; `pipeline` 2, which is compared with a model in "
+    "simulation",
+    "RequestQueue": "greater depths; `enabled`, which is compared with a model in simulation",
     "WormholeSwitch": "that broadcasts are lossless; more than two inputs",
     "CutThroughSwitch": "that broadcasts are lossless; more than two inputs",
-    "CircuitInitiator": "that a packet arrives whole: the wires of a circuit carry it",
-    "CombiningBox": "the values of replies: compared with a serial order, in simulation; radix 4",
-    "CombiningRouter": "the values of replies: compared with a serial order, in simulation; more "
-    "inputs and outputs, and turns that are left out",
-    "CombiningQueue": "the work that is combined: compared with a model, in simulation",
+    "CircuitInitiator": "that a packet arrives whole: it crosses the wires of a circuit",
+    "CombiningBox": "the values of replies, which are compared with a serial order in simulation; "
+    "radix 4",
+    "CombiningRouter": "the values of replies, which are compared with a serial order in "
+    "simulation; more inputs and outputs; routers that can't turn every way",
+    "CombiningQueue": "the operations that are combined, which are compared with a model in "
+    "simulation",
     "InputBufferedBox": "greater depths for ever",
     "HypercubeNode": "combining of messages",
-    "CircuitParityChecker": "packets that are too long, or have no end",
-    "RetransmissionInterface": "that a packet arrives in the end, if links do not lose it for "
-    "ever; larger windows and longer packets, which are tested in simulation",
-    "MemoryModule": "operands of several sizes, requests of several words, `interval`",
+    "CircuitParityChecker": "packets that are too long or have no end",
+    "RetransmissionInterface": "that a packet arrives in the end if links do not lose it for ever; "
+    "larger windows and longer packets, which are tested in simulation",
+    "MemoryModule": "operands of several sizes; requests of several words; `interval`",
     "MemoryEnd": "loads, which have no operand to be told apart by",
     "ProcessorEnd": "loads, which have no operand to be told apart by",
     "ProcessorMultiplexer": "messages of several words",
-    "ClockCrossing": "resets; these are simulated",
+    "ClockCrossing": "resets, which are simulated",
     "MemoryDemultiplexer": "messages of several words",
-    "AxiStreamInput": "packets of several flits, masks",
+    "AxiStreamInput": "packets of several flits; masks",
     "AxiStreamOutput": "packets of several flits",
-    "AxiTarget": "what its bursts do; compared with a reference memory in simulation, "
-    "by cocotbext-axi, too",
-    "WishboneTarget": "what its cycles do; compared with a reference memory in simulation",
-    "WishboneBurstTarget": "what its cycles do; compared with a reference memory in simulation",
-    "OrderedRequests": "the order of its answers; the bus ports, which show it, are simulated",
-    "RemoteProcessorEnd": "that its packets are those of its requests; simulated with the buses",
-    "RemoteMemoryEnd": "that its packets are those of its replies; simulated with the buses",
+    "AxiTarget": "what its bursts do, which is compared with a reference memory in simulation, and "
+    "by cocotbext-axi",
+    "WishboneTarget": "what its bus cycles do, which is compared with a reference memory in "
+    "simulation",
+    "WishboneBurstTarget": "what its bus cycles do, which is compared with a reference memory in "
+    "simulation",
+    "OrderedRequests": "the order of its answers: the bus ports, which show it, are simulated",
+    "RemoteProcessorEnd": "that its packets are those of its requests, which is simulated with the "
+    "buses",
+    "RemoteMemoryEnd": "that its packets are those of its replies, which is simulated with the "
+    "buses",
     # The bench.
-    "Timer": "it counts cycles; two engines agree",
-    "WindowAges": "its ages; compared with a model in simulation",
-    "LinkMeter": "its counts; compared with the books in simulation",
-    "EventMeter": "its counts; compared with the books in simulation",
-    "LevelMeter": "its sums; compared with a model in simulation",
-    "Sender": "its queue and its counts; the books of every run are balanced by the sinks",
-    "BernoulliSource": "as Sender; its rates are measured",
-    "ReplaySource": "as Sender",
-    "DependentSource": "as Sender; when it sends is compared with a model of events, in simulation",
-    "WaitingRows": "which rows are ready; compared with a model of events, in simulation",
-    "FlowSource": "as Sender; its rates are measured, and its windows compared with their times",
-    "CollectiveSource": "as DependentSource; its words are compared with a plain computation",
-    "GroupTerminal": "its words; all that come are compared with a plain computation",
-    "Sink": "its counts; runs with seeded faults are told by it, and two engines agree",
-    "TwinSource": "its payloads; the changes of wires that they cause are measured",
-    "TwinSink": "that it tells a twin that differs; both engines and Verilator agree on the twin",
-    "Bursts": "its rates; measured",
-    "Processor": "its requests; the books of every run, and a serial order of the operations",
-    "StepProcessor": "its steps; compared with a model in simulation",
-    "ReplyingTerminal": "its random requests; all are answered in simulation, unless it deadlocks",
-    "MessageSource": "its messages; compared with a model in simulation",
-    "Collector": "its sums; compared with a model in simulation",
-    "ProgramPort": "its programs' requests; programs are run",
-    "ComputerNode": "its programs; they are run on three engines",
-    "SharedWindow": "its accesses; programs are run",
-    "MessageEnd": "its words; programs are run",
-    "NoMessages": "has no logic",
-    "NoSharedMemory": "has next to none",
+    "Timer": "that it counts cycles: two engines agree on its counts",
+    "WindowAges": "its ages, which are compared with a model in simulation",
+    "LinkMeter": "its counts, which are compared with the counts of packets in simulation",
+    "EventMeter": "its counts, which are compared with the counts of packets in simulation",
+    "LevelMeter": "its sums, which are compared with a model in simulation",
+    "Sender": "its queue and its counts: in every run they are balanced against those of the sinks",
+    "BernoulliSource": "its queue and its counts, as of `Sender`; its rates are measured",
+    "ReplaySource": "its queue and its counts, as of `Sender`",
+    "DependentSource": "its queue and its counts, as of `Sender`; when it sends is compared with a "
+    "model of events in simulation",
+    "WaitingRows": "which rows are ready, which is compared with a model of events in simulation",
+    "FlowSource": "its queue and its counts, as of `Sender`; its rates are measured, and its "
+    "windows are compared with their times",
+    "CollectiveSource": "when it sends, as of `DependentSource`; its words are compared with a "
+    "plain computation",
+    "GroupTerminal": "its words, all of which are compared with a plain computation",
+    "Sink": "its counts: it finds seeded faults, and two engines agree on it",
+    "TwinSource": "its payloads: the changes of wires that they cause are measured",
+    "TwinSink": "that it finds a twin that differs: both engines and Verilator agree on the twin",
+    "Bursts": "its rates, which are measured",
+    "Processor": "its requests: in every run the counts balance, and there is a serial order of "
+    "the operations",
+    "StepProcessor": "its steps, which are compared with a model in simulation",
+    "ReplyingTerminal": "its random requests: in simulation all of them are answered, unless the "
+    "network deadlocks",
+    "MessageSource": "its messages, which are compared with a model in simulation",
+    "Collector": "its sums, which are compared with a model in simulation",
+    "ProgramPort": "its programs' requests: programs are run",
+    "ComputerNode": "its programs, which are run on three engines",
+    "SharedWindow": "its accesses: programs are run",
+    "MessageEnd": "its words: programs are run",
+    "NoMessages": "anything: it has no logic",
+    "NoSharedMemory": "anything: it has almost no logic",
 }
-"""What is not proved, by the name of a component; the reason, or what is done instead."""
+"""What is not proved, by the name of a component; then the reason, or what is done instead."""
 
 
 def _named(parts: Iterable[Proof]) -> dict[str, list[Proof]]:
@@ -253,7 +276,7 @@ def table() -> Iterator[str]:
                 by = f"`{test}` in {file}"
                 yield f"| `{part.__name__}` | {' | '.join(cells)} | {by} |"
             if part.__name__ in NOT_PROVED:
-                yield f"| `{part.__name__}` | *not:* {NOT_PROVED[part.__name__]} | | | |"
+                yield f"| `{part.__name__}` | *Not proved:* {NOT_PROVED[part.__name__]}. | | | |"
         if folder == "primitives":
             for proof in found:
                 if not proof.components:

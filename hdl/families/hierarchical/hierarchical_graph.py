@@ -3,32 +3,17 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
-from ...fabric.checks import check_integer, check_limit
+from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
-from ...graphs.circle import circle_position
-from ...graphs.graph import Channel, Graph, Link
+from ...graphs.graph import Channel, Link
 from ...graphs.routing.relation import Relation, RoutedGraph
 from .down_channels import down_channels
+from .nesting import Member, Nesting
 
-__all__ = ["Hierarchical", "Member"]
-
-_MOST = 2**16
-"""Most nodes."""
-
-_ROOM = 1.3
-"""Distance between networks of a level in a drawing."""
-
-
-class Member(NamedTuple):
-    """What a node is in a network of one level: level (from 0), number of the network among those
-    of this level, and node of it."""
-
-    level: int
-    cluster: int
-    node: int
+__all__ = ["Hierarchical"]
 
 
 class _Ports(NamedTuple):
@@ -44,23 +29,23 @@ class Hierarchical(RoutedGraph):
 
     There are as many networks of a level as the networks above have terminals; at the top there is
     one. Networks of a level may be of several kinds, which take turns. The terminals are those of
-    level 1, numbered network by network: so a *cluster* is a block of consecutive terminals. A
-    terminal of a level-2 network is the interface node of a level-1
-    network: both are the same node, if the terminal is the only one at its node. (A switch that has
-    several terminals, as in a fat tree or a crossbar, is a node of its own, with a link to each of
-    them and back. So are the nodes of a bus or a multistage network, at any level, where packets
-    enter at one node and leave at another.)
+    level 1, numbered network by network, and a *cluster* is a block of consecutive terminals. A
+    terminal of a level-2 network is the interface node of a level-1 network: both are the same
+    node, if the terminal is the only one at its node. A switch that has several terminals, as in a
+    fat tree or a crossbar, is a node of its own, with a link to each of them and back. The same
+    holds for the nodes of a bus or a multistage network, at any level, where packets enter at one
+    node and leave at another.
 
     *Routing*: a packet goes up to the lowest level at which its source and its destination are in
     the same network, by way of the interface nodes, and then down. Within a network it takes the
     way that this network's own routing has.
 
     *Channels*: in each network, packets that stay in it or leave it upwards take the channels of
-    the network's own routing. So do packets that come down, unless a packet that has come down can
-    wait for one that goes up (through others). If it can, those that come down have a channel of
-    their own on each link; a single one, if their paths allow it (`down_channels`). So nothing that
-    goes down waits for anything that goes up, and the network is free of deadlock if the networks
-    of its levels are.
+    the network's own routing. Packets that come down take them too, unless a packet that has come
+    down could wait for one that goes up, perhaps through others. If it could, those that come down
+    have channels of their own on each link, or a single one if their paths allow it
+    (`down_channels`). Then nothing that goes down waits for anything that goes up, and the network
+    is free of deadlock if the networks of its levels are.
 
     Parameters
     ----------
@@ -130,8 +115,7 @@ class Hierarchical(RoutedGraph):
                 f"Interface must be a terminal of each network, from 0 to {smallest - 1}, "
                 f"not {interface}"
             )
-        self._count_terminals()
-        self._place_nodes()
+        self.nesting = Nesting(self.levels, self.interface)
         self._downs = [
             [down_channels(kind, self.interface) if i < len(levels) else 0 for kind in kinds]
             for i, kinds in enumerate(self.levels, 1)
@@ -140,75 +124,9 @@ class Hierarchical(RoutedGraph):
         self.ordered = replication == 1 and all(kind.ordered for kind in everywhere)
         self.looks_back = any(map(any, self._downs)) or any(kind.looks_back for kind in everywhere)
 
-    def _count_terminals(self) -> None:
-        """Find the first terminal of each network, of those of its level and of those of level 1;
-        then how many there are."""
-        networks, counts = 1, []
-        for number, kinds in reversed([*enumerate(self.levels, 1)]):
-            if not 1 <= len(kinds) <= networks:
-                raise InvalidValue(
-                    f"Level{number} must have from 1 to {networks} networks, which take turns, "
-                    f"not {len(kinds)}"
-                )
-            counts.append(networks)
-            turns, rest = divmod(networks, len(kinds))
-            ports = [kind.ports for kind in kinds]
-            networks = turns * sum(ports) + sum(ports[:rest])
-        check_limit("Terminals", networks, _MOST)
-        self._firsts: list[list[int]] = []
-        self._starts: list[Sequence[int]] = [range(networks + 1)]
-        for i, count in enumerate(reversed(counts)):
-            ports = [self._network(i, cluster).ports for cluster in range(count)]
-            self._firsts.append([*accumulate(ports, initial=0)])
-            self._starts.append([self._starts[-1][first] for first in self._firsts[-1]])
-
-    def _network(self, i: int, cluster: int) -> Relation:
-        """A network of level i."""
-        kinds = self.levels[i]
-        return kinds[cluster % len(kinds)]
-
-    def _graph(self, i: int, cluster: int) -> Graph:
-        return self._network(i, cluster).graph
-
     def _down(self, i: int, cluster: int) -> int:
         """What `down_channels` says of a network of level i."""
         return self._downs[i][cluster % len(self.levels[i])]
-
-    def _place_nodes(self) -> None:
-        """Number the nodes: level 1 first."""
-        self._members: list[list[Member]] = []
-        self._nodes: list[list[list[int]]] = []
-        for i, firsts in enumerate(self._firsts):
-            self._nodes.append([])
-            for cluster in range(len(firsts) - 1):
-                graph, numbers = self._graph(i, cluster), []
-                check_limit("Nodes", len(self._members) + graph.nodes, _MOST)
-                for node in range(graph.nodes):
-                    if self._is_interface(i, cluster, node):
-                        number = self._below(i, cluster, graph.terminals[node][0])
-                    else:
-                        number = len(self._members)
-                        self._members.append([])
-                    self._members[number].append(Member(i, cluster, node))
-                    numbers.append(number)
-                self._nodes[i].append(numbers)
-
-    def _is_interface(self, i: int, cluster: int, node: int) -> bool:
-        """Whether a node of a network of level i is the interface node of a network below."""
-        graph = self._graph(i, cluster)
-        if i == 0 or len(graph.terminals[node]) != 1:
-            return False
-        below = self._graph(i - 1, self._firsts[i][cluster] + graph.terminals[node][0])
-        two = below.homes[self.interface] != below.exit_homes[self.interface]
-        return not two and graph.terminals[node] == graph.exit_terminals[node]
-
-    def _below(self, i: int, cluster: int, terminal: int, leaves: bool = False) -> int:
-        """The interface node that is a terminal of a network of level i: where packets enter the
-        network below, or leave it."""
-        network = self._firsts[i][cluster] + terminal
-        graph = self._graph(i - 1, network)
-        homes = graph.exit_homes if leaves else graph.homes
-        return self._nodes[i - 1][network][homes[self.interface]]
 
     @cached_property
     def _ports(self) -> list[_Ports]:
@@ -222,9 +140,9 @@ class Hierarchical(RoutedGraph):
             attached = max(
                 (
                     len(own[v])
-                    for cluster in range(len(self._nodes[i]))
-                    for v in self._switches(i, cluster)
-                    for graph in (self._graph(i, cluster),)
+                    for cluster in range(len(self.nesting.nodes[i]))
+                    for v in self.nesting.switches(i, cluster)
+                    for graph in (self.nesting.graph(i, cluster),)
                     for own in (graph.terminals, graph.exit_terminals)
                 ),
                 default=0,
@@ -237,45 +155,44 @@ class Hierarchical(RoutedGraph):
         """Parallel links of a level."""
         return self.replication if i else 1
 
-    def _switches(self, i: int, cluster: int) -> list[int]:
-        """The nodes of a network above level 1 that are not interface nodes themselves."""
-        if i == 0:
-            return []
-        nodes = range(self._graph(i, cluster).nodes)
-        return [node for node in nodes if not self._is_interface(i, cluster, node)]
-
     # The graph.
 
     @property
     def nodes(self) -> int:
-        return len(self._members)
+        return len(self.nesting.members)
 
     @property
     def clusters(self) -> Sequence[range]:
         """The terminals of each level-1 network."""
-        return [range(*ends) for ends in pairwise(self._firsts[0])]
+        return [range(*ends) for ends in pairwise(self.nesting.firsts[0])]
 
     @cached_property
     def homes(self) -> Sequence[int]:
-        nodes = enumerate(self._nodes[0])
-        return [own[home] for cluster, own in nodes for home in self._graph(0, cluster).homes]
+        nodes = enumerate(self.nesting.nodes[0])
+        return [
+            own[home] for cluster, own in nodes for home in self.nesting.graph(0, cluster).homes
+        ]
 
     @cached_property
     def exit_homes(self) -> Sequence[int]:
-        nodes = enumerate(self._nodes[0])
-        return [own[home] for cluster, own in nodes for home in self._graph(0, cluster).exit_homes]
+        nodes = enumerate(self.nesting.nodes[0])
+        return [
+            own[home]
+            for cluster, own in nodes
+            for home in self.nesting.graph(0, cluster).exit_homes
+        ]
 
     def members(self, node: int) -> Sequence[Member]:
         """What a node is in the networks that it belongs to, lowest level first."""
-        return self._members[node]
+        return self.nesting.members[node]
 
     def level(self, link: Link) -> int:
         """The level of a link, from 1."""
         return 1 + self._level(link.port)
 
     def name(self, node: int) -> str:
-        level, cluster, own = self._members[node][0]
-        name = self._graph(level, cluster).name(own)
+        level, cluster, own = self.nesting.members[node][0]
+        name = self.nesting.graph(level, cluster).name(own)
         what = "cluster" if level == 0 else f"level-{level + 1} network"
         return f"{name} of {what} {cluster}"
 
@@ -285,41 +202,21 @@ class Hierarchical(RoutedGraph):
 
     @cached_property
     def _positions(self) -> list[tuple[float, float]]:
-        shapes = [[_centred(kind.graph) for kind in kinds] for kinds in self.levels]
-        # How far apart nodes of a level are, so that what is at each has room.
-        scales, size = [1.0], 0.0
-        for own in shapes:
-            sides = (max(along) - min(along) for shape in own for along in zip(*shape))
-            size += scales[-1] * max(sides)
-            scales.append(size + _ROOM)
-        places: list[tuple[float, float]] = []
-        for at in self._members:
-            level, cluster, node = at[0]
-            x, y = (
-                scales[level] * each for each in shapes[level][cluster % len(shapes[level])][node]
-            )
-            for i in range(level + 1, len(self.levels)):
-                cluster, terminal = self._above(i, cluster)
-                home = self._graph(i, cluster).homes[terminal]
-                above = shapes[i][cluster % len(shapes[i])][home]
-                x, y = x + scales[i] * above[0], y + scales[i] * above[1]
-            places.append((x, y))
-        return places
-
-    def _above(self, i: int, number: int) -> tuple[int, int]:
-        """The network of level i that a terminal of this level, or a network of the level below, is
-        at, and its number there."""
-        cluster = bisect_right(self._firsts[i], number) - 1
-        return cluster, number - self._firsts[i][cluster]
+        return self.nesting.positions()
 
     def direction(self, link: Link) -> str:
         i = self._level(link.port)
         words = [f"level {i + 1}"]
         if link.port < self._ports[i].terminals:
             ports, copies = self._ports[i], self._copies(i)
-            ends = [m for end in (link.node, link.peer) for m in self._members[end] if m.level == i]
+            ends = [
+                m
+                for end in (link.node, link.peer)
+                for m in self.nesting.members[end]
+                if m.level == i
+            ]
             own, copy = divmod(link.port - ports.links, copies)
-            graph = self._graph(i, ends[0].cluster)
+            graph = self.nesting.graph(i, ends[0].cluster)
             about = graph.direction(graph.by_output[ends[0].node, own])
             words += [about] if about else []
             words += [f"link {copy}"] if copies > 1 else []
@@ -334,8 +231,8 @@ class Hierarchical(RoutedGraph):
         for i, kinds in enumerate(self.levels):
             ports, copies = self._ports[i], self._copies(i)
             own = [list(kind.graph.links()) for kind in kinds]
-            for cluster, numbers in enumerate(self._nodes[i]):
-                graph = self._graph(i, cluster)
+            for cluster, numbers in enumerate(self.nesting.nodes[i]):
+                graph = self.nesting.graph(i, cluster)
                 for link in own[cluster % len(own)]:
                     found += [
                         Link(
@@ -350,14 +247,14 @@ class Hierarchical(RoutedGraph):
                         for k in range(copies)
                     ]
                 pace = self._intervals[i]
-                for switch in self._switches(i, cluster):
+                for switch in self.nesting.switches(i, cluster):
                     for place, terminal in enumerate(graph.exit_terminals[switch]):
-                        below = self._below(i, cluster, terminal)
+                        below = self.nesting.below(i, cluster, terminal)
                         for k in range(copies):
                             here, there = ports.terminals + place * copies + k, ports.terminals + k
                             found.append(Link(numbers[switch], here, below, there, interval=pace))
                     for place, terminal in enumerate(graph.terminals[switch]):
-                        below = self._below(i, cluster, terminal, leaves=True)
+                        below = self.nesting.below(i, cluster, terminal, leaves=True)
                         for k in range(copies):
                             here, there = ports.terminals + place * copies + k, ports.terminals + k
                             found.append(Link(below, there, numbers[switch], here, interval=pace))
@@ -380,12 +277,12 @@ class Hierarchical(RoutedGraph):
         return [i for i, (own, after) in enumerate(pairwise(firsts)) for _ in range(own, after)]
 
     def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
-        members = self._members[node]
+        members = self.nesting.members[node]
         for at in members:
-            first, after = self._starts[at.level + 1][at.cluster : at.cluster + 2]
+            first, after = self.nesting.starts[at.level + 1][at.cluster : at.cluster + 2]
             if first <= destination < after:
-                number = bisect_right(self._starts[at.level], destination) - 1
-                terminal = number - self._firsts[at.level][at.cluster]
+                number = bisect_right(self.nesting.starts[at.level], destination) - 1
+                terminal = number - self.nesting.firsts[at.level][at.cluster]
                 yield from self._within(at, came, terminal, node)
                 return
         yield from self._within(members[-1], came, self.interface, node, up=True)
@@ -396,7 +293,7 @@ class Hierarchical(RoutedGraph):
         """The next channels to a terminal of the network that a node is in; from its node, those to
         the network above or, in one above level 1, to the attached network below."""
         i = at.level
-        level, copies = self._network(i, at.cluster), self._copies(i)
+        level, copies = self.nesting.network(i, at.cluster), self._copies(i)
         first, further = self._ports[i].links, self._down(i, at.cluster)
         before, down = self._last(at, came)
         arrived = True
@@ -425,8 +322,8 @@ class Hierarchical(RoutedGraph):
         if not ports.links <= came.port < ports.terminals:
             return None, came.port >= ports.terminals and self._level(came.port) > i
         port = (came.port - ports.links) // self._copies(i)
-        (local,) = (m.node for m in self._members[came.node] if m.level == i)
-        channels = self._graph(i, at.cluster).by_output[local, port].channels
+        (local,) = (m.node for m in self.nesting.members[came.node] if m.level == i)
+        channels = self.nesting.graph(i, at.cluster).by_output[local, port].channels
         down = came.number >= channels
         number = came.number
         if down:
@@ -450,7 +347,7 @@ class Hierarchical(RoutedGraph):
                     if not level.is_escape(channel)
                     for number in _numbers(level, channel, down)
                 }
-                for numbers in self._nodes[i][kind :: len(kinds)]:
+                for numbers in self.nesting.nodes[i][kind :: len(kinds)]:
                     found |= {
                         Channel(numbers[node], ports.links + port * copies + k, number)
                         for node, port, number in others
@@ -468,11 +365,3 @@ def _numbers(level: Relation, channel: Channel, down: int) -> list[int]:
     """The numbers that a channel of a network has in the whole."""
     channels = level.graph.link_of(channel).channels
     return [channel.number, *([channels + channel.number] if down == -1 else [])]
-
-
-def _centred(graph: Graph) -> list[tuple[float, float]]:
-    """The positions of nodes, or places on a circle, around the middle of all."""
-    given = [graph.position(node) for node in range(graph.nodes)]
-    places = [place or circle_position(node, graph.nodes) for node, place in enumerate(given)]
-    x, y = ((max(along) + min(along)) / 2 for along in zip(*places))
-    return [(across - x, up - y) for across, up in places]

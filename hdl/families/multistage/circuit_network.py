@@ -66,6 +66,11 @@ class CircuitNetwork(FabricComponent):
     i : In(CircuitLink(packet, reply)).array(ports)
     o : Out(CircuitLink(packet, reply)).array(ports)
 
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter has no such value, or two do not fit together.
+
     Examples
     --------
     >>> from multicube.hdl import CircuitNetwork

@@ -217,7 +217,7 @@ FAMILIES = (
     ),
     Family(
         "sw-banyan",
-        "fanout F and spread S: F^L bases, S^L apexes",
+        "boxes of F inputs and S outputs between F^L bases and S^L apexes",
         SwBanyanNetwork,
         Group.RECTANGULAR,
         papers=("goke-lipovski",),

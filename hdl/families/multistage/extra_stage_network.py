@@ -192,6 +192,11 @@ class ReconfigurableExtraStageCube(FabricComponent):
     corrupted : Out(1).array(ports)
         Only if the network has parity: a damaged packet for this terminal is discarded.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If the network has no extra stage, or is no multistage network.
+
     Examples
     --------
     >>> from multicube import build

@@ -120,6 +120,12 @@ class StageControlledNetwork(FabricComponent):
     i : In(shape).array(ports)
     o : Out(shape).array(ports)
 
+    Raises
+    ------
+    TypeError, ValueError
+        If the number of ports is no power of two or too large, there is no such wiring, or the
+        shape is none.
+
     Examples
     --------
     >>> from multicube.hdl import StageControlledNetwork

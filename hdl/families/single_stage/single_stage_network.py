@@ -67,7 +67,7 @@ class LambdaNetwork(_SingleStageNetwork):
 FAMILIES = (
     Family(
         "man-yo",
-        "a multistage cube closed to rings: its boxes are nodes with a terminal each; one-way",
+        "a multistage cube closed to rings, a terminal at each node; one-way",
         ManYoNetwork,
         Group.SINGLE_STAGE,
         example={"stages": 3},
@@ -75,7 +75,7 @@ FAMILIES = (
     ),
     Family(
         "lssn",
-        "the same with two terminals at each node; one-way",
+        "a multistage cube closed to rings, two terminals a node; one-way",
         LoopSwitchingNetwork,
         Group.SINGLE_STAGE,
         example={"stages": 2},
@@ -83,7 +83,7 @@ FAMILIES = (
     ),
     Family(
         "lambda",
-        "a multistage cube closed to rings: its boxes are nodes with a terminal each; two-way",
+        "a multistage cube closed to rings, a terminal at each node; two-way",
         LambdaNetwork,
         Group.SINGLE_STAGE,
         example={"stages": 3},

@@ -243,7 +243,29 @@ class MultistagePlan:
 
 
 def equal_ports(sources: int, sinks: int) -> int:
-    """The number of sources and of sinks; ValueError if they differ."""
+    """The number of sources and of sinks, which must be equal.
+
+    Parameters
+    ----------
+    sources, sinks : int
+        The two numbers.
+
+    Returns
+    -------
+    int
+        Either of them.
+
+    Raises
+    ------
+    ValueError
+        If they differ.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.plans.multistage import equal_ports
+    >>> equal_ports(8, 8)
+    8
+    """
     if sources != sinks:
         raise InvalidValue(
             f"There must be as many sources as sinks here, not {sources} and {sinks}"
@@ -253,7 +275,20 @@ def equal_ports(sources: int, sinks: int) -> int:
 
 def terminal_digits(stages: Sequence[Stage], exit_: Digits) -> tuple[Digits, Digits]:
     """For each stage, the position of the source digit that it replaces, and that of the
-    destination digit that it chooses."""
+    destination digit that it chooses.
+
+    Parameters
+    ----------
+    stages : Sequence[Stage]
+        The stages of a plan.
+    exit_ : Digits
+        The permutation of digits behind the last stage.
+
+    Returns
+    -------
+    tuple[Digits, Digits]
+        The positions in the source, and those in the destination.
+    """
     # Follow each digit of a line's label: ("source", j) at first, ("stage", s) once replaced.
     label: list[tuple[str, int]] = [("source", j) for j in range(len(exit_))]
     source_digits = []
@@ -310,11 +345,20 @@ def _butterfly(n: int) -> tuple[list[Stage], Digits]:
 
 
 PLANS: dict[str, tuple[Callable[[int], tuple[list[Stage], Digits]], str]] = {
-    "cube": (_generalized_cube, "Generalized Cube: stages n-1 down to 0 pair lines by digit"),
+    "cube": (
+        _generalized_cube,
+        "Generalized Cube: boxes join lines that differ in one digit, the highest first",
+    ),
     "omega": (_omega, "a perfect shuffle of all lines in front of every stage"),
     "baseline": (_baseline, "each stage halves the network: inverse shuffles of ever fewer digits"),
-    "indirect-cube": (_indirect_cube, "indirect binary n-cube: digits 0 up to n-1"),
-    "butterfly": (_butterfly, "b-ary n-fly: digit 0 trades places with ever lower digits"),
+    "indirect-cube": (
+        _indirect_cube,
+        "a Generalized Cube with the lowest digit first",
+    ),
+    "butterfly": (
+        _butterfly,
+        "b-ary n-fly: digit 0 trades places with each other digit, the highest first",
+    ),
     "flip": (_flip, "inverse omega: an inverse shuffle behind every stage"),
 }
 """For each plan, by name: its stages as a function of n, and its description."""
@@ -333,10 +377,26 @@ ALIASES: dict[str, str] = {
 def parse_radices(text: str) -> tuple[int, ...]:
     """The radices of the stages in a text such as 4x4x8: the first stage's first.
 
+    Parameters
+    ----------
+    text : str
+        The text.
+
+    Returns
+    -------
+    tuple[int, ...]
+        A radix for each stage.
+
     Raises
     ------
     ValueError
         If the text has another form.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.plans.multistage import parse_radices
+    >>> parse_radices("4x4x8")
+    (4, 4, 8)
     """
     words = text.split("x")
     if not all(word.isdecimal() and int(word) >= 2 for word in words):
@@ -347,7 +407,32 @@ def parse_radices(text: str) -> tuple[int, ...]:
 
 
 def stage_radices(ports: int, radix: int | str = 2) -> tuple[int, ...]:
-    """The radix of each stage; arguments and errors are those of `multistage_plan`."""
+    """The radix of each stage.
+
+    Parameters
+    ----------
+    ports : int
+        Number of inputs and of outputs.
+    radix : int or str
+        Inputs and outputs of all boxes; or those of each stage, such as "4x4x8"; or "4+" for 4 x 4
+        boxes, and smaller ones in the last stage.
+
+    Returns
+    -------
+    tuple[int, ...]
+        A radix for each stage, the first one first.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the number of ports is not the product of the radices.
+
+    Examples
+    --------
+    >>> from multicube.hdl.graphs.plans.multistage import stage_radices
+    >>> stage_radices(32, "4+")
+    (4, 4, 2)
+    """
     if isinstance(radix, str) and radix.endswith("+"):
         return _filled(_checked_ports(ports), *parse_radices(radix[:-1]))
     if isinstance(radix, str) and "x" in radix:
@@ -433,6 +518,11 @@ def delta_plan(name: str, inputs: Sequence[int], outputs: Sequence[int]) -> Mult
     inputs, outputs : Sequence[int]
         Those of a box of each stage, in the order in which a packet meets them.
 
+    Returns
+    -------
+    MultistagePlan
+        Stages, boxes, and the lines between them.
+
     Raises
     ------
     ValueError
@@ -440,6 +530,7 @@ def delta_plan(name: str, inputs: Sequence[int], outputs: Sequence[int]) -> Mult
 
     Examples
     --------
+    >>> from multicube.hdl.graphs.plans.multistage import delta_plan
     >>> plan = delta_plan("omega", (4, 4), (3, 3))
     >>> plan.sources, plan.columns, plan.sinks
     (16, (4, 3), 9)

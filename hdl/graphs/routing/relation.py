@@ -313,6 +313,11 @@ class RoutedGraph(Graph, Relation):
 def check_relation(relation: Relation) -> None:
     """Check that a packet for any terminal can leave every node that it can come to.
 
+    Parameters
+    ----------
+    relation : Relation
+        The routing.
+
     Raises
     ------
     ValueError
