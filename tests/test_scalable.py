@@ -120,6 +120,13 @@ def test_fat_tree(k: int, n: int) -> None:
     assert {len(switches) for switches in turns.values()} == {1}
 
 
+@pytest.mark.parametrize("graph", [one for one in GRAPHS if isinstance(one, FatTree)], ids=str)
+def test_what_a_fat_tree_says_is_what_all_headers_do(graph: FatTree) -> None:
+    found = survey(graph)
+    assert graph.diameter == found.diameter
+    assert {node: set(turns) for node, turns in graph.turns().items()} == found.turns
+
+
 @pytest.mark.parametrize(("k", "n"), [(2, 3), (3, 2), (4, 2), (5, 1)])
 def test_hyperx(k: int, n: int) -> None:
     """The product of n complete graphs."""

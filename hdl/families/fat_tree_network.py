@@ -1,0 +1,98 @@
+# amaranth: UnusedElaboratable=no
+"""Fat trees of wormhole routers, which find the way by digits of the destination."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+
+from ..graphs.graph import End
+from ..networks.any_routing import AnyRoutingNetwork
+from ..networks.family import Family, Group
+from ..switch.route import RouteLogic
+from .fat_tree_graph import FatTree
+
+__all__ = ["FAMILIES", "FatTreeLogic", "FatTreeNetwork"]
+
+
+@dataclass(frozen=True)
+class FatTreeLogic(RouteLogic):
+    """`FatTree.route` in gates (`RouteLogic`).
+
+    The position of a switch is the code of its number in its level, and above it a bit for each
+    digit of the number that tells whether packets go up where it differs from the destination's:
+    those from the digit of its level on.
+
+    Attributes
+    ----------
+    plan : FatTree
+    """
+
+    plan: FatTree
+
+    @property
+    def address(self) -> int:
+        return (self.plan.n - 1) * (self.plan.tags.code.digit_bits + 1)
+
+    def position(self, node: int) -> int:
+        plan = self.plan
+        level, number = divmod(node, plan.width)
+        digits = plan.tags.code.split(number)[:-1]
+        below = (1 << level) - 1
+        bits = plan.tags.code.digit_bits
+        code = sum(digit << bits * place for place, digit in enumerate(digits))
+        return code | (((1 << plan.n - 1) - 1) & ~below) << bits * (plan.n - 1)
+
+    def exits(
+        self, m: Module, name: str, came: End | None, here: Value, tag: Value
+    ) -> Mapping[End, Value]:
+        """As in `RouteLogic`."""
+        plan, bits = self.plan, self.plan.tags.code.digit_bits
+        counts = here[bits * (plan.n - 1) :]
+        goes_up: Value = Const(0)
+        for place in range(plan.n - 1):
+            differs = here.word_select(place, bits) != tag.word_select(place + 1, bits)
+            goes_up |= counts[place] & differs
+        # The first digit that counts is that of the level.
+        wanted: Value = Const(0, bits)
+        for level, first in enumerate(Cat(counts, 1) & ~Cat(0, counts)):
+            wanted |= tag.word_select(level, bits) & first.replicate(bits)
+        up, digit = Signal(name=f"up_{name}"), Signal(bits, name=f"digit_{name}")
+        m.d.comb += [up.eq(goes_up), digit.eq(wanted)]
+        found: dict[End, Value] = {}
+        for port in range(plan.k):
+            named = digit == port
+            found[port, 0] = found[-1 - port, 0] = ~up & named
+            found[plan.k + port, 0] = up if plan.ascent == "any" else up & named
+        return found
+
+
+class FatTreeNetwork(AnyRoutingNetwork):
+    """A k-ary n-tree: up by any link, and then down (`FatTree`).
+
+    Its own routing is in gates; with another one routers look up their tables.
+
+    Examples
+    --------
+    >>> from multicube.hdl import FatTreeNetwork
+    >>> FatTreeNetwork(k=4, n=3).ports
+    64
+    """
+
+    description = FatTree
+    family = "fat-tree"
+
+    def _logic(self) -> FatTreeLogic | None:
+        return FatTreeLogic(self.routing) if isinstance(self.routing, FatTree) else None
+
+
+FAMILIES = (
+    Family(
+        "fat-tree",
+        "a k-ary n-tree: up by any link, and then down",
+        FatTreeNetwork,
+        Group.LARGE,
+        example={"k": 2, "n": 3},
+        papers=("petrini",),
+    ),
+)
