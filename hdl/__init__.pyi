@@ -15,7 +15,7 @@ from .families.connection_machine.connection_machine_network import (
     ConnectionMachine as ConnectionMachine,
 )
 from .families.dcsh.dcsh_network import DCSHNetwork as DCSHNetwork
-from .families.fat_tree_network import FatTreeNetwork as FatTreeNetwork
+from .families.fat_tree.fat_tree_network import FatTreeNetwork as FatTreeNetwork
 from .families.graph_network import GraphNetwork as GraphNetwork
 from .families.hierarchical.hierarchical_network import CyclesNetwork as CyclesNetwork
 from .families.hierarchical.hierarchical_network import HierarchicalNetwork as HierarchicalNetwork

@@ -13,7 +13,7 @@ from multicube.hdl import build
 from multicube.hdl.families.de_bruijn_kautz_graph import DeBruijn, Kautz
 from multicube.hdl.families.dragonfly_graph import Dragonfly
 from multicube.hdl.families.express_mesh_graph import ExpressMesh
-from multicube.hdl.families.fat_tree_graph import FatTree
+from multicube.hdl.families.fat_tree.fat_tree_graph import FatTree
 from multicube.hdl.families.hyperx_graph import HyperX
 from multicube.hdl.graphs.conversion import to_networkx
 from multicube.hdl.graphs.graph import check_graph

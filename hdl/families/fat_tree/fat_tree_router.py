@@ -1,18 +1,15 @@
-# amaranth: UnusedElaboratable=no
-"""Fat trees of wormhole routers, which find the way by digits of the destination."""
+"""The gates of routing in a fat tree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
-from ..graphs.graph import End
-from ..networks.any_routing import AnyRoutingNetwork
-from ..networks.family import Family, Group
-from ..switch.route import RouteLogic
+from ...graphs.graph import End
+from ...switch.route import RouteLogic
 from .fat_tree_graph import FatTree
 
-__all__ = ["FAMILIES", "FatTreeLogic", "FatTreeNetwork"]
+__all__ = ["FatTreeLogic"]
 
 
 @dataclass(frozen=True)
@@ -65,34 +62,3 @@ class FatTreeLogic(RouteLogic):
             found[port, 0] = found[-1 - port, 0] = ~up & named
             found[plan.k + port, 0] = up if plan.ascent == "any" else up & named
         return found
-
-
-class FatTreeNetwork(AnyRoutingNetwork):
-    """A k-ary n-tree: up by any link, and then down (`FatTree`).
-
-    Its own routing is in gates; with another one routers look up their tables.
-
-    Examples
-    --------
-    >>> from multicube.hdl import FatTreeNetwork
-    >>> FatTreeNetwork(k=4, n=3).ports
-    64
-    """
-
-    description = FatTree
-    family = "fat-tree"
-
-    def _logic(self) -> FatTreeLogic | None:
-        return FatTreeLogic(self.routing) if isinstance(self.routing, FatTree) else None
-
-
-FAMILIES = (
-    Family(
-        "fat-tree",
-        "a k-ary n-tree: up by any link, and then down",
-        FatTreeNetwork,
-        Group.LARGE,
-        example={"k": 2, "n": 3},
-        papers=("petrini",),
-    ),
-)
