@@ -474,3 +474,24 @@ def test_a_few_members_stand_for_a_large_group(words: str, monkeypatch: pytest.M
     apart = header_cycles(network, members, members)
     both = np.maximum(apart, apart.T).max(1)
     assert both[middle(network, members)] == both[best]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["allreduce", "barrier"])
+def test_65536_terminals_of_a_fat_tree_meet(kind: str) -> None:
+    """Six links to the root, two cycles for each; six more to all; and three cycles at the ends."""
+    run = run_collective(build("fat-tree", k=16, n=4), kind, algorithm="network")
+    assert (run.correct, run.cycles) == (True, 2 * 6 + 6 + 3)
+
+
+def test_a_barrier_of_many_adds_random_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = build("hypercube", n=3)
+    few = run_collective(network, "barrier", algorithm="network")
+    monkeypatch.setattr("multicube.sim.run.collective_run._MOST_BITS", 7)
+    many = run_collective(network, "barrier", algorithm="network")
+    assert (few.operation, many.operation) == ("or", "add")
+    assert (few.correct, few.cycles) == (many.correct, many.cycles)
+    with pytest.raises(ValueError, match=r"^Reduction must be add, for a barrier by the .*not or$"):
+        run_collective(
+            network.altered(group_entries=1, reduction="or"), "barrier", algorithm="network"
+        )
