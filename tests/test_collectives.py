@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pytest
 from command_line import exit_status
 from long_runs import long
@@ -17,6 +18,7 @@ from multicube.hdl.graphs.schedules.collectives import (
 from multicube.hdl.graphs.schedules.copy_schedule import copy_schedule
 from multicube.hdl.networks.family import Family
 from multicube.sim import CollectiveRun, run_collective
+from multicube.sim.measure.collective_bound import collective_bound, header_cycles, middle
 from multicube.sim.run.counter_barrier import meet
 from refusals import refusals
 
@@ -459,3 +461,37 @@ def test_65536_terminals_reduce() -> None:
     network = build("hypercube", n=16, group_entries=1, length=1)
     run = run_collective(network, "reduce", algorithm="network")
     assert (run.correct, run.cycles) == (True, 2 * 16 + 3)
+
+
+@pytest.mark.parametrize("words", ["mesh k=5 n=2", "hypercube n=4", "fat-tree k=2 n=4", "ring k=9"])
+def test_a_few_members_stand_for_a_large_group(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound and the middle by distances to 16 members, beside those by all distances."""
+    network = build(words)
+    members = range(network.ports)
+    exact, best = collective_bound(network, "barrier", members, 0, 1), middle(network, members)
+    monkeypatch.setattr("multicube.sim.measure.collective_bound._MOST_PAIRS", 0)
+    assert collective_bound(network, "barrier", members, 0, 1) == exact
+    apart = header_cycles(network, members, members)
+    both = np.maximum(apart, apart.T).max(1)
+    assert both[middle(network, members)] == both[best]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["allreduce", "barrier"])
+def test_65536_terminals_of_a_fat_tree_meet(kind: str) -> None:
+    """Six links to the root, two cycles for each; six more to all; and three cycles at the ends."""
+    run = run_collective(build("fat-tree", k=16, n=4), kind, algorithm="network")
+    assert (run.correct, run.cycles) == (True, 2 * 6 + 6 + 3)
+
+
+def test_a_barrier_of_many_adds_random_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = build("hypercube", n=3)
+    few = run_collective(network, "barrier", algorithm="network")
+    monkeypatch.setattr("multicube.sim.run.collective_run._MOST_BITS", 7)
+    many = run_collective(network, "barrier", algorithm="network")
+    assert (few.operation, many.operation) == ("or", "add")
+    assert (few.correct, few.cycles) == (many.correct, many.cycles)
+    with pytest.raises(ValueError, match=r"^Reduction must be add, for a barrier by the .*not or$"):
+        run_collective(
+            network.altered(group_entries=1, reduction="or"), "barrier", algorithm="network"
+        )

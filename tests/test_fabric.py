@@ -191,10 +191,13 @@ def test_link_rejects_a_second_driver() -> None:
         fabric.link(Pin("two", ("o",)), Pin("three", ("a",)))
 
 
-def test_link_all_is_link_for_each_pair() -> None:
+def test_place_all_and_link_all_do_each_cell_and_pair() -> None:
     apart, together = chain(1, 2, 15), Fabric({"a": In(8), "o": Out(8)})
-    for number, offset in enumerate((1, 2, 15)):
-        together.place(Cell(f"add_{number}", ADDER, {"offset": offset}))
+    offsets = (1, 2, 15)
+    together.place_all(
+        [Cell(f"add_{number}", ADDER, {"offset": each}) for number, each in enumerate(offsets)]
+    )
+    assert together.cells == apart.cells
     cells = [f"add_{number}" for number in range(3)]
     drivers = [Pin(None, ("a",)), *(Pin(cell, ("o",)) for cell in cells)]
     receivers = [*(Pin(cell, ("a",)) for cell in cells), Pin(None, ("o",))]
@@ -204,6 +207,17 @@ def test_link_all_is_link_for_each_pair() -> None:
     assert together.links == apart.links
     together.link_all(Pins.of([]), Pins.of([]))
     assert len(together.links) == 4
+
+
+def test_place_all_rejects_what_place_rejects() -> None:
+    fabric = fabric_of({"one": Cell("one", ADDER, {"offset": 3})})
+    good, twice = Cell("two", ADDER, {"offset": 1}), Cell("one", ADDER, {"offset": 1})
+    with rejected(ValueError, "Cell name 'one' is already taken by another cell"):
+        fabric.place_all([twice])
+    with rejected(ValueError, "Cell name 'two' is already taken by another cell"):
+        fabric.place_all([good, good])
+    with rejected(ValueError, "Strap 'offset' of cell 'three' must fit 4 bits, not 16"):
+        fabric.place_all([Cell("three", ADDER, {"offset": 16})])
 
 
 @pytest.mark.parametrize("cell", ["three", "four"])  # driven before, and by the same call

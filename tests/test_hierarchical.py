@@ -11,7 +11,7 @@ from multicube.hdl.families.bus.bus_graph import Bus
 from multicube.hdl.families.complete_graph import Complete
 from multicube.hdl.families.cube_connected_cycles_graph import CubeConnectedCycles
 from multicube.hdl.families.dragonfly_graph import Dragonfly
-from multicube.hdl.families.fat_tree_graph import FatTree
+from multicube.hdl.families.fat_tree.fat_tree_graph import FatTree
 from multicube.hdl.families.hierarchical.hierarchical_graph import Hierarchical
 from multicube.hdl.families.hypercube.hypercube_graph import RoutedHypercube
 from multicube.hdl.families.torus.torus_graph import Torus

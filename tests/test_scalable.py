@@ -13,7 +13,7 @@ from multicube.hdl import build
 from multicube.hdl.families.de_bruijn_kautz_graph import DeBruijn, Kautz
 from multicube.hdl.families.dragonfly_graph import Dragonfly
 from multicube.hdl.families.express_mesh_graph import ExpressMesh
-from multicube.hdl.families.fat_tree_graph import FatTree
+from multicube.hdl.families.fat_tree.fat_tree_graph import FatTree
 from multicube.hdl.families.hyperx_graph import HyperX
 from multicube.hdl.graphs.conversion import to_networkx
 from multicube.hdl.graphs.graph import check_graph
@@ -118,6 +118,13 @@ def test_fat_tree(k: int, n: int) -> None:
         assert len(ways) == k**common
         turns[destination, common].add(fixed.path(source, destination)[common])
     assert {len(switches) for switches in turns.values()} == {1}
+
+
+@pytest.mark.parametrize("graph", [one for one in GRAPHS if isinstance(one, FatTree)], ids=str)
+def test_what_a_fat_tree_says_is_what_all_headers_do(graph: FatTree) -> None:
+    found = survey(graph)
+    assert graph.diameter == found.diameter
+    assert {node: set(turns) for node, turns in graph.turns().items()} == found.turns
 
 
 @pytest.mark.parametrize(("k", "n"), [(2, 3), (3, 2), (4, 2), (5, 1)])

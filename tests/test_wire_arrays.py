@@ -4,7 +4,8 @@ import random
 
 import numpy as np
 import pytest
-from multicube.hdl.fabric.wire_arrays import Drivers, Links, Pin
+from multicube.hdl.fabric.pins import Pin
+from multicube.hdl.fabric.wire_arrays import Drivers, Links
 
 CELLS = ["a", "b", "c", None]
 PATHS = [("i", 0), ("i", 1), ("o", 0, "ready"), ("flag",)]

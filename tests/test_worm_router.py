@@ -218,7 +218,10 @@ def test_what_descriptions_say_is_what_all_headers_do(words: str) -> None:
     assert relation.ordered == all(len(after) <= 1 for after in choices)
 
 
-@pytest.mark.parametrize("words", NETWORKS)
+FAT_TREES = [f"fat-tree k={k} n={n}" for k, n in ((2, 1), (2, 4), (3, 2))]
+
+
+@pytest.mark.parametrize("words", [*NETWORKS, *FAT_TREES, "fat-tree k=3 n=3 ascent=fixed"])
 def test_logic_is_the_relation(words: str, simulate: Callable[..., None]) -> None:
     """The gates, for every node, input and destination, against `route`."""
     network = network_of(words)
@@ -246,7 +249,7 @@ def test_logic_is_the_relation(words: str, simulate: Callable[..., None]) -> Non
             end = (-1, 0) if link is None or came is None else (link.peer_port, came.number)
             ends = [(channel.port, channel.number) for channel in nexts or [exit_]]
             # An XOR tag is the difference, here of any node on the way.
-            label = network.tags.tag(node, destination)
+            label = network.tags.tag(node % network.ports, destination)
             wanted = sum(1 << shapes[node].output(each) for each in ends)
             expected[node, shapes[node].input(end), label] = wanted
 

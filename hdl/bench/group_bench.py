@@ -11,7 +11,6 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
 from ..fabric.fabric import Cell, CellType, Pin
-from ..fabric.wires import streams
 from ..graphs.routing.group_tree import Kind
 from ..links.packet import Packet
 from ..networks.network import PacketNetwork
@@ -162,21 +161,18 @@ class GroupBench(Bench):
         self.sources = self.sinks = [f"terminal_{number}" for number in range(network.ports)]
         outside = len(self.links)
         ends = network.place(self, packet)
-        internal = self.links[outside:]
         depth = max(map(len, task.words.values()))
         kind = CellType(GroupTerminal, packet=packet, depth=depth, longest=network.lengths[1])
-        deliveries = []
         for number, name in enumerate(self.sources):
             words = tuple(task.words.get(number, ()))
             straps = {"group": 0, "kind": task.kind, "count": len(words)}
             contents = {"words": words} if words else {}
             self.place(Cell(name, kind, straps, contents, f"terminal {number}"))
-            deliveries.append((ends.outputs[number], Pin(name, ("i",))))
         self._carry(ends.inputs, self.sources, "o")
         self._carry(ends.outputs, self.sinks, "i")
         self._supply(Pin(self.timer.name, ("now",)), self.sources, "now")
         self._supply(Pin(None, ("send",)), self.sources, "send")
-        self._meter_links([*streams(self, internal), *deliveries])
+        self._meter_links(self._streams(outside))
         for name, memories in tables.items():
             rows = {memory: tuple(each) for memory, each in memories.items()}
             self.cells[name] = replace(self.cells[name], contents=rows)

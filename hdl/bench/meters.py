@@ -1,8 +1,11 @@
 """Placement of meters at the outputs of a network's cells that are to be counted, and at links."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
-from ..fabric.fabric import Cell, CellType, Fabric, Path, Pin, Pins
+import numpy as np
+
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Pins
+from ..fabric.wires import Streams
 from .instruments import EventMeter, LevelMeter, LinkMeter
 
 __all__ = ["meter_links", "place_meters"]
@@ -51,15 +54,13 @@ def place_meters(
     return placed
 
 
-def meter_links(
-    fabric: Fabric, links: Sequence[tuple[Pin, Pin]], measure: Pin
-) -> list[tuple[str, list[Pin]]]:
-    """Add a meter to the links that leave each cell, given as driver and receiver of a stream.
+def meter_links(fabric: Fabric, streams: Streams, measure: Pin) -> list[tuple[str, list[Pin]]]:
+    """Add a meter to the streams that leave each cell.
 
     Parameters
     ----------
     fabric : Fabric
-    links : Sequence[tuple[Pin, Pin]]
+    streams : Streams
     measure : Pin
         The driver of `measure` of all meters.
 
@@ -68,26 +69,24 @@ def meter_links(
     list
         The name of each meter, `meter_{cell}`, and the drivers of its links.
     """
-    leaving: dict[str | None, list[tuple[Pin, Pin]]] = {}
-    for driver, receiver in links:
-        leaving.setdefault(driver.cell, []).append((driver, receiver))
-    types = {count: CellType(LinkMeter, links=count) for count in set(map(len, leaving.values()))}
-    placed: list[tuple[str, list[Pin]]] = []
-    drivers: list[str | None] = []
-    outputs: list[Path] = []
-    meters: list[str | None] = []
-    inputs: list[Path] = []
-    counted = [(("valid", index), ("ready", index)) for index in range(max(types, default=0))]
-    for cell, pairs in leaving.items():
-        meter = fabric.place(Cell(f"meter_{cell}", types[len(pairs)])).name
-        for (driver, receiver), ports in zip(pairs, counted):
-            drivers += (driver.cell, receiver.cell)
-            outputs += ((*driver.path, "valid"), (*receiver.path, "ready"))
-            inputs += ports
-        meters += [meter] * (2 * len(pairs))
-        placed.append((meter, [driver for driver, _ in pairs]))
-    fabric.link_all(Pins(drivers, outputs), Pins(meters, inputs))
-    names = [name for name, _ in placed]
-    always = Pins.alike([measure.cell] * len(names), measure.path)
-    fabric.link_all(always, Pins.alike(names, ("measure",)))
-    return placed
+    cells = streams.drivers.cell
+    _, firsts, which, counts = np.unique(cells, True, True, True)
+    # Meters in the order of the first links of their cells, and links in the order of their meters.
+    order = np.argsort(firsts)
+    firsts, counts = firsts[order], counts[order]
+    streams = streams.some(np.argsort(np.argsort(order)[which], kind="stable"))
+    types = {count: CellType(LinkMeter, links=count) for count in set(counts.tolist())}
+    names = [f"meter_{streams.drivers.cells[cell]}" for cell in cells[firsts].tolist()]
+    fabric.place_all([Cell(name, types[count]) for name, count in zip(names, counts.tolist())])
+    ends = np.cumsum(counts)
+    meter = np.repeat(np.arange(len(names)), counts)
+    number = np.arange(len(meter)) - (ends - counts)[meter]
+    for pins, port in zip(streams, ("valid", "ready")):
+        ports = [(port, index) for index in range(max(types, default=0))]
+        fabric.link_all(pins.below((port,)), Pins(names, ports, meter, number))
+    fabric.link_all(Pins.same(measure, len(names)), Pins.alike(names, ("measure",)))
+    outputs = [*streams.drivers.each()]
+    return [
+        (name, outputs[end - count : end])
+        for name, end, count in zip(names, ends.tolist(), counts.tolist())
+    ]

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Pins
-from ..fabric.wires import Wire, named_wires, streams
+from ..fabric.wires import Streams, Wire, named_wires, streams
 from ..links.packet import Packet
 from ..networks.flits import geometric_mean
 from ..networks.memory_network import MemoryNetwork
@@ -89,13 +90,13 @@ class Bench(Fabric):
     adds_stamps: bool = False
     sources: list[str]
     sinks: list[str]
+    link_meters: list[tuple[str, list[Pin]]]
+    _metered: Streams
 
     def __init__(self, bins: int, time: int, flows: bool, network_latency: bool) -> None:
         super().__init__({"send": In(1), "measure": In(1)})
         self.bins = bins
         self.time = time
-        self.link_meters: list[tuple[str, list[Pin]]] = []
-        self._metered: list[tuple[Pin, Pin]] = []
         self.meters: dict[str, dict[str, str]] = {}
         self.follows_flows = flows
         self.latencies = latency_kinds(network_latency)
@@ -126,27 +127,32 @@ class Bench(Fabric):
 
     def _supply(self, driver: Pin, cells: Sequence[str], port: str) -> None:
         """Connect a pin to a port of each of many cells."""
-        drivers = Pins.alike([driver.cell] * len(cells), driver.path)
-        self.link_all(drivers, Pins.alike(cells, (port,)))
+        self.link_all(Pins.same(driver, len(cells)), Pins.alike(cells, (port,)))
 
     def _carry(self, ends: Sequence[Pin], cells: Sequence[str], port: str) -> None:
         """Connect the ends of a network to a port of one cell each."""
         self.link_all(Pins.alike(cells, (port,)), Pins.of(ends))
 
-    def _meter_links(self, links: Sequence[tuple[Pin, Pin]]) -> None:
+    def _streams(self, begin: int) -> Streams:
+        """The streams of all links from this one on, but for those that leave the sources."""
+        found = streams(self, begin)
+        sources = self.numbers([self.cells[name] for name in self.sources])
+        return found.some(~np.isin(found.drivers.cell, sources))
+
+    def _meter_links(self, links: Streams) -> None:
         """Add a meter to the links that leave each cell of the network."""
-        self._metered += links
-        self.link_meters += meter_links(self, links, Pin(None, ("measure",)))
+        self._metered = links
+        self.link_meters = meter_links(self, links, Pin(None, ("measure",)))
 
     @property
     def deliveries(self) -> list[Pin]:
         """Those of the metered outputs that lead to a sink."""
         sinks = set(self.sinks)
-        return [driver for driver, receiver in self._metered if receiver.cell in sinks]
+        return [driver for driver, receiver in self._metered.each() if receiver.cell in sinks]
 
     @cached_property
     def wires(self) -> dict[Pin, Wire]:
-        return named_wires(self, self._metered, self.network.lane)
+        return named_wires(self, self._metered.each(), self.network.lane)
 
 
 class PacketBench(Bench):
@@ -217,28 +223,26 @@ class PacketBench(Bench):
 
         outside = len(self.links)
         terminals = network.place(self, self.packet)
-        internal = self.links[outside:]
         parameters: dict[str, Any] = {"lengths": network.lengths, **sources.parameters}
         if mean := geometric_mean(network.parameters.get("length", 1)):
             parameters["geometric"] = mean
         source = CellType(sources.component, **kind, **parameters)
         sink = CellType(Sink, **kind, bins=bins)
+        cells = []
         for index, name in enumerate(self.sources):
             straps = {"address": network.tags.source_code.encode(index), **sources.straps[index]}
             contents = sources.contents[index] if sources.contents else {}
-            self.place(Cell(name, source, straps, contents, f"terminal {index}"))
+            cells.append(Cell(name, source, straps, contents, f"terminal {index}"))
         for index, name in enumerate(self.sinks):
             straps = {"address": network.tags.code.encode(index)}
-            self.place(Cell(name, sink, straps, title=f"terminal {index}"))
+            cells.append(Cell(name, sink, straps, title=f"terminal {index}"))
+        self.place_all(cells)
         self._carry(terminals.inputs, self.sources, "o")
         self._supply(Pin(None, ("send",)), self.sources, "open")
         self._attach(self.sources, times=False)
         self._carry(terminals.outputs, self.sinks, "i")
         self._attach(self.sinks, times=True)
-        deliveries = [
-            (output, Pin(sink, ("i",))) for output, sink in zip(terminals.outputs, self.sinks)
-        ]
-        self._meter_links([*streams(self, internal), *deliveries])
+        self._meter_links(self._streams(outside))
         self.meters = place_meters(self, Pin(None, ("measure",)))
 
 
@@ -284,7 +288,6 @@ class MemoryBench(Bench):
         self.memories = [f"memory_{number}" for number in range(network.ports)]
         outside = len(self.links)
         ports = network.place(self)
-        internal = self.links[outside:]
         processor = CellType(
             sources.component,
             link=network.link,
@@ -295,17 +298,17 @@ class MemoryBench(Bench):
             time=time,
             **sources.parameters,
         )
-        for index, (name, pin) in enumerate(zip(self.sources, ports)):
+        for index, name in enumerate(self.sources):
             contents = sources.contents[index] if sources.contents else {}
             self.place(Cell(name, processor, sources.straps[index], contents))
-            internal.append((Pin(name, ("o",)), pin))
         self._carry(ports, self.sources, "o")
         self._supply(Pin(None, ("send",)), self.sources, "open")
         self._attach(self.sources, times=True)
         # What processors send is not counted. Requests are first, then words, then replies.
-        links = [ends for ends in streams(self, internal) if ends[0].cell not in self.sources]
+        links = self._streams(outside)
         order = {"request": 0, "reply": 2}
-        self._meter_links(sorted(links, key=lambda ends: order.get(str(ends[0].path[-1]), 1)))
+        ranks = np.array([order.get(str(path[-1]), 1) for path in links.drivers.paths])
+        self._meter_links(links.some(np.argsort(ranks[links.drivers.path], kind="stable")))
         self.meters = place_meters(self, Pin(None, ("measure",)))
 
 

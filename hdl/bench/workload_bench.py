@@ -51,7 +51,7 @@ class WorkloadBench(PacketBench):
             message=8 * -(-rows.bit_length() // 8),
             word=sources.parameters.get("word", 0),
         )
-        drivers = {receiver.cell: driver for driver, receiver in self._metered}
+        drivers = {receiver.cell: driver for driver, receiver in self._metered.each()}
         outputs = [drivers[sink] for sink in self.sinks]
         for part, port in (("valid", "heard_valid"), ("payload", "heard")):
             heard = [Pin(output.cell, (*output.path, part)) for output in outputs]

@@ -122,9 +122,10 @@ class Computer(Fabric):
         self._place_memory(shared or {})
         self._place_messages(messages)
         on = Pin(None, ("on",))
-        self.streams = list(streams(self, list(self.links)))
+        between = streams(self)
+        self.streams = list(between.each())
         self.meters = place_meters(self, on)
-        self.link_meters = meter_links(self, self.streams, on)
+        self.link_meters = meter_links(self, between, on)
 
     def __repr__(self) -> str:
         return f"<Computer of {len(self.nodes)} cores, {self.network}: {len(self.cells)} cells>"

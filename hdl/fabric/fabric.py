@@ -14,7 +14,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
+from itertools import groupby, product
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -25,7 +26,8 @@ from amaranth.lib.wiring import In, Out
 from .checks import check_kind
 from .digest import Digest
 from .errors import InvalidType, InvalidValue
-from .wire_arrays import Drivers, Links, Path, Pin, Pins
+from .pins import Path, Pin, Pins
+from .wire_arrays import Drivers, Links
 
 __all__ = [
     "SYNC",
@@ -324,6 +326,38 @@ class Fabric:
         """
         if cell.name in self.cells:
             raise InvalidValue(f"Cell name {cell.name!r} is already taken by another cell")
+        self._check_settings(cell)
+        self.cells[cell.name] = cell
+        self.drivers.reserve(cell.name, cell.type, cell.type.inputs)
+        return cell
+
+    def place_all(self, cells: Sequence[Cell]) -> None:
+        """Add cells, as `place` would one by one. This takes less time if few types alternate.
+
+        Raises
+        ------
+        ValueError
+            As `place`. The cells before may have been added.
+        """
+        names = [cell.name for cell in cells]
+        known = (self.cells.keys(), self.drivers.cells.numbers.keys())
+        if len(set(names)) < len(names) or not all(each.isdisjoint(names) for each in known):
+            for cell in cells:
+                self.place(cell)
+            return
+        for cell in cells:
+            if cell.straps or cell.clocks:
+                self._check_settings(cell)
+        self.cells.update(zip(names, cells))
+        begin = 0
+        for type_, some in groupby(cells, attrgetter("type")):
+            end = begin + len(list(some))
+            self.drivers.reserve_all(names[begin:end], type_, type_.inputs)
+            begin = end
+
+    @staticmethod
+    def _check_settings(cell: Cell) -> None:
+        """Raise ValueError if straps or clocks do not fit the type of a cell."""
         allowed = cell.type._allowed
         for name, value in cell.straps.items():
             if name not in allowed:
@@ -336,9 +370,6 @@ class Fabric:
         for name in cell.clocks:
             if name not in cell.type.domains:
                 raise InvalidValue(f"Clock domain {name!r} of cell {cell.name!r} is not one of it")
-        self.cells[cell.name] = cell
-        self.drivers.reserve(cell.name, cell.type, cell.type.inputs)
-        return cell
 
     def link(self, a: Pin, b: Pin) -> None:
         """Connect two ports or interfaces, each leaf of one with the same leaf of the other.
@@ -383,35 +414,28 @@ class Fabric:
 
     def _linked_at_once(self, pins_a: Pins, pins_b: Pins) -> bool:
         """Link all that `link` would link one by one, or nothing if one of them can't be linked."""
-        drivers, count = self.drivers, len(pins_a.cells)
-        cell, path = drivers.cells.numbers.get, drivers.paths.number
-        a, b = (
-            np.fromiter((cell(name, -1) for name in pins.cells), np.int32, count)
-            for pins in (pins_a, pins_b)
-        )
-        if not count or min(a.min(), b.min()) < 0:
+        drivers = self.drivers
+        a, b = map(drivers.numbered, (pins_a, pins_b))
+        if not len(a) or min(a.cell.min(), b.cell.min()) < 0:
             return False
-        path_a, path_b = (
-            np.fromiter(map(path, pins.paths), np.int32, count) for pins in (pins_a, pins_b)
-        )
-        kinds = drivers.kinds(a), path_a, drivers.kinds(b), path_b
+        kinds = drivers.kinds(a.cell), a.path, drivers.kinds(b.cell), b.path
         if not (kinds[0].all() and kinds[2].all()):
             return False
         codes = np.ravel_multi_index(kinds, [int(each.max()) + 1 for each in kinds])
         _, firsts, which = np.unique(codes, return_index=True, return_inverse=True)
         # By leaf of each kind of pair: the inputs, and the cells and outputs that drive them.
         found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        for kind, first in enumerate(firsts.tolist()):
+        for kind, first in enumerate(firsts):
             some = which == kind
-            ends = (Pin(pins.cells[first], pins.paths[first]) for pins in (pins_a, pins_b))
-            for drives, leaf_a, leaf_b in self._leaves(*ends)[2]:
-                receivers, senders = (b[some], a[some]) if drives else (a[some], b[some])
+            for drives, leaf_a, leaf_b in self._leaves(a.pin(first), b.pin(first))[2]:
+                ends = (b.cell[some], a.cell[some])
+                receivers, senders = ends if drives else reversed(ends)
                 leaf, output = (leaf_b, leaf_a) if drives else (leaf_a, leaf_b)
                 slots = drivers.slots(receivers, leaf)
                 found.append((slots, senders, np.full(len(slots), output)))
         if not drivers.connect_all(*(np.concatenate(each) for each in zip(*found))):
             return False
-        self.links.add_all(np.stack([a, path_a, b, path_b], axis=1))
+        self.links.add_all(np.stack([a.cell, a.path, b.cell, b.path], axis=1))
         return True
 
     def _leaves(self, a: Pin, b: Pin) -> tuple[int, int, list[tuple[bool, int, int]]]:
@@ -471,7 +495,7 @@ class Fabric:
         """Whether all inputs of the cells are driven or strapped, and all outputs are driven."""
         for type_, cells in self.types().items():
             numbers = self.numbers(cells)
-            straps = {tuple(cell.straps) for cell in cells}
+            straps = set(map(tuple, map(attrgetter("straps"), cells)))
             for path in type_.inputs:
                 if any(path[0] not in names for names in straps):
                     open_ = np.flatnonzero(self.drivers.of(numbers, path)[0] < 0)
@@ -481,8 +505,9 @@ class Fabric:
 
     def numbers(self, cells: Sequence[Cell]) -> np.ndarray:
         """The numbers of cells among `drivers.cells`."""
-        number = self.drivers.number
-        return np.fromiter((number(cell.name) for cell in cells), np.int64, len(cells))
+        number = self.drivers.cells.numbers.__getitem__
+        names = map(attrgetter("name"), cells)
+        return np.fromiter(map(number, names), np.int64, len(cells))
 
     def receivers(self) -> Iterator[Pin]:
         """All leaves that need a driver; strapped inputs do not."""
@@ -512,23 +537,22 @@ class Fabric:
     def types(self) -> dict[CellType, list[Cell]]:
         """The cells of each type, with the types in the order of their first cell."""
         types: dict[CellType, list[Cell]] = {}
-        known: dict[int, list[Cell]] = {}  # to compare each object only once
-        for cell in self.cells.values():
-            if id(cell.type) not in known:
-                known[id(cell.type)] = types.setdefault(cell.type, [])
-            known[id(cell.type)].append(cell)
+        for type_, cells in self._runs():
+            types.setdefault(type_, []).extend(cells)
         return types
+
+    def _runs(self) -> Iterator[tuple[CellType, Iterator[Cell]]]:
+        """Adjacent cells of equal types: a cell that is like the one before takes little time."""
+        return groupby(self.cells.values(), attrgetter("type"))
 
     def metered(self) -> dict[str, list[tuple[Pin, Meter]]]:
         """The outputs of cells to be counted, by statistic."""
         found: dict[str, list[tuple[Pin, Meter]]] = {}
-        meters: dict[int, tuple[Meter, ...]] = {}
-        for cell in self.cells.values():
-            if id(cell.type) not in meters:
-                meters[id(cell.type)] = cell.type.meters
-            for meter in meters[id(cell.type)]:
-                pins = found.setdefault(meter.statistic, [])
-                pins.append((Pin(cell.name, (meter.port,)), meter))
+        for type_, cells in self._runs():
+            for cell in cells if type_.meters else ():
+                for meter in type_.meters:
+                    pins = found.setdefault(meter.statistic, [])
+                    pins.append((Pin(cell.name, (meter.port,)), meter))
         return found
 
     @property
@@ -603,8 +627,8 @@ class Fabric:
 class Scope:
     """A part of a fabric with its own cell names, so that a network can be placed twice.
 
-    `place`, `link` and `link_all` are those of the fabric; `pin` translates a pin of the scope, as
-    returned by a network's `place`, to the fabric's pin.
+    `place`, `place_all`, `link` and `link_all` are those of the fabric; `pin` translates a pin of
+    the scope, as returned by a network's `place`, to the fabric's pin.
 
     Parameters
     ----------
@@ -619,13 +643,20 @@ class Scope:
 
     def pin(self, pin: Pin) -> Pin:
         """The fabric's pin for a pin of this scope; pins of the boundary are unchanged."""
-        return pin if pin.cell is None else Pin(f"{self.name}_{pin.cell}", pin.path)
+        return Pin(self._name(pin.cell), pin.path)
 
     def place(self, cell: Cell) -> Cell:
         """As in `Fabric`; returns the cell with its name in this scope."""
-        title = f"{self.name.replace('_', ' ')}, {cell.title}"
-        self.fabric.place(replace(cell, name=f"{self.name}_{cell.name}", title=title))
+        self.fabric.place(self._own(cell))
         return cell
+
+    def place_all(self, cells: Sequence[Cell]) -> None:
+        """As in `Fabric`."""
+        self.fabric.place_all([*map(self._own, cells)])
+
+    def _own(self, cell: Cell) -> Cell:
+        title = f"{self.name.replace('_', ' ')}, {cell.title}"
+        return replace(cell, name=f"{self.name}_{cell.name}", title=title)
 
     def link(self, a: Pin, b: Pin) -> None:
         """As in `Fabric`."""
@@ -633,7 +664,11 @@ class Scope:
 
     def link_all(self, a: Pins, b: Pins) -> None:
         """As in `Fabric`."""
-        self.fabric.link_all(*(Pins.of([*map(self.pin, pins.each())]) for pins in (a, b)))
+        own = ([self._name(cell) for cell in pins.cells] for pins in (a, b))
+        self.fabric.link_all(*(replace(pins, cells=cells) for pins, cells in zip((a, b), own)))
+
+    def _name(self, cell: str | None) -> str | None:
+        return None if cell is None else f"{self.name}_{cell}"
 
 
 class FabricComponent(wiring.Component):

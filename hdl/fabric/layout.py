@@ -84,7 +84,7 @@ def arranged(title: str, fabric: Fabric, layout: Layout, wires: Mapping[Pin, Wir
         The names of the links, by driver.
     """
     nodes = _with_all_cells(fabric, layout.nodes)
-    links = [link for link in streams(fabric, fabric.links) if all(map(_is_shown, link))]
+    links = [link for link in streams(fabric).each() if all(map(_is_shown, link))]
     used = {pin for link in links for pin in link}
     others = [link for link in fabric.links if link[0] not in used and link[1] not in used]
     return connected(title, replace(layout, nodes=nodes), links, wires, others)

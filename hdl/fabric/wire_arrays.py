@@ -6,7 +6,6 @@ hundreds of bytes; here a leaf that receives takes 8, and a link 16. Pins are ma
 
 from array import array
 from collections.abc import (
-    Collection,
     Hashable,
     ItemsView,
     Iterable,
@@ -16,76 +15,15 @@ from collections.abc import (
     Sequence,
     ValuesView,
 )
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from itertools import repeat
+from typing import Any, overload
 
 import numpy as np
 
 from .errors import InvalidValue
+from .pins import Numbered, Path, Pin, Pins
 
-__all__ = ["Drivers", "Links", "Path", "Pin", "Pins"]
-
-Path = tuple[str | int, ...]
-
-Thing = TypeVar("Thing", bound=Hashable)
-
-
-class Pin(NamedTuple):
-    """One end of a wire: a member of a cell's signature, or of the fabric's own if `cell` is None.
-
-    `path` leads to an interface such as `("o", 1)` or to one leaf of it, `("o", 1, "valid")`.
-    """
-
-    cell: str | None
-    path: Path
-
-    def __str__(self) -> str:
-        return ".".join(str(part) for part in ((self.cell or "(boundary)"), *self.path))
-
-
-class Pins(NamedTuple):
-    """Many pins, as the cells and the paths of all: without an object for each, which takes time
-    and memory."""
-
-    cells: Sequence[str | None]
-    paths: Sequence[Path]
-
-    @classmethod
-    def of(cls, pins: Collection[Pin]) -> "Pins":
-        """These pins."""
-        return cls([pin.cell for pin in pins], [pin.path for pin in pins])
-
-    @classmethod
-    def alike(cls, cells: Sequence[str | None], path: Path) -> "Pins":
-        """The pin of this path of each cell."""
-        return cls(cells, [path] * len(cells))
-
-    def each(self) -> Iterator[Pin]:
-        """The pins one by one."""
-        return map(Pin, self.cells, self.paths)
-
-
-class Numbered(Generic[Thing]):
-    """Things that are numbered in the order in which they are first named."""
-
-    def __init__(self) -> None:
-        self.things: list[Thing] = []
-        self.numbers: dict[Thing, int] = {}
-
-    def __len__(self) -> int:
-        return len(self.things)
-
-    def number(self, thing: Thing) -> int:
-        """The number of a thing; a new one if it has none."""
-        found = self.numbers.get(thing)
-        if found is None:
-            found = self.numbers[thing] = len(self.things)
-            self.things.append(thing)
-        return found
-
-    def copy(self) -> "Numbered[Thing]":
-        other = Numbered[Thing]()
-        other.things, other.numbers = list(self.things), dict(self.numbers)
-        return other
+__all__ = ["Drivers", "Links"]
 
 
 class Drivers(MutableMapping[Pin, Pin]):
@@ -134,15 +72,33 @@ class Drivers(MutableMapping[Pin, Pin]):
         """
         if cell in self.cells.numbers:
             return
-        number, known = self.number(cell), self._kinds.get(kind)
+        number = self.number(cell)
+        self._kind[number] = self._kind_of(kind, inputs)
+        self._first[number] = self._used
+        self._use(len(inputs))
+
+    def reserve_all(self, cells: Sequence[str], kind: Hashable, inputs: Sequence[Path]) -> None:
+        """`reserve` for many cells of a kind, of which none was named before."""
+        count = len(cells)
+        self.cells.add_all(cells)
+        self._kind.frombytes(np.full(count, self._kind_of(kind, inputs), np.int32).tobytes())
+        begin = self._used + len(inputs) * np.arange(count, dtype=np.int64)
+        self._first.frombytes(begin.tobytes())
+        self._use(count * len(inputs))
+
+    def _kind_of(self, kind: Hashable, inputs: Sequence[Path]) -> int:
+        """The number of a kind of cells."""
+        known = self._kinds.get(kind)
         if known is None:
             known = self._kinds[kind] = len(self._places)
             self._places.append({self.paths.number(path): at for at, path in enumerate(inputs)})
-        self._kind[number] = known
-        self._first[number] = self._used
-        self._used += len(inputs)
+        return known
+
+    def _use(self, inputs: int) -> None:
+        """Take room for so many inputs."""
+        self._used += inputs
         if self._used > len(self._cell):
-            room = array("i", (-1,)) * max(len(inputs), len(self._cell))
+            room = array("i", (-1,)) * max(inputs, len(self._cell))
             # Not in place: a profiler may still hold a frame with an array's view.
             self._cell = self._cell + room
             self._path = self._path + room
@@ -162,6 +118,20 @@ class Drivers(MutableMapping[Pin, Pin]):
         self._count += 1
         return True
 
+    def numbered(self, pins: Pins) -> Pins:
+        """The same pins, by the numbers of all cells and paths; cells that have none are -1."""
+        cells, paths = self.cells, self.paths
+        cell, path = pins.cell, pins.path
+        if pins.cells is not cells.things:
+            known = map(cells.numbers.get, pins.cells, repeat(-1))
+            cell = np.fromiter(known, np.int32, len(pins.cells))[cell]
+        if pins.paths is not paths.things:
+            number = np.zeros(len(pins.paths), np.int32)
+            for used in np.flatnonzero(np.bincount(path)).tolist():
+                number[used] = paths.number(pins.paths[used])
+            path = number[path]
+        return Pins(cells.things, paths.things, cell, path)
+
     def kinds(self, cells: np.ndarray) -> np.ndarray:
         """The kinds of cells, given by their numbers; 0 for those without reserved inputs."""
         return np.frombuffer(self._kind, np.int32)[cells]
@@ -174,7 +144,11 @@ class Drivers(MutableMapping[Pin, Pin]):
     def connect_all(self, slots: np.ndarray, drivers: np.ndarray, outputs: np.ndarray) -> bool:
         """`connect` for many inputs; changes nothing and returns False if one has two drivers."""
         cells, paths = np.frombuffer(self._cell, np.int32), np.frombuffer(self._path, np.int32)
-        if np.any(cells[slots] >= 0) or len(np.unique(slots)) < len(slots):
+        if np.any(cells[slots] >= 0):
+            return False
+        cells[slots] = every = np.arange(len(slots))
+        if np.any(cells[slots] != every):
+            cells[slots] = -1
             return False
         cells[slots], paths[slots] = drivers, outputs
         self._count += len(slots)
@@ -316,7 +290,13 @@ class Links(MutableSequence[tuple[Pin, Pin]]):
 
     def add_all(self, ends: np.ndarray) -> None:
         """Append pairs, each as a row of the four numbers of `add`."""
-        self._ends.frombytes(ends.tobytes())
+        self._ends.frombytes(ends.astype(np.int32).tobytes())
+
+    def pins(self, begin: int = 0, end: int | None = None) -> tuple[Pins, Pins]:
+        """The first and the second pins of adjacent pairs."""
+        tables = self._drivers.cells.things, self._drivers.paths.things
+        ends = np.array(self._ends, np.int32).reshape(-1, 4)[begin:end]
+        return Pins(*tables, ends[:, 0], ends[:, 1]), Pins(*tables, ends[:, 2], ends[:, 3])
 
     def copy(self, drivers: Drivers) -> "Links":
         """The same pairs, with the numbers of a copy of the drivers."""

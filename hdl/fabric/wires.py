@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from .fabric import Fabric, Path, Pin
+import numpy as np
 
-__all__ = ["Lane", "Wire", "named_wires", "streams"]
+from .fabric import Fabric, Path, Pin, Pins
+
+__all__ = ["Lane", "Streams", "Wire", "named_wires", "streams"]
 
 
 class Lane(NamedTuple):
@@ -69,21 +71,41 @@ def named_wires(
     return wires
 
 
-def streams(fabric: Fabric, links: Iterable[tuple[Pin, Pin]]) -> Iterator[tuple[Pin, Pin]]:
-    """The streams of links, each as its driver and its receiver.
+class Streams(NamedTuple):
+    """Streams, by the pins that drive them and those that receive them."""
+
+    drivers: Pins
+    receivers: Pins
+
+    def some(self, which: np.ndarray) -> "Streams":
+        """Some of the streams, by their indices or by a flag for each."""
+        return Streams(*(pins.some(which) for pins in self))
+
+    def each(self) -> Iterator[tuple[Pin, Pin]]:
+        """The driver and the receiver of one after the other."""
+        return zip(*(pins.each() for pins in self))
+
+
+def streams(fabric: Fabric, begin: int = 0, end: int | None = None) -> Streams:
+    """The streams of adjacent links of a fabric, by default of all.
 
     A link may have one in each direction, such as requests and replies.
     """
-    known: dict[tuple, list[tuple[Path, bool]]] = {}
-    for a, b in links:
-        kind = (a.cell and id(fabric.cells[a.cell].type), a.path)
-        if kind not in known:
-            known[kind] = list(_streams_below(fabric, a))
-        for below, forward in known[kind]:
-            one, two = a, b
-            if below:
-                one, two = Pin(a.cell, a.path + below), Pin(b.cell, b.path + below)
-            yield (one, two) if forward else (two, one)
+    a, b = fabric.links.pins(begin, end)
+    # Ends of one path are alike in all cells of a kind; of kind 0 each is by itself.
+    kinds = fabric.drivers.kinds(a.cell).astype(np.int64)
+    kinds = np.where(kinds > 0, kinds, -1 - a.cell) * len(a.paths) + a.path
+    _, firsts, which = np.unique(kinds, return_index=True, return_inverse=True)
+    numbers = [np.zeros(0, np.int64)]
+    found = [(a.some(numbers[0]), a.some(numbers[0]))]
+    for kind, first in enumerate(firsts):
+        some = np.flatnonzero(which == kind)
+        for below, forward in _streams_below(fabric, a.pin(first)):
+            one, two = (fabric.drivers.numbered(each.some(some).below(below)) for each in (a, b))
+            numbers.append(some)
+            found.append((one, two) if forward else (two, one))
+    order = np.argsort(np.concatenate(numbers), kind="stable")
+    return Streams(*(Pins.joined(each).some(order) for each in zip(*found)))
 
 
 def _streams_below(fabric: Fabric, pin: Pin) -> Iterator[tuple[Path, bool]]:

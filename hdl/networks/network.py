@@ -556,7 +556,7 @@ class Network(FabricComponent, ABC):
 
         Their names are those of links in results.
         """
-        found = streams(self.fabric, self.fabric.links)
+        found = streams(self.fabric).each()
         inside = ((driver, receiver) for driver, receiver in found if driver.cell is not None)
         return named_wires(self.fabric, inside, self.lane, self.terminal_kind)
 

@@ -57,63 +57,56 @@ def place_columns(
     """
     last = len(plan.stages) - 1
     inputs: list[Pin] = []
-    # For each line, by its label after the last column: the pins that drive it.
-    drivers: list[list[Pin]] = [[]] * plan.sources
+    cells: list[str] = []
+    # For each line, by its label after the last column: the box that drives it, and which output.
+    driving = np.zeros((2, plan.sources), np.int64)
     for s in range(last + 1):
-        cells = [f"{name}_{s}_{x}" for x in range(plan.columns[s])]
-        for x, cell in enumerate(cells):
-            title = f"{within}stage {s}, box {x}"
-            fabric.place(Cell(cell, boxes[s], straps(s, x), title=title))
-        # Wires are numbered stage by stage: a million at once take no longer than a thousand.
-        before, lines = len(drivers), plan.relabel(s, np.arange(len(drivers)))
-        reached = zip(*(_listed(each, before) for each in plan.port(s, lines)))
+        before, cells = cells, [f"{name}_{s}_{x}" for x in range(plan.columns[s])]
+        fabric.place_all(
+            [
+                Cell(cell, boxes[s], straps(s, x), title=f"{within}stage {s}, box {x}")
+                for x, cell in enumerate(cells)
+            ]
+        )
+        lines = driving.shape[1]
+        reached = plan.port(s, plan.relabel(s, np.arange(lines)))
+        ports = np.stack([np.broadcast_to(each, lines) for each in reached])
         if s == 0:
-            inputs = [
-                Pin(cells[box], ("i", port * ends + own))
-                for box, port in reached
-                for own in range(ends)
-            ]
+            inputs = [*_pins(cells, "i", ports, ends).each()]
         else:
-            wires = [
-                (driver, cells[box], ("i", lane))
-                for driving, (box, port) in zip(drivers, reached)
-                for lane, driver in enumerate(driving, port * lanes)
-            ]
+            # Wires are numbered stage by stage: a million at once take no longer than a thousand.
+            drivers = _pins(before, "o", driving, lanes)
+            receivers = _pins(cells, "i", ports, lanes)
             if link is not None:
-                wires = [_through(fabric, link, lanes, *wire) for wire in wires]
-            fabric.link_all(
-                Pins.of([driver for driver, _, _ in wires]),
-                Pins([cell for _, cell, _ in wires], [path for _, _, path in wires]),
-            )
-        links = ends if s == last else lanes
-        drivers = [[]] * (len(cells) * plan.outputs[s])
-        for port in range(plan.outputs[s]):
-            paths = [("o", end) for end in range(port * links, (port + 1) * links)]
-            leaving = plan.line(s, np.arange(len(cells)), np.array(port))
-            for cell, label in zip(cells, _listed(leaving, len(cells))):
-                drivers[label] = [Pin(cell, path) for path in paths]
-    outputs: list[Pin] = [Pin(None, ())] * (plan.sinks * ends)
-    sinks = plan.relabel(last + 1, np.arange(len(drivers)))
-    for sink, driving in zip(_listed(sinks, len(drivers)), drivers):
-        outputs[sink * ends : (sink + 1) * ends] = driving
-    return Columns(inputs, outputs)
+                wires = zip(drivers.each(), receivers.each())
+                drivers = Pins.of([_through(fabric, link, lanes, *wire) for wire in wires])
+            fabric.link_all(drivers, receivers)
+        driving = np.zeros((2, len(cells) * plan.outputs[s]), np.int64)
+        every = np.arange(len(cells))
+        for output in range(plan.outputs[s]):
+            leaving = np.broadcast_to(plan.line(s, every, np.array(output)), len(cells))
+            driving[:, leaving] = every, np.full_like(every, output)
+    outputs = np.zeros((2, plan.sinks), np.int64)
+    outputs[:, plan.relabel(last + 1, np.arange(driving.shape[1]))] = driving
+    return Columns(inputs, [*_pins(cells, "o", outputs, ends).each()])
 
 
-def _through(
-    fabric: Fabric | Scope, link: CellType, lanes: int, driver: Pin, cell: str, path: tuple
-) -> tuple[Pin, str, tuple]:
-    """Lead a wire to input `path` of a box through the link before it; return the rest of it."""
-    port, channel = divmod(path[1], lanes)
-    name = f"link_{cell}_{port}"
+def _pins(cells: Sequence[str], way: str, ports: np.ndarray, count: int) -> Pins:
+    """So many pins of each of some ports, given by a row of boxes and one of their ports."""
+    box, port = ports
+    number = (port[:, None] * count + np.arange(count)).reshape(-1)
+    paths = [(way, each) for each in range(number.max() + 1)]
+    return Pins(cells, paths, np.repeat(box, count), number)
+
+
+def _through(fabric: Fabric | Scope, link: CellType, lanes: int, driver: Pin, receiver: Pin) -> Pin:
+    """Lead a wire to an input of a box through the link before it; return what drives the input."""
+    port, channel = divmod(int(receiver.path[1]), lanes)
+    name = f"link_{receiver.cell}_{port}"
     if channel == 0:
-        fabric.place(Cell(name, link, title=f"link to {cell}"))
+        fabric.place(Cell(name, link, title=f"link to {receiver.cell}"))
     fabric.link(driver, Pin(name, ("i", channel)))
-    fabric.link(Pin(cell, ("freed", path[1])), Pin(name, ("freed", channel)))
+    fabric.link(Pin(receiver.cell, ("freed", receiver.path[1])), Pin(name, ("freed", channel)))
     if link.parameters["guarded"]:
         fabric.link(Pin(name, ("open", channel)), Pin(driver.cell, ("open", *driver.path[1:])))
-    return Pin(name, ("o", channel)), cell, path
-
-
-def _listed(numbers: np.ndarray, count: int) -> list[int]:
-    """The numbers as a list; there is only one if all are alike."""
-    return np.broadcast_to(numbers, count).tolist()
+    return Pin(name, ("o", channel))

@@ -60,7 +60,7 @@ class Design:
     def diagram(self) -> Diagram:
         """The picture of its cells and of the links between them."""
         fabric = self.fabric
-        inside = [pair for pair in streams(fabric, fabric.links) if pair[0].cell and pair[1].cell]
+        inside = [pair for pair in streams(fabric).each() if pair[0].cell and pair[1].cell]
         wires = named_wires(fabric, inside, lambda pin: Lane())
         found = arranged(self.title, fabric, self.layout or fabric_layout(fabric), wires)
         if self.wires:

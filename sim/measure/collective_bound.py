@@ -20,15 +20,19 @@ arrives.
   quarters of the group in its order, in both directions. And all flits together need N times the
   sum of all distances in links, which all links of the network share.
 
+Of a group of more than 4,096 members not all pairs are looked at: d is the largest of all members
+to and from 16 that are far apart. That is a bound, too, if not always the best.
+
 A barrier by a counter in memory takes as long as the request of the member that comes last: to the
 memory, and back with the reply.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_flow, shortest_path
 
 from ...hdl.graphs.graph import Graph
@@ -39,6 +43,12 @@ __all__ = ["collective_bound", "header_cycles", "middle", "request_cycles"]
 
 Cycles = NDArray[np.int64]
 
+_MOST_PAIRS = 2**24
+"""Pairs of members whose distances are all looked at."""
+
+_LANDMARKS = 16
+"""Members that stand for all of a larger group."""
+
 
 def collective_bound(
     network: PacketNetwork, kind: str, members: Sequence[int], root: int, words: int
@@ -48,10 +58,10 @@ def collective_bound(
         return int(header_cycles(network, [root], members).max()) + words
     if kind == "reduce":
         return int(header_cycles(network, members, [root]).max()) + words
+    if kind in ("allreduce", "barrier"):
+        return int(_distances(network, members).max()) + words
     apart = header_cycles(network, members, members)
     at = list(members).index(root)
-    if kind in ("allreduce", "barrier"):
-        return int(apart.max()) + words
     if kind == "scatter":
         return _through_one_link(np.delete(apart[at], at), words)
     if kind == "gather":
@@ -94,10 +104,31 @@ def header_cycles(
 
 def middle(network: PacketNetwork, members: Sequence[int]) -> int:
     """The member whose farthest other member is the nearest; of several, that with the least sum of
-    all distances, and of these the first."""
-    apart = header_cycles(network, members, members)
-    both = np.maximum(apart, apart.T)
-    return min(members, key=dict(zip(members, zip(both.max(1), both.sum(1)))).__getitem__)
+    all distances, and of these the first. In a large group, by its distances to a few members."""
+    both = _distances(network, members)
+    return members[int(np.lexsort((both.sum(1), both.max(1)))[0])]
+
+
+def _distances(network: PacketNetwork, members: Sequence[int]) -> Cycles:
+    """The larger of both distances between each member and all others, or of a large group and some
+    that are far apart: each the farthest from what is the middle as seen from those before."""
+    if len(members) ** 2 <= _MOST_PAIRS:
+        apart = header_cycles(network, members, members)
+        return np.maximum(apart, apart.T)
+    middle, found = 0, np.zeros((len(members), 0), np.int64)
+    for _ in range(_LANDMARKS):
+        away = _both_ways(network, members, members[middle])
+        away = _both_ways(network, members, members[int(away.argmax())])
+        found = np.column_stack([found, away])
+        middle = int(np.lexsort((found.sum(1), found.max(1)))[0])
+    return found
+
+
+def _both_ways(network: PacketNetwork, members: Sequence[int], one: int) -> Cycles:
+    """The larger of both distances between each member and one of them."""
+    return np.maximum(
+        header_cycles(network, members, [one])[:, 0], header_cycles(network, [one], members)[0]
+    )
 
 
 def request_cycles(network: MemoryNetwork) -> int:
@@ -107,17 +138,23 @@ def request_cycles(network: MemoryNetwork) -> int:
 
 def _latencies(graph: Graph, enter: Sequence[int], leave: Sequence[int]) -> Cycles:
     """The least sum of latencies from some nodes to others; 0 if there is no way."""
-    best: dict[tuple[int, int], int] = {}
-    for link in graph.links():
-        ends = link.node, link.peer
-        best[ends] = min(link.latency, best.get(ends, link.latency))
-    size = graph.nodes, graph.nodes
-    table = coo_array(([*best.values()], tuple(zip(*best)) or ([], [])), size).tocsr()
+    table = _neighbours(graph)
     if len(leave) < len(enter):
         away = shortest_path(table.T, indices=leave)[:, enter].T
     else:
         away = shortest_path(table, indices=enter)[:, leave]
     return np.where(np.isfinite(away), away, 0).astype(int)
+
+
+@lru_cache(maxsize=1)
+def _neighbours(graph: Graph) -> csr_array:
+    """The least latency of the links from one node to another."""
+    best: dict[tuple[int, int], int] = {}
+    for link in graph.links():
+        ends = link.node, link.peer
+        best[ends] = min(link.latency, best.get(ends, link.latency))
+    size = graph.nodes, graph.nodes
+    return coo_array(([*best.values()], tuple(zip(*best)) or ([], [])), size).tocsr()
 
 
 def _through_one_link(apart: Cycles, words: int) -> int:

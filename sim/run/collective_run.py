@@ -43,6 +43,12 @@ OPERATIONS = tuple(REDUCTIONS)
 NETWORK = "network"
 """The algorithm of the network itself."""
 
+_MOST_BITS = 1024
+"""Members of a barrier by the network of which each has a bit of its own."""
+
+_SUM_BITS = 64
+"""Width of the words of more members, whose sum shows that all have come."""
+
 
 @dataclass(frozen=True)
 class CollectiveRun:
@@ -63,7 +69,8 @@ class CollectiveRun:
     flits : int
         Words of the vector, or of each member for each other member.
     operation : str
-        How words were combined; for a barrier `or`, since each member has a bit of its own.
+        How words were combined; for a barrier `or`, since each member has a bit of its own, but of
+        more than 1,024 by the network `add`, of words of 64 random bits.
     cycles : int
         From the first cycle until the last flit has arrived.
     bound : int
@@ -181,6 +188,8 @@ def run_collective(
     free = root is None
     root, flits = check_collective(kind, members, members[0] if root is None else root, flits)
     check_word("Operation", operation, OPERATIONS)
+    if kind == "barrier":
+        operation = "add" if algorithm == NETWORK and len(members) > _MOST_BITS else "or"
     network = _able(network, kind, algorithm, operation)
     names = _algorithms(network, kind, algorithm, operation)
     if isinstance(network, MemoryNetwork):
@@ -228,8 +237,7 @@ def _able(network: Network, kind: str, algorithm: str, operation: str) -> Networ
     asked = isinstance(algorithm, str) and algorithm == NETWORK and kind in GROUP_KINDS
     if not asked or network.parameters.get("group_entries") != 0:
         return network
-    merges = {"reduce": operation, "allreduce": operation, "barrier": "or"}
-    reduction = {"reduction": merges[kind]} if kind in merges else {}
+    reduction = {} if kind == "broadcast" else {"reduction": operation}
     return network.altered(group_entries=1, **reduction)
 
 
@@ -238,8 +246,9 @@ def _hindrance(network: Network, kind: str, operation: str) -> str | None:
     if not isinstance(network, PacketNetwork) or not network.groups:
         return "Network must have group_entries=1 or more, for the algorithm network"
     merges = network.parameters["reduction"]
-    if kind == "barrier" and merges not in ("add", "or"):
-        return f"Reduction must be add or or, for a barrier by the network, not {merges}"
+    if kind == "barrier" and merges not in ("add", operation):
+        allowed = " or ".join(dict.fromkeys(["add", operation]))
+        return f"Reduction must be {allowed}, for a barrier by the network, not {merges}"
     if kind in ("reduce", "allreduce") and merges != operation:
         return f"Operation must be {merges}, the reduction of the network, not {operation}"
     return None
@@ -292,9 +301,8 @@ class _Collective:
         at = members.index(root)
         width = network.packet["payload"].width
         if kind == "barrier":
-            self.fold = Fold("or", max(width, len(members)))
-        else:
-            self.fold = Fold(operation, width)
+            width = max(width, len(members) if operation == "or" else _SUM_BITS)
+        self.fold = Fold(operation, width)
         self.own = own_words(kind, len(members), at, flits, width=width)
         self.wanted = collective_result(kind, self.own, at, flits, self.fold)
 

@@ -30,9 +30,10 @@ def own_words(
 ) -> list[list[int]]:
     """What each member of a group has at the beginning, by its number in the group: random words.
 
-    In a barrier each has a bit of its own, so that it shows who has been heard of.
+    In a barrier each has a bit of its own if there are as many, so that it shows who has been heard
+    of.
     """
-    if kind == "barrier":
+    if kind == "barrier" and width >= count:
         return [[1 << member] for member in range(count)]
     chance = random.Random(seed)
     each = {"alltoall": count * words}.get(kind, words)

@@ -187,8 +187,9 @@ class MultistageNetwork(PacketNetwork):
 
     def _boxes(self, packet: Packet) -> list[CellType]:
         """The boxes of each stage, for packets of this layout at the terminals."""
-        inside = self._inside(packet)
-        return list(self.parameters.switching.boxes(self.parameters, inside, self.plan))
+        boxes = self.parameters.switching.boxes(self.parameters, self._inside(packet), self.plan)
+        alike: dict[CellType, CellType] = {}  # equal types share what is known of their ports
+        return [alike.setdefault(box, box) for box in boxes]
 
     def _protected(self, packet: Packet) -> Packet:
         """The packet with its parity, if any."""

@@ -16,7 +16,6 @@ from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
 from ..graph import Channel, End, Graph, Turn
 from .relation import Relation
-from .survey import survey
 
 __all__ = ["GroupNode", "GroupTree", "Kind", "group_tree", "parse_group"]
 
@@ -256,7 +255,7 @@ def _searched(relation: Relation, start: int, ends: Sequence[int], steps: _Steps
     if some can't be joined then, the farthest. If both fail, also by turns that the relation does
     not make.
     """
-    turns = survey(relation).turns
+    turns = relation.turns()
     wanted = [node for node in _nearest(start, steps) if node in set(ends)]
     for own in (turns, None):
         for nodes in (wanted, wanted[::-1]):
@@ -306,10 +305,12 @@ def _join(
 
 def _nearest(start: int, steps: _Steps) -> list[int]:
     """All nodes that can be joined to one, the nearest first."""
-    found = [start]
-    for node in found:
-        found += dict.fromkeys(other for _, _, other in steps(node, None) if other not in found)
-    return found
+    found, waiting = {start}, [start]
+    for node in waiting:
+        fresh = dict.fromkeys(other for _, _, other in steps(node, None) if other not in found)
+        found |= fresh.keys()
+        waiting += fresh
+    return waiting
 
 
 def _entry(graph: Graph, channel: Channel) -> End:

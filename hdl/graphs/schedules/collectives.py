@@ -4,6 +4,7 @@ A *collective* moves the words of a group of terminals, the members, together: a
 reduction, an all-to-all exchange. An algorithm makes a `CollectiveProgram` of it.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isqrt
 
@@ -55,8 +56,7 @@ def check_group(members: Sequence[int], ports: int) -> tuple[int, ...]:
     members = tuple(check_several("Group", members, "terminals"))
     for member in members:
         check_integer("Member of a group", member, 0, ports - 1)
-    twice = {member for member in members if members.count(member) > 1}
-    if twice:
+    if twice := {member for member, times in Counter(members).items() if times > 1}:
         raise InvalidValue(f"Group must have each member once, not {min(twice)} several times")
     if len(members) < 2:
         raise InvalidValue(f"Group must have at least 2 members, not {len(members)}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from amaranth.lib.wiring import In
@@ -232,10 +233,11 @@ class Tables:
 
     def _cells(self, group: Group) -> list[Cell]:
         """The cell at each position of a group that has one."""
-        known = self.fabric.drivers.cells.things
-        cells = [fabric.cells for fabric in self.fabrics]
-        owners = zip(group.run_of[group.used].tolist(), group.numbers[group.used].tolist())
-        return [cells[run][str(known[number])] for run, number in owners]
+        things = self.fabric.drivers.cells.things
+        names: Any = map(things.__getitem__, group.numbers[group.used].tolist())
+        if self.runs == 1:
+            return list(map(self.fabric.cells.__getitem__, names))
+        return [self.fabrics[run].cells[name] for run, name in zip(group.run_of[group.used], names)]
 
     def _connect(self, group: Group, cells: Sequence[Cell]) -> None:
         """Record the source of each input of each cell: a strap's value, or a wire's number.

@@ -15,7 +15,7 @@ from scipy.stats import t as student
 
 from ....hdl.catalogue.catalogue import build
 from ....hdl.families.clos.clos_graph import Clos
-from ....hdl.families.fat_tree_graph import FatTree
+from ....hdl.families.fat_tree.fat_tree_graph import FatTree
 from ....hdl.families.hypercube.hypercube_graph import RoutedHypercube
 from ....hdl.families.leiserson_fat_tree_graph import LeisersonFatTree
 from ....hdl.graphs.permutations import (

@@ -1,17 +1,17 @@
 """Fat trees: the k-ary n-trees."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Literal
 
-from ..fabric.parameters import integer, word
-from ..graphs.graph import Channel, Link
-from ..graphs.routing.relation import RoutedGraph
-from ..networks.family import GraphFamily, Group
+from ...fabric.parameters import integer, word
+from ...graphs.graph import Channel, End, Link, Turn
+from ...graphs.routing.relation import RoutedGraph
+from ...graphs.tags import AddressCode, TagScheme, address_tags
 
-__all__ = ["FAMILIES", "FatTree"]
+__all__ = ["FatTree"]
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,33 @@ class FatTree(RoutedGraph):
         elif level:
             yield Channel(node, target // self.k ** (level - 1) % self.k)
 
+    @property
+    def tags(self) -> TagScheme:
+        """Tags that hold the destination, digit by digit."""
+        return address_tags(AddressCode(self.k, self.n))
 
-FAMILIES = (
-    GraphFamily(
-        "fat-tree",
-        "a k-ary n-tree: up by any link, and then down",
-        FatTree,
-        Group.LARGE,
-        example={"k": 2, "n": 3},
-        papers=("petrini",),
-    ),
-)
+    @property
+    def diameter(self) -> int:
+        """As `Relation.diameter`: up to the top, and down."""
+        return 2 * (self.n - 1)
+
+    def carries(self, channel: Channel) -> bool:
+        """As in `Relation`: packets take every channel."""
+        return True
+
+    def turns(self) -> Mapping[int, frozenset[Turn]]:
+        """As `Relation.turns`: from below up, or to another switch below; from above down, and if
+        the way up is fixed, by the digit that was that of the way up."""
+        found: dict[int, frozenset[Turn]] = {}
+        for level in range(self.n):
+            downs: list[End | None] = [(i, 0) for i in range(self.k)] if level else [None]
+            ups = [(self.k + i, 0) for i in range(self.k if level < self.n - 1 else 0)]
+            made = {Turn(None, None)} if level == 0 else set()
+            made |= {Turn(came, to) for came, to in product(downs, ups)}
+            made |= {Turn(came, to) for came, to in product(downs, downs) if came != to}
+            for came, to in product(ups, downs):
+                if self.ascent == "any" or to is None or came[0] == self.k + to[0]:
+                    made.add(Turn(came, to))
+            first = level * self.width
+            found |= dict.fromkeys(range(first, first + self.width), frozenset(made))
+        return found

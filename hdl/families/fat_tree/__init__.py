@@ -1,0 +1,1 @@
+"""Fat trees of wormhole routers."""
