@@ -22,6 +22,7 @@ NAMED = (
     "torus k=8 n=2",
     "hypercube n=6",
     "fat-tree k=4 n=3",
+    "fat-tree k=4 n=3 ascent=fixed",
     "dragonfly",
     "graph file=petersen",
 )

@@ -66,7 +66,7 @@ def checked(words: str) -> dict[str, Any]:
         long("cube ports=16 radix=4 depth=4 payload=4"),
         long("cube ports=8 switch=input-queued payload=4"),
         long("hypercube n=3 arbiter=least-recent"),
-        long("fat-tree k=2 n=2"),
+        long("fat-tree k=4 n=3 ascent=fixed"),
         long("dragonfly"),
         long("graph file=petersen"),
     ],

@@ -143,25 +143,27 @@ NOT_PROVED: dict[str, str] = {
     "Xoroshiro128": "that numbers are random: compared with the published generator, in simulation",
     "ArrivalQueue": "more than 3 inputs (more than 8 have hardware of their own), greater depths",
     "WormRouter": "a choice of outputs; cut-through and store-and-forward; `timeout`, which "
-    "discards packets; depths above 1",
+    "discards packets; depths above 1, but by `multicube prove`",
     "PacketRouter": "a choice of outputs",
-    "PipelinedRouter": "a choice of outputs; cut-through; greater depths; `pipeline` 2 as a "
-    "whole: its queue and stage are, as parts",
+    "PipelinedRouter": "a choice of outputs; cut-through; greater depths, but by `multicube "
+    "prove`; `pipeline` 2 as a whole: its queue and stage are, as parts",
     "RouteStage": "a choice of exits",
     "CreditLink": "that a blocked channel's turn comes: this is up to the router before the link",
     "DCSHRouter": "broadcasts",
     "LeastDelayDetour": "that the way with the least delay is chosen; compared in simulation",
     "RejectingWormholeSwitch": "fairness: a rejected packet competes again at a random time",
     "UnbufferedSwitch": "broadcasts; verdicts over several stages; that all have equal chances",
-    "OutputQueuedSwitch": "more than two inputs; broadcasts with bundles",
-    "InputQueuedSwitch": "more than two inputs; broadcasts with bundles",
+    "OutputQueuedSwitch": "more than two inputs, but by `multicube prove`; broadcasts with bundles",
+    "InputQueuedSwitch": "more than two inputs, but by `multicube prove`; broadcasts with bundles",
     "PipelinedSwitch": "more than two inputs; pipeline 2: compared with a model, in simulation",
-    "PipelinedFlitSwitch": "more than two inputs; pipeline 2: compared with a model, in simulation",
+    "PipelinedFlitSwitch": "more than two inputs, but by `multicube prove`; pipeline 2: compared "
+    "with a model, in simulation",
     "RequestQueue": "greater depths; `enabled`: compared with a model, in simulation",
     "WormholeSwitch": "that broadcasts are lossless; more than two inputs",
     "CutThroughSwitch": "that broadcasts are lossless; more than two inputs",
     "CircuitInitiator": "that a packet arrives whole: the wires of a circuit carry it",
-    "CombiningBox": "the values of replies: compared with a serial order, in simulation; radix 4",
+    "CombiningBox": "the values of replies, but by `multicube prove` in small boxes: compared with "
+    "a serial order, in simulation; radix 4",
     "CombiningRouter": "the values of replies: compared with a serial order, in simulation; more "
     "inputs and outputs, and turns that are left out",
     "CombiningQueue": "the work that is combined: compared with a model, in simulation",
