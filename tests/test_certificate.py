@@ -58,12 +58,15 @@ def checked(words: str) -> dict[str, Any]:
         "cube ports=4 depth=3 payload=4",
         "cube ports=4 depth=2 payload=4 switch=input-queued",
         "ring k=3 n=1 depth=2 payload=4",
+        "ring k=3 n=1 depth=2 payload=4 pipeline=1",
+        long("torus k=4 n=2 pipeline=1"),
+        long("dragonfly pipeline=1"),
         long("torus k=3 n=1 depth=2 payload=4 length=2"),
         long("torus k=4 n=2"),
         long("cube ports=16 radix=4 depth=4 payload=4"),
         long("cube ports=8 switch=input-queued payload=4"),
         long("hypercube n=3 arbiter=least-recent"),
-        long("fat-tree k=2 n=2"),
+        long("fat-tree k=4 n=3 ascent=fixed"),
         long("dragonfly"),
         long("graph file=petersen"),
     ],
@@ -154,6 +157,10 @@ def swapped(order: list[str]) -> None:
     order[0], order[-1] = order[-1], order[0]
 
 
+def switches(cert: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in cert["contracts"].values() if one["kind"] == "switch"]
+
+
 CERTIFICATE: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     "another_file": (CUBE, lambda c: c.update(sha256="0" * 64)),
     "the_order_is_reversed": (TORUS, lambda c: c["order"].reverse()),
@@ -178,7 +185,9 @@ CERTIFICATE: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     "a_bound_with_a_choice": (ADAPTIVE, lambda c: c.update(bounds={})),
     "no_escape": (ADAPTIVE, lambda c: c["escapes"].pop()),
     "all_are_escapes": (ADAPTIVE, lambda c: c.update(escapes=c["order"])),
-    "a_bound_in_a_pipeline": (PIPELINED, lambda c: c.update(bounds={})),
+    "a_bound_of_worms_in_a_pipeline": (PIPELINED, lambda c: c.update(lengths=[1, 2])),
+    "no_stages_in_a_pipeline": (PIPELINED, lambda c: switches(c)[0].update(stages=0)),
+    "queues_are_less_deep": (PIPELINED, lambda c: switches(c)[0].update(depth=3)),
 }
 
 
@@ -247,20 +256,29 @@ def test_the_command_writes_a_certificate_and_its_verilog(
     assert done.stderr.startswith("void: ")
 
 
+STAGES = "ring k=3 n=1 payload=4 depth=2 pipeline=1"
 BROKEN = {
     # What is wrong with a queue of two places, in the text of its module.
-    "level": (r"queue_0__level <= (?!2'h0)\w+;", r"queue_0__level <= 2'h1;"),
-    "bank": (r"(queue_1__head_bank <= )(?!1'h0)(\w+);", r"\1~\2;"),
+    "level": (CUBE, r"queue_0__level <= (?!2'h0)\w+;", r"queue_0__level <= 2'h1;"),
+    "bank": (CUBE, r"(queue_1__head_bank <= )(?!1'h0)(\w+);", r"\1~\2;"),
+    # And with stages.
+    "a_credit_too_many": (STAGES, r"(assign traversal__free_0_next = )credit__0", r"\g<1>1'h1"),
+    "no_worms": (STAGES, r"(if \(sent\[(?:\w+)\]\) owners__inside_\d <= )~ \w+", r"\g<1>1'h0"),
+    "two_flits_wait": (STAGES, r"(traversal__waits_(\d) <= )o__\2__valid &", r"\1rst &"),
+    "a_body_asks_again": (STAGES, r"(assign found_\d+ = )begins_\d \? ([^:]*) :.*;", r"\1\2;"),
+    "the_owner_stays": (STAGES, r"owners__owner_(\d) <= owners__next_\1", r"\g<0> & 0"),
+    "a_place_is_given_back_early": (STAGES, r"(freed__0 <= )head_0__ready", r"\1head_0__valid"),
 }
 
 
 @needs_yosys
-@pytest.mark.parametrize("name", [long("level"), "bank"])
+@pytest.mark.parametrize("name", [one if one == "bank" else long(one) for one in BROKEN])
 def test_a_broken_cell_is_not_certified(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    old, new = BROKEN[name]
-    network = build(CUBE)
+    words, old, new = BROKEN[name]
+    network = build(words)
     text, count = re.subn(old, new, verilog_text(network))
     assert count
     monkeypatch.setattr(composition, "verilog_text", lambda *_: text)
     assert isinstance(network, PacketNetwork)
-    assert certificate(network)["conditions"] == ["network_output_queued_switch"]
+    switch = "output_queued_switch" if words == CUBE else "pipelined_router"
+    assert certificate(network)["conditions"] == [f"network_{switch}"]

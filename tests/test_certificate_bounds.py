@@ -20,6 +20,9 @@ NETWORKS = [
     long("hypercube n=4 arbiter=least-recent"),
     long("complete nodes=8"),
     long("graph file=petersen"),
+    long("torus k=4 n=2 pipeline=1"),
+    long("dragonfly pipeline=1"),
+    long("complete nodes=8 pipeline=1 depth=1"),
 ]
 
 TRAFFIC = ("uniform", "hotspot:1", "hotspot:0.5", "bit-reversal", "complement")

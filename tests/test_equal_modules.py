@@ -42,9 +42,14 @@ def test_random_wiring(seed: int, domains: bool) -> None:
 class Counter(Elaboratable):
     """Counts by a step. What it has besides is told by its kind."""
 
-    def __init__(self, kind: str = "", step: int = 1) -> None:
+    def __init__(self, kind: str = "", step: int = 1, first: int = 0) -> None:
         self.kind, self.step = kind, step
-        self.i, self.o, self.shared = Signal(8), Signal(8), Signal(2)
+        self.i, self.o, self.shared, self.seen = (
+            Signal(8),
+            Signal(8, init=first),
+            Signal(2),
+            Signal(8),
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -60,6 +65,9 @@ class Counter(Elaboratable):
                 m.d.comb += self.i[0].eq(ClockSignal())
             case "some bits":
                 m.d.comb += self.shared[0].eq(self.o[0])
+            case "sees i" | "sees o":
+                m.submodules.part = part = Module()
+                part.d.comb += self.seen.eq(getattr(self, self.kind[-1]))
         return m
 
 
@@ -68,13 +76,18 @@ class Counter(Elaboratable):
     [
         (lambda n: Counter(), [6]),
         (lambda n: Counter(step=1 + n % 2), [3, 3]),
+        (lambda n: Counter(first=n % 2), [3, 3]),
+        (lambda n: Counter(("sees i", "sees o")[n % 2]), [3, 3]),
         (lambda n: Counter(step=1 + n % 3), []),
         (lambda n: Counter("assertion"), []),
         (lambda n: Counter("own clock"), []),
         (lambda n: Counter("clock as data"), []),
         (lambda n: Counter("some bits"), []),
     ],
-    ids=["equal", "two kinds", "too few", "assertion", "own clock", "clock as data", "some bits"],
+    ids=[
+        *("equal", "two kinds", "first values", "what parts see", "too few"),
+        *("assertion", "own clock", "clock as data", "some bits"),
+    ],
 )
 def test_which_are_lanes(make: Callable[[int], Counter], expected: list[int]) -> None:
     m = Module()

@@ -96,8 +96,8 @@ class Checker:
         self.net, self.kind = begin(cert, verilog, "multicube certificate 1")
         self.sources, self.sinks = cert["terminals"]
         names = {port["name"] for port in ports if port["name"].endswith("__valid")}
-        own = [f"i__{t}__valid" for t in range(self.sources)]
-        need(names == {*own, *(f"o__{t}__valid" for t in range(self.sinks))}, "other terminals")
+        own = {f"{side}__{t}__valid" for side, n in zip("io", cert["terminals"]) for t in range(n)}
+        need(names == own, "other terminals")
         self.check_wires()
 
     def stream(self, cell, port):
@@ -127,6 +127,7 @@ class Checker:
                     from_, name = self.net.source(cell, port) or (None, None)
                     other = self.kind[peer]["ports"].get(name) if from_ == peer else None
                     need(other == [what, "i", i], f"{cell} {port} has another's {what}")
+                    need(self.kind[peer]["depth"] == about["depth"], f"{cell} has others behind")
             if about["kind"] == "switch" and about["route"]["by"] == "table":
                 table, _ = self.net.source(cell, "exits__0")
                 for i in range(about["inputs"]):
@@ -212,8 +213,7 @@ class Checker:
 
     def check_ends(self, starts, seen, to):
         """No packet goes on for ever: its ways have no circle. Their channels, by source."""
-        graph = {at: [(a, t) for a, _, t in nexts] for at, nexts in seen.items()}
-        longest = {}
+        longest, graph = {}, {at: [(a, t) for a, _, t in nexts] for at, nexts in seen.items()}
         try:
             for at in TopologicalSorter(graph).static_order():
                 longest[at] = 1 + max((longest[after] for after in graph[at]), default=0)
@@ -241,7 +241,7 @@ class Checker:
         need(bounds["hops"] == self.longest, "the longest path is another one")
         cells = {channel: self.kind[channel.split(".")[0]] for channel in self.cert["order"]}
         wires = {c: one["outputs"][int(c.split(".")[2])]["wires"] for c, one in cells.items()}
-        ((queue, depth),) = {(one["queue"], one["depth"]) for one in cells.values()}
+        ((queue, depth, stages),) = {(x["queue"], x["depth"], x["stages"]) for x in cells.values()}
         flits = 2 * max(wires.values()) * (most + self.longest)
         fits = depth if most == 1 else 1 + (1 + (depth - 2) // fewest if depth > 1 else 0)
         touched, turn = 1 - (1 - most) // fewest, {}
@@ -256,8 +256,8 @@ class Checker:
             need(turn[channel] == told, f"the turn of {channel} is {turn[channel]}, not {told}")
         for (s, d), used in self.used.items():
             need(waits(self.nexts[s]) == bounds["entries"][s], f"terminal {s} has another turn")
-            start = 0 if queue == "output" else 1 + fits * waits(self.nexts[s])
-            cycles = start + sum(1 + fits * turn[c] for c in used if turn[c])
+            cycles = 0 if queue == "output" else 1 + fits * waits(self.nexts[s])
+            cycles += sum(stages + (turn[c] and 1 + fits * turn[c]) for c in used)
             need(bounds["pairs"][s][d] == cycles, f"from {s} to {d} it is {cycles} cycles")
         need(bounds["most"] == max(map(max, bounds["pairs"])), "the most cycles are others")
 
@@ -269,8 +269,8 @@ def check(cert, verilog, ports):
     cells = [one for one in checker.contracts.values() if one["kind"] != "table"]
     need(not cert["delivers"] or all(one.get("fair", True) for one in cells), "it is not fair")
     if cert["bounds"] is not None:
-        timed = all(one.get("timed", False) for one in cells) and cert["escapes"] is None
-        need(cert["delivers"] and timed, "there is no bound")
+        timed = all(one.get("timed") and one["stages"] * cert["lengths"][1] < 2 for one in cells)
+        need(cert["delivers"] and timed and cert["escapes"] is None, "there is no bound")
         checker.check_bounds()
 
 

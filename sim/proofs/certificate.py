@@ -117,6 +117,7 @@ def _composed(
         step("no deadlock; but arbiters are not fair, so a packet may wait for ever")
     record["delivers"] = fair
     timed = all(one.get("timed", one["kind"] == "table") for one in contracts.values())
+    timed = timed and (most == 1 or not any(one.get("stages") for one in contracts.values()))
     record["bounds"] = walks.bounds(order) if fair and timed and not walks.choice else None
     if record["bounds"] is not None:
         step(f"each packet is inside for at most {record['bounds']['most']} cycles")
@@ -173,7 +174,7 @@ class _Walks:
         last = not self.nexts[pin]
         rivals = len(self.rivals[pin])
         wires = output["wires"]
-        return Hop(rivals, wires, about["depth"], last, before)
+        return Hop(rivals, wires, about["depth"], last, before, about["stages"])
 
     @cached_property
     def rivals(self) -> dict[Pin, set[Pin | int]]:
@@ -216,9 +217,9 @@ class _Walks:
         wires = max(hop.wires for hop in hops.values())
         before = any(hop.before for hop in hops.values())
         entries = [waits(own, hops, found, wires, lengths) for own in self.firsts]
-        # Cycles in the queue of a channel.
+        # Cycles in the stages before a channel, and in its queue.
         spent = {
-            pin: 1 + packets_in(hop.depth, lengths) * found[pin] if found[pin] else 0
+            pin: hop.stages + (1 + packets_in(hop.depth, lengths) * found[pin] if found[pin] else 0)
             for pin, hop in hops.items()
         }
         depth = next(iter(hops.values())).depth

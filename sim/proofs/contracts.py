@@ -26,10 +26,15 @@ from .combining_contract import place_claims
 from .combining_values import value_claims
 from .memory_contract import memory_claims
 from .output_queue_contract import output_queue_claims
+from .pipeline_contract import stage_claims
 from .prover import Unproved, prove_for_ever, prove_inductive
 from .switch_contract import crossing_claims, queue_claims
 
 __all__ = ["contract_of", "contracts_of", "module_blocks"]
+
+_ROUND = 4
+"""Most cycles that a word and its credit are on their way between two switches in stages: a cycle
+each in the stage, into the queue, into `freed`, and into the sender's count."""
 
 Prover = Callable[[str, str, float], float]
 
@@ -41,7 +46,7 @@ _METHODS: dict[str, tuple[str, Prover]] = {
     ),
 }
 
-for _what in ("output queues", "places", "values", "words"):
+for _what in ("output queues", "stages", "places", "values", "words"):
     _METHODS[_what] = _METHODS["queues"]
 
 _SAYS = {
@@ -52,6 +57,10 @@ _SAYS = {
     "route goes; a word leaves by one output, and one that is accepted is in the queue; the words "
     "of packets do not mix; a word whose output is free leaves in turn; a header lets at most one "
     "packet of each other input go first",
+    "stages": "what leaves a queue is shown in the next cycle, unchanged, at the one output of its "
+    "header's route, and nothing else is; the words of packets do not mix; no more are sent than "
+    "there are places behind, and a place is given back when its word has left; a word whose "
+    "output has room leaves in turn; a header lets at most one packet of each other input go first",
     "queues": "a word is shown when those before it have left, as it came",
     "places": "a request is in one queue, record or queue of replies, or behind the box, until it "
     "is answered, once; a record goes before the reply to the request that went on; what is shown "
@@ -168,6 +177,8 @@ def _claims(component: Any, text: str) -> dict[str, str] | str:
         plain = component.groups is None and not component.grant.timeout and not component.ahead
         plain = plain and component.shape.lanes == 1 and not component.shape.choice
         plain = plain and not component.entry.store and component.entry.room == 1
+    elif isinstance(component, Pipelined):
+        plain = _in_stages(component)
     if not plain or (isinstance(component, RoutedSwitch) and component.packet.broadcast):
         return "no proof for these options of the switch"
     for kind, claims in _CLAIMS.items():
@@ -179,9 +190,17 @@ def _claims(component: Any, text: str) -> dict[str, str] | str:
     return f"no proof of {type(component).__name__} for these parameters"
 
 
+def _in_stages(component: Pipelined) -> bool:
+    """Whether the stages of a switch have a proof (`stage_claims`)."""
+    guarded = component.shape.guarded_outputs(component.switching)
+    plain = component.pipeline == 1 and component.packet.flits and not guarded
+    return plain and component.entry.room == 1 and component.arbiter == "round-robin"
+
+
 _CLAIMS: dict[type, dict[str, Callable[[Any, str], str]]] = {
     OutputQueued: {"output queues": output_queue_claims},
     Switch: {"crossing": crossing_claims, "queues": queue_claims},
+    Pipelined: {"stages": stage_claims, "queues": queue_claims},
     CombiningBox: {"places": place_claims, "values": value_claims},
     MemoryModule: {"words": memory_claims},
 }
@@ -219,12 +238,17 @@ def _switch(component: RoutedSwitch) -> dict[str, Any]:
         arbiter = component.grant.arbiter
     elif isinstance(component, Pipelined):
         arbiter = component.arbiter
+    stages = component.pipeline if isinstance(component, Pipelined) else 0
     links = {j: link for link in shape.links for j in link}
+    # In stages an output is passed on to another input in a cycle.
+    handed, sent = (1, _ROUND) if stages else (0, 0)
     outputs = [
         {
             "inputs": list(output.inputs),
             "terminal": output.is_terminal,
-            "wires": (1 if before else len(links[j])) + (0 if output.is_terminal else decision - 1),
+            "wires": (1 if before else len(links[j]))
+            + (0 if output.is_terminal else decision - 1 + sent)
+            + handed,
         }
         for j, output in enumerate(shape.outputs)
     ]
@@ -234,6 +258,7 @@ def _switch(component: RoutedSwitch) -> dict[str, Any]:
         route["routing"] = logic.routing
     elif logic is not None:
         route = {"by": "gates"}
+    counts = isinstance(component, Pipelined) and component.counts
     return {
         "kind": "switch",
         "queue": "output" if before else "input",
@@ -241,7 +266,8 @@ def _switch(component: RoutedSwitch) -> dict[str, Any]:
         "inputs": len(shape.inputs),
         "outputs": outputs,
         "fair": arbiter in FAIR,
-        "timed": not isinstance(component, Pipelined),
+        "timed": not isinstance(component, Pipelined) or (_in_stages(component) and not counts),
+        "stages": stages,
         "choice": shape.choice,
         "route": route,
         "ports": _side_ports(component),

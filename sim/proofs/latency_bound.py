@@ -15,6 +15,9 @@ come later in the order:
 
 With B the most packets that fit into a queue, a packet leaves it within 1 + B turns. All of this
 holds if terminals take what arrives at once, and offer the rest of a packet that they have begun.
+
+In a switch with stages a word takes a cycle more for each, and `wires` has the cycles in which a
+credit, and the word that it is for, are on their way. There it is a bound for single flits only.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
@@ -43,6 +46,8 @@ class Hop:
         Whether it leads to a terminal.
     before : bool
         Whether its queue is before it.
+    stages : int
+        Cycles that a word takes in the stages of its switch.
     """
 
     rivals: int
@@ -50,6 +55,7 @@ class Hop:
     depth: int
     last: bool
     before: bool
+    stages: int = 0
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ...hdl.fabric.errors import InvalidValue
 from ...hdl.links.packet import Packet
 from ...hdl.networks.channel_model import FAIR
 from ...hdl.primitives.arrival_queue import row_order
+from ...hdl.switch.pipelined import Pipelined
 from ...hdl.switch.switch import Switch
 from .claims_in_verilog import (
     bits_of,
@@ -23,20 +24,21 @@ from .claims_in_verilog import (
     with_gates,
 )
 
-__all__ = ["crossing_claims", "queue_claims"]
+__all__ = ["SwitchNames", "crossing_claims", "queue_claims"]
 
 
-class _Names:
+class SwitchNames:
     """What the claims of a switch name: ports, registers and fields."""
 
-    def __init__(self, switch: Switch, text: str) -> None:
+    def __init__(self, switch: Switch | Pipelined, text: str) -> None:
         self.switch = switch
         self.text = text
         self.inputs = range(len(switch.shape.inputs))
         self.outputs = range(len(switch.shape.outputs))
         self.depth = switch.entry.depth
-        self.flit = switch._stored_flit
-        self.leaving: Packet = switch.packet
+        plain = isinstance(switch, Switch)
+        self.flit: Packet = switch._stored_flit if plain else switch.packet
+        self.behind = plain and switch.behind
         self.witness = max(1, (len(self.inputs) - 1).bit_length())
         payload = self.flit["payload"]
         if payload.width < self.witness:
@@ -53,7 +55,7 @@ class _Names:
 
     def width(self, i: int) -> int:
         """Bits that the queue of an input stores of a word."""
-        return self.flit.size + (0 if self.switch.behind else len(self.exits(i)))
+        return self.flit.size + (0 if self.behind else len(self.exits(i)))
 
     def level(self, i: int) -> str:
         """The number of words in a queue."""
@@ -111,7 +113,7 @@ def crossing_claims(switch: Switch, text: str) -> str:
     - A flit whose output is free and ready, and has the wires in turn, leaves.
     - A header that waits lets at most one packet of each other input go first.
     """
-    names = _Names(switch, text)
+    names = SwitchNames(switch, text)
     lines = list(_crossing(names))
     for i in names.used:
         text = names.cut(i, text)
@@ -125,7 +127,7 @@ def crossing_claims(switch: Switch, text: str) -> str:
     return with_gates(switch, text) if switch.behind else text
 
 
-def _crossing(names: _Names) -> Iterator[str]:
+def _crossing(names: SwitchNames) -> Iterator[str]:
     switch = names.switch
     flit, size = names.flit, names.flit.size
     wide = switch.packet.size
@@ -217,7 +219,7 @@ def _crossing(names: _Names) -> Iterator[str]:
     yield from _turns(names)
 
 
-def _turns(names: _Names) -> Iterator[str]:
+def _turns(names: SwitchNames) -> Iterator[str]:
     switch = names.switch
     single = switch.single
     link_of = {j: len(link) for link in switch.shape.links for j in link}
@@ -254,31 +256,38 @@ def _turns(names: _Names) -> Iterator[str]:
             yield f"always @* assert (!(waits_{i}_{j} & {ends}) | ~seen_{i}_{j}[src_{j}]);"
 
 
-def queue_claims(switch: Switch, text: str) -> str:
+def queue_claims(switch: Switch | Pipelined, text: str) -> str:
     """The module with claims about the memories of its queues: a word, any of them, is shown when
     those before it have left, as it came."""
-    names = _Names(switch, text)
+    names = SwitchNames(switch, text)
     lines: list[str] = []
     for i in names.used:
         lines += _queue(names, i)
     text = with_claims(text, lines)
-    return text if switch.behind else with_gates(switch, text)
+    return text if names.behind else with_gates(switch, text)
 
 
-def _queue(names: _Names, i: int) -> Iterator[str]:
+def _queue(names: SwitchNames, i: int) -> Iterator[str]:
     """Claims about the queue of an input: one word, any of them, is followed to the head."""
     depth, width = names.depth, names.width(i)
     shown = names.shown(i)
     came = f"i__{i}__payload[{names.flit.size - 1}:0]"
-    if not names.switch.behind:
+    level, most = f"level_{i}", bits_of(8)
+    accepted = f"i__{i}__valid & i__{i}__ready"
+    if isinstance(names.switch, Pipelined):
+        # Places may be counted elsewhere: that there is one is a claim of the other proof.
+        accepted += f" & {names.level(i)} < {depth}"
+    yield f"wire enters_{i} = {accepted};"
+    if not names.behind:
         if names.switch.logic is not None:
             yield from gate_claims(names.switch, i, names.tag(f"i__{i}__payload"))
-        exits = ", ".join(names.wanted(i, j) for j in reversed(names.exits(i)))
+        exits = f"{{{', '.join(names.wanted(i, j) for j in reversed(names.exits(i)))}}}"
+        if isinstance(names.switch, Pipelined):
+            yield from _worm_exits(names, i, exits)
+            exits = f"stored_{i}"
         came = f"{{{exits}, {came}}}"
-    level, most = f"level_{i}", bits_of(8)
     yield f"(* anyseq *) reg mark_{i};"
     yield f"wire {most} {level} = {names.level(i)};"
-    yield f"wire enters_{i} = i__{i}__valid & i__{i}__ready;"
     yield f"reg {most} level_was_{i} = 0, before_{i} = 0; reg came_{i} = 0, follows_{i} = 0;"
     yield f"reg {bits_of(width)} word_{i};"
     yield f"wire went_{i} = level_was_{i} + came_{i} != {level};"
@@ -313,7 +322,18 @@ def _queue(names: _Names, i: int) -> Iterator[str]:
         yield f"always @* assert (queue_{i}__free <= {depth});"
 
 
-def _rows(names: _Names, i: int) -> Iterator[str]:
+def _worm_exits(names: SwitchNames, i: int, exits: str) -> Iterator[str]:
+    """`stored_{i}`: the exits of the flit that arrives, which are those of its packet's header."""
+    bits = bits_of(len(names.exits(i)))
+    last = f"i__{i}__payload[{names.flit['last'].offset}]"
+    yield f"reg opens_{i} = 1'b1; reg {bits} exits_was_{i} = 0;"
+    yield f"wire {bits} stored_{i} = opens_{i} ? {exits} : exits_was_{i};"
+    yield f"always @(posedge clk) if (enters_{i}) begin opens_{i} <= {last};"
+    yield f"  exits_was_{i} <= stored_{i}; end"
+    yield f"always @* assert (begins_{i} == opens_{i} & own_{i} == exits_was_{i});"
+
+
+def _rows(names: SwitchNames, i: int) -> Iterator[str]:
     """Where the words of a queue are in its memory, and where the next one goes."""
     depth = names.depth
     bits = (depth - 1).bit_length()

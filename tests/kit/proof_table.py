@@ -150,10 +150,10 @@ NOT_PROVED: dict[str, str] = {
     "ArrivalQueue": "more than 3 inputs (with more than 8 the hardware is different), and greater "
     "depths",
     "WormRouter": "a choice of outputs; cut-through and store-and-forward; `timeout`, which "
-    "discards packets; depths above 1",
+    "discards packets; depths above 1, but by `multicube prove`",
     "PacketRouter": "a choice of outputs",
-    "PipelinedRouter": "a choice of outputs; cut-through; greater depths; the whole router with "
-    "`pipeline` 2, of which the queue and the stage behind it are proved",
+    "PipelinedRouter": "a choice of outputs; cut-through; greater depths, but by `multicube prove`; "
+    "the whole router with `pipeline` 2, of which the queue and the stage behind it are proved",
     "RouteStage": "a choice of exits",
     "CreditLink": "that a blocked channel's turn comes, which depends on the router before the "
     "link",
@@ -163,18 +163,18 @@ NOT_PROVED: dict[str, str] = {
     "RejectingWormholeSwitch": "fairness: a rejected packet competes again at a random time",
     "UnbufferedSwitch": "broadcasts; verdicts over several stages; that all packets have equal "
     "chances",
-    "OutputQueuedSwitch": "more than two inputs; broadcasts with bundles",
-    "InputQueuedSwitch": "more than two inputs; broadcasts with bundles",
+    "OutputQueuedSwitch": "more than two inputs, but by `multicube prove`; broadcasts with bundles",
+    "InputQueuedSwitch": "more than two inputs, but by `multicube prove`; broadcasts with bundles",
     "PipelinedSwitch": "more than two inputs; `pipeline` 2, which is compared with a model in "
     "simulation",
-    "PipelinedFlitSwitch": "more than two inputs; `pipeline` 2, which is compared with a model in "
-    "simulation",
+    "PipelinedFlitSwitch": "more than two inputs, but by `multicube prove`; `pipeline` 2, which is "
+    "compared with a model in simulation",
     "RequestQueue": "greater depths; `enabled`, which is compared with a model in simulation",
     "WormholeSwitch": "that broadcasts are lossless; more than two inputs",
     "CutThroughSwitch": "that broadcasts are lossless; more than two inputs",
     "CircuitInitiator": "that a packet arrives whole: it crosses the wires of a circuit",
-    "CombiningBox": "the values of replies, which are compared with a serial order in simulation; "
-    "radix 4",
+    "CombiningBox": "the values of replies, which are compared with a serial order in simulation, "
+    "but by `multicube prove` in small boxes; radix 4",
     "CombiningRouter": "the values of replies, which are compared with a serial order in "
     "simulation; more inputs and outputs; routers that can't turn every way",
     "CombiningQueue": "the operations that are combined, which are compared with a model in "

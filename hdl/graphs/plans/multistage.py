@@ -219,10 +219,17 @@ class MultistagePlan:
         hops = []
         line = source
         for s, output in enumerate(outputs):
-            box, port = self.port(s, self.relabel(s, line))
-            hops.append(Hop(s, box, port, output))
-            line = self.line(s, box, output)
+            if (s, line, output) not in self._hops:
+                box, port = self.port(s, self.relabel(s, line))
+                self._hops[s, line, output] = Hop(s, box, port, output), self.line(s, box, output)
+            hop, line = self._hops[s, line, output]
+            hops.append(hop)
         return hops
+
+    @cached_property
+    def _hops(self) -> dict[tuple[int, int, int], tuple[Hop, int]]:
+        """By stage, line before it and output: the box that is passed, and the line behind it."""
+        return {}
 
     def tags(self, routing: Routing = "destination") -> TagScheme:
         """The tags that route packets through this plan.
