@@ -153,7 +153,8 @@ NOT_PROVED: dict[str, str] = {
     "discards packets; depths above 1, but by `multicube prove`",
     "PacketRouter": "a choice of outputs",
     "PipelinedRouter": "a choice of outputs; cut-through; greater depths, but by "
-    "`multicube prove`; the whole router with `pipeline` 2, of which the queue and the stage behind it are proved",
+    "`multicube prove`; the whole router with `pipeline` 2, of which the queue and the stage "
+    "behind it are proved",
     "RouteStage": "a choice of exits",
     "CreditLink": "that a blocked channel's turn comes, which depends on the router before the "
     "link",
