@@ -26,9 +26,8 @@ WORDS = [
             "deflection",
             # What Yosys narrows in an order of its own.
             "crossbar ports=8",
-            "connection-machine n=2",
-            "torus k=4 n=2",
-            "spanning-bus-hypercube k=2 n=2",
+            "torus k=5 n=1",
+            "spanning-bus-hypercube k=2 n=1",
         ),
     ),
 ]

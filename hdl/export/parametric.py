@@ -20,7 +20,7 @@ _WIDER = (1, 9)
 """By how much payloads are wider than the first; once by over a byte."""
 
 _TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\d+'[hbd]\w+|\w+|\s+|.", re.DOTALL)
-_ALIKE = re.compile(r"(\d+)'[hb](?:0+|x)")
+_ALIKE = re.compile(r"(\d+)'[hbd](?:0+|x)")
 _MODULE = re.compile(r"(^module \w+ \($.*?^endmodule$)", re.DOTALL | re.MULTILINE)
 _SIZE = re.compile(r"(?<=\d)x\d+$")
 _NAME = re.compile(r"module (\w+)")

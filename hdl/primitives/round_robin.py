@@ -1,7 +1,6 @@
 """Fair choice among several requests."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -11,9 +10,6 @@ from ..fabric.checks import check_integer
 
 __all__ = ["RoundRobin", "lowest", "lowest_rank", "number_of"]
 
-
-_FEW = 5
-"""Of so many requests one search takes fewer tables than two at once."""
 
 _WIDE = 8
 """With more bits than this, a carry chain is smaller than gates for each bit."""
@@ -101,29 +97,21 @@ class RoundRobin(wiring.Component):
         later = Signal(self.count - 1)
         granted = self.granted
         m.d.comb += later.eq(self.request[1:] & turn)
-        # When a grant is taken, the turn passes to the next number; otherwise it stays.
-        if _FEW < self.count <= _WIDE:
-            m.d.comb += granted.eq(Mux(later.any(), Cat(0, lowest(later)), lowest(self.request)))
-            starts = Signal(self.count)
-            m.d.comb += starts.eq(Mux(self.taken, granted, granted[1:]))
-            # All bits from that of the next number on.
-            passed = Cat(starts[: i + 1].any() for i in range(self.count - 1))
-        else:
+        if self.count > _WIDE:
             # One search, in those that were selected before.
             asked = Signal(self.count)
             m.d.comb += [
                 asked.eq(Mux(later.any(), Cat(0, later), self.request)),
                 granted.eq(lowest(asked)),
             ]
-            passed = self._passed(asked)
+        else:
+            m.d.comb += granted.eq(Mux(later.any(), Cat(0, lowest(later)), lowest(self.request)))
         m.d.comb += [bit.eq(value) for bit, value in zip(self.grant, _number_bits(granted))]
+        starts = Signal(self.count)
+        # When a grant is taken, the turn passes to the next number; otherwise it stays.
+        m.d.comb += starts.eq(Mux(self.taken, granted, granted[1:]))
+        # All bits from that of the next number on.
+        from_there = Cat(starts[: i + 1].any() for i in range(self.count - 1))
         with m.If(self.request.any()):
-            m.d.sync += turn.eq(passed)
+            m.d.sync += turn.eq(-starts if self.count > _WIDE else from_there)
         return m
-
-    def _passed(self, asked: Value) -> Value:
-        """The next turn, if the lowest of those that are asked is granted."""
-        if self.count > _WIDE:
-            return -Mux(self.taken, self.granted, self.granted[1:])
-        upto = [asked[: i + 1].any() for i in range(self.count)]
-        return Cat(Mux(self.taken, now, then & ~self.granted[0]) for now, then in pairwise(upto))
