@@ -1,11 +1,9 @@
 """The width of payloads as a parameter of exported Verilog.
 
-A network is exported with payloads of several widths. If three texts of a module differ in numbers
+A network is exported with payloads of three widths. If the texts of a module differ in numbers
 alone, and each number grows with the width, the module has expressions in their place: the payload
 only widens its wires, registers and memories. Whatever else a payload does in a network, such as
 its parity, shows in the texts, and is refused.
-
-Texts of more widths help where Yosys has joined wires in another order.
 """
 
 import re
@@ -18,11 +16,11 @@ __all__ = ["PARAMETER", "with_parameter"]
 PARAMETER = "PAYLOAD"
 """The name of the parameter."""
 
-_WIDER = (1, 9, 2, 10, 3, 11, 5, 13)
-"""By how much payloads are wider than the first, in the order of trial; some by over a byte."""
+_WIDER = (1, 9)
+"""By how much payloads are wider than the first; once by over a byte."""
 
 _TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\d+'[hbd]\w+|\w+|\s+|.", re.DOTALL)
-_ALIKE = re.compile(r"(\d+)'[hb](?:0+|x)")
+_ALIKE = re.compile(r"(\d+)'[hbd](?:0+|x)")
 _MODULE = re.compile(r"(^module \w+ \($.*?^endmodule$)", re.DOTALL | re.MULTILINE)
 _SIZE = re.compile(r"(?<=\d)x\d+$")
 _NAME = re.compile(r"module (\w+)")
@@ -47,22 +45,12 @@ def with_parameter(width: int, first: str, export: Callable[[int], str]) -> str:
     ValueError
         If the texts differ by more than numbers that grow with the width.
     """
-    # By module and width; comments between modules are those of the first text.
-    tokens: list[dict[int, list[str]]] = [{width: each} for each in _tokens(first)]
-    merged: list[str | None] = [None] * len(tokens)
-    for wider in (width + more for more in _WIDER):
-        found = _tokens(export(wider))
-        if len(found) != len(tokens):
-            break
-        for at, (known, new) in enumerate(zip(tokens, found)):
-            if merged[at] is None:
-                known[wider] = new
-                merged[at] = _merged(width, known)
-        if None not in merged:
-            break
-    texts = [text for text in merged if text is not None]
-    if len(texts) < len(tokens):
+    widths = [width, *(width + more for more in _WIDER)]
+    # Comments between modules are those of the first text.
+    found = [_tokens(first), *(_tokens(export(wider)) for wider in widths[1:])]
+    if len({len(modules) for modules in found}) > 1:
         raise InvalidValue(_REFUSAL)
+    texts = [_merged(widths, alike) for alike in zip(*found)]
     modules = {_name(text): text for text in texts}
     wide, written = _wide(modules), iter(texts)
     told = re.sub(
@@ -92,21 +80,14 @@ def _tokens(text: str) -> list[list[str]]:
     return [_TOKEN.findall(module) for module in _MODULE.split(text)[1::2]]
 
 
-def _merged(width: int, tokens: Mapping[int, Sequence[str]]) -> str | None:
-    """A module with expressions, from its tokens by the width of the payload; None if those of no
-    three widths are alike."""
-    *others, newest = tokens
-    for other in others:
-        # One is wider by less than a byte, and one by more.
-        if other != width and (other < width + 8) != (newest < width + 8):
-            widths = (width, other, newest)
-            if len({len(tokens[each]) for each in widths}) == 1:
-                parts = [
-                    _expression(widths, alike) for alike in zip(*(tokens[each] for each in widths))
-                ]
-                if None not in parts:
-                    return "".join(map(str, parts))
-    return None
+def _merged(widths: Sequence[int], tokens: Sequence[Sequence[str]]) -> str:
+    """A module with expressions, from its tokens for each width of the payload."""
+    if len({len(each) for each in tokens}) > 1:
+        raise InvalidValue(_REFUSAL)
+    parts = [_expression(widths, alike) for alike in zip(*tokens)]
+    if None in parts:
+        raise InvalidValue(_REFUSAL)
+    return "".join(map(str, parts))
 
 
 def _expression(widths: Sequence[int], alike: Sequence[str]) -> str | None:

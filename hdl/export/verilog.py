@@ -167,7 +167,7 @@ def port_list(fabric: Fabric, clock: Clock = _OWN) -> list[dict[str, Any]]:
 class _Modules:
     """The text of each distinct module, its name, and the names of its Verilog ports."""
 
-    def __init__(self, top: str, fabric: Fabric, target: Target, style: Style) -> None:
+    def __init__(self, top: str, fabric: Fabric, target: Target, style: Style, alike: bool) -> None:
         self.texts: list[str] = []
         self.paths: dict[str, ModulePaths] = {}
         self._of: dict[object, tuple[str, set[str]]] = {}
@@ -190,7 +190,9 @@ class _Modules:
                 if memories in templates and style.initial:
                     text = templates[memories].text(name, rows)
                 else:
-                    text, paths = exported_module(type_.build(rows), name, ports, target, style)
+                    text, paths = exported_module(
+                        type_.build(rows), name, ports, target, style, alike=alike
+                    )
                     templates[memories] = ModuleTemplate(text, name)
                 header = re.search(r"\((.*?)\);", text, re.DOTALL)
                 assert header is not None, f"there is no module {name}"
@@ -444,7 +446,7 @@ def verilog_text(
     """
     check_flag("Parameter", parameter)
     own = (name, title, _styled(clock, style), find_target(target), style)
-    text, _ = _exported(_fabric_of(fabric), *own)
+    text, _ = _exported(_fabric_of(fabric), *own, alike=parameter)
     return _with_payload(fabric, text, own) if parameter else text
 
 
@@ -457,19 +459,26 @@ def _with_payload(
         raise InvalidValue(f"Only the payload of a network can be a parameter, not of {network!r}")
 
     def wider(width: int) -> str:
-        return _exported(_fabric_of(network.altered(payload=width)), *own)[0]
+        return _exported(_fabric_of(network.altered(payload=width)), *own, alike=True)[0]
 
     return with_parameter(width, text, wider)
 
 
 def _exported(
-    fabric: Fabric, name: str, title: str, clock: Clock, target: Target, style: Style
+    fabric: Fabric,
+    name: str,
+    title: str,
+    clock: Clock,
+    target: Target,
+    style: Style,
+    *,
+    alike: bool = False,
 ) -> tuple[str, FabricPaths]:
-    """The Verilog, and its paths from inputs to outputs."""
+    """The Verilog, `alike` for all widths, and its paths from inputs to outputs."""
     check_kind("Title", title, str, "a text")
     _check_names(name, fabric, clock)
     fabric.check()
-    modules = _Modules(name, fabric, target, style)
+    modules = _Modules(name, fabric, target, style, alike)
     title = " ".join(title.split())
     if title != title.encode(errors="replace").decode():
         raise InvalidValue(f"Title must be a text, not {shown(title)}")
@@ -566,7 +575,7 @@ def write_verilog(
     for output in (path, *([f"{path}.json"] if regular else []), *beside.values()):
         check_output(output)
     own_text = (name, title, clock, made_for, style)
-    text, paths = _exported(fabric, *own_text)
+    text, paths = _exported(fabric, *own_text, alike=parameter)
     if parameter:
         text = _with_payload(given, text, own_text)
     summary: dict[str, Any] = {

@@ -59,14 +59,10 @@ _OPTIMISE = [
 in the Yosys that comes with Amaranth)."""
 
 _TIDY = [
-    "proc -norom",
-    "flatten -separator __",
+    ["proc -norom", "flatten -separator __", *_OPTIMISE],
     # Each pass narrows or removes cells, which lets the other narrow or remove more.
-    *[*_OPTIMISE, "wreduce"] * 6,
-    *_OPTIMISE,
-    "memory_collect",
-    "opt_clean -purge",
-    "write_rtlil",
+    *[["wreduce", *_OPTIMISE]] * 6,
+    ["memory_collect", "opt_clean -purge"],
 ]
 
 _WRITE = [
@@ -104,6 +100,8 @@ def exported_module(
     ports: Sequence[str],
     target: Target = _USUAL,
     style: Style = _PLAIN,
+    *,
+    alike: bool = False,
 ) -> ExportedModule:
     """The Verilog of a component without its own hierarchy.
 
@@ -117,6 +115,8 @@ def exported_module(
         or an unused clock) are left out.
     target : Target
     style : Style
+    alike : bool
+        Whether components that differ in widths alone must have texts that differ in numbers alone.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def exported_module(
             "Without initial values a memory that is cleared after a reset is not right"
         )
     netlist = _without_numbered(netlist)
-    netlist = _without_aliases(_yosys(netlist, _TIDY))
+    netlist = _without_aliases(_tidied(netlist, alike))
     if clocked:
         netlist = _active_low(netlist)
     text, begin, cells = _yosys(_equal_widths(netlist), _WRITE).partition("\n{\n")
@@ -319,7 +319,20 @@ def _rows(memory: str, text: str) -> re.Match[str]:
     return found
 
 
-def _yosys(netlist: str, commands: list[str]) -> str:
+def _tidied(netlist: str, alike: bool) -> str:
+    """A netlist after all tidying.
+
+    Yosys narrows cells in the order of the numbers that it has given to their names, and it gives
+    free numbers anew: so the order depends on what it did before, as on the width of a payload. A
+    process that has only read a netlist numbers the names as they come.
+    """
+    stages = _TIDY if alike else [[command for stage in _TIDY for command in stage]]
+    for stage in stages:
+        netlist = _yosys(netlist, [*stage, "write_rtlil"])
+    return netlist
+
+
+def _yosys(netlist: str, commands: Sequence[str]) -> str:
     yosys = find_yosys(lambda version: version >= (0, 40))
     script = "\n".join([f"read_rtlil <<rtlil\n{netlist}\nrtlil", *commands])
     # Yosys warns that `write_verilog` could not write processes, but none are left; errors raise.

@@ -1,6 +1,6 @@
 """A queue that shows what its first entry requests from registers."""
 
-from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -18,10 +18,11 @@ class RequestQueue(wiring.Component):
 
     The requests are stored beside the packets, one bit for each output. Those of the next entry are
     read a cycle ahead, so `request` comes from registers: an arbiter behind it has the whole cycle.
-    Only whether the first entry is taken may be known late.
+    Only whether the first entry is taken may be known late. A queue of two places is two registers
+    and stores no requests: those of the packet that will be first are found when it becomes so.
 
     An arrival at an empty queue is shown one cycle later; throughput is one packet per cycle.
-    `i.ready` and `request` come from registers, `payload` from a memory.
+    `i.ready` and `request` come from registers, `payload` from a memory or a register.
 
     Parameters
     ----------
@@ -37,8 +38,11 @@ class RequestQueue(wiring.Component):
     Members
     -------
     i : In(stream.Signature(shape))
+    coming : Out(shape)
+        The packet whose requests are to be found: the arriving one or, with two places, the one
+        that is first if the first one leaves.
     wanted : In(outputs)
-        What the arriving packet requests.
+        What it requests.
     request : Out(outputs)
         What the first packet requests; zero if the queue is empty.
     payload : Out(shape)
@@ -57,6 +61,7 @@ class RequestQueue(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(shape)),
+                "coming": Out(shape),
                 "wanted": In(outputs),
                 "request": Out(outputs),
                 "payload": Out(shape),
@@ -66,32 +71,18 @@ class RequestQueue(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Rows of the next arrival, of the first packet, and of the one behind it.
-        tail, first = Signal(range(self.depth)), Signal(range(self.depth))
-        second = Signal(range(self.depth), init=1)
         # Bit n: there are more than n packets. So what depends on it needs one bit only.
         more = Signal(self.depth)
         enters = Signal()
-        m.submodules.packets = packets = Memory(shape=self.shape, depth=self.depth, init=[])
-        m.submodules.requests = requests = Memory(shape=self.outputs, depth=self.depth, init=[])
-        shown, behind = packets.read_port(domain="comb"), requests.read_port(domain="comb")
-        m.d.comb += [
-            self.i.ready.eq(~more[-1]),
-            enters.eq(self.i.valid & self.i.ready),
-            shown.addr.eq(first),
-            self.payload.eq(shown.data),
-            behind.addr.eq(second),
-        ]
-        for memory, value in ((packets, self.i.payload), (requests, self.wanted)):
-            write = memory.write_port()
-            m.d.comb += [write.en.eq(enters), write.addr.eq(tail), write.data.eq(value)]
+        m.d.comb += [self.i.ready.eq(~more[-1]), enters.eq(self.i.valid & self.i.ready)]
+        behind = (self._pair if self.depth == 2 else self._rows)(m, more, enters)
         # What is next if the first packet is taken, and if not. These are gates and no choices:
         # tools make enables and resets of registers from choices, and those take longer.
         moved, stayed = Signal(self.outputs), Signal(self.outputs)
         grown, left = Signal(self.depth), Signal(self.depth)
         arriving = Mux(self.i.valid, self.wanted, 0)
         m.d.comb += [
-            moved.eq(Mux(more[1], behind.data, arriving)),
+            moved.eq(Mux(more[1], behind, arriving)),
             stayed.eq(self.request | Mux(more[0], 0, arriving)),
             grown.eq(more | (Cat(1, more) & enters.replicate(self.depth))),
             left.eq(self.taken.replicate(self.depth)),
@@ -102,11 +93,44 @@ class RequestQueue(wiring.Component):
         else:
             m.d.sync += self.request.eq(Mux(self.taken, moved, stayed))
         m.d.sync += more.eq((grown[1:] & left) | (grown & ~left))
+        return m
+
+    def _pair(self, m: Module, more: Signal, enters: Value) -> Value:
+        """Two registers: the first packet, and what waits behind it."""
+        spare = Signal(self.shape, name="spare", reset_less=True)
+        first = Signal(self.shape, name="first", reset_less=True)
+        m.d.comb += [
+            self.coming.eq(Mux(more[1], spare, self.i.payload)),
+            self.payload.eq(first),
+        ]
+        with m.If(self.taken | ~more[0]):
+            m.d.sync += first.eq(self.coming)
+        with m.If(~more[1]):
+            m.d.sync += spare.eq(self.i.payload)
+        return self.wanted
+
+    def _rows(self, m: Module, more: Signal, enters: Value) -> Value:
+        """Memories of the packets, and of what they request."""
+        # Rows of the next arrival, of the first packet, and of the one behind it.
+        tail, first = Signal(range(self.depth)), Signal(range(self.depth))
+        second = Signal(range(self.depth), init=1)
+        m.submodules.packets = packets = Memory(shape=self.shape, depth=self.depth, init=[])
+        m.submodules.requests = requests = Memory(shape=self.outputs, depth=self.depth, init=[])
+        shown, behind = packets.read_port(domain="comb"), requests.read_port(domain="comb")
+        m.d.comb += [
+            self.coming.eq(self.i.payload),
+            shown.addr.eq(first),
+            self.payload.eq(shown.data),
+            behind.addr.eq(second),
+        ]
+        for memory, value in ((packets, self.i.payload), (requests, self.wanted)):
+            write = memory.write_port()
+            m.d.comb += [write.en.eq(enters), write.addr.eq(tail), write.data.eq(value)]
         with m.If(enters):
             m.d.sync += tail.eq(self._after(tail))
         with m.If(self.taken):
             m.d.sync += [first.eq(second), second.eq(self._after(second))]
-        return m
+        return behind.data
 
     def _after(self, row: Signal) -> Mux:
         return Mux(row == self.depth - 1, 0, row + 1)

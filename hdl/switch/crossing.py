@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
 from amaranth.lib import stream
 
 from ..primitives.class_arbiter import ClassArbiter
@@ -81,6 +81,12 @@ def cross(
             m.d.comb += [
                 passed[j].eq(outputs[j].ready & turn),
                 outputs[j].valid.eq(offered[j] & (passed[j] if len(link) > 1 else 1)),
-                outputs[j].payload.eq(payload if box is None else box.o[j]),
+                outputs[j].payload.eq(_whole(payload if box is None else box.o[j], outputs[j])),
             ]
     return passed
+
+
+def _whole(word: Value, output: stream.Interface) -> Value:
+    """A word with its top bit, which is not among the wires if it is always 1."""
+    missing = Shape.cast(output.payload.shape()).width - len(Value.cast(word))
+    return Cat(word, ~Const(0, missing))

@@ -124,7 +124,7 @@ class RoutedSwitch(wiring.Component):
         queue = RequestQueue(self.packet, outputs=outputs, depth=depth, enabled=enabled)
         m.submodules[f"queue_{i}"] = queue
         wiring.connect(m, wiring.flipped(self.i[i]), queue.i)
-        m.d.comb += queue.wanted.eq(self._found(m, i, self.i[i].payload.tag))
+        m.d.comb += queue.wanted.eq(self._found(m, i, queue.coming.tag))
         return queue
 
     def _requested(self, m: Module, i: int, header: data.View) -> Value:

@@ -310,8 +310,6 @@ class Switch(RoutedSwitch):
     ) -> Waiting:
         """What is at the head of a queue."""
         word = self._forwarded(flit)
-        if len(word) < self.packet.size:
-            word = Cat(word, 1)
         copying = None
         if self.groups is not None:
             replay = queue if isinstance(queue, ReplayQueue) else None
