@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amaranth.hdl import Const
 from amaranth.lib import data
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -127,6 +128,13 @@ def test_a_class_of_the_library_may_move_to_another_folder() -> None:
     }
     assert len(kinds) > 200
     assert len(set(map(digest, kinds))) == len(kinds)
+
+
+def test_the_line_that_made_a_value_is_not_part_of_it() -> None:
+    """A layout of Amaranth may hold values, and these the file and line that made them."""
+    one, other = Const(1, 4), Const(1, 4)
+    one.src_loc, other.src_loc = ("stream.py", 48), ("/elsewhere/stream.py", 50)
+    assert digest(one) == digest(other) != digest(Const(2, 4))
 
 
 def test_functions_of_a_user_are_told_apart_by_their_code() -> None:

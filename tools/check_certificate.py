@@ -240,19 +240,19 @@ class Checker:
         bounds, (fewest, most) = self.cert["bounds"], self.cert["lengths"]
         need(bounds["hops"] == self.longest, "the longest path is another one")
         cells = {channel: self.kind[channel.split(".")[0]] for channel in self.cert["order"]}
-        wires = {c: one["outputs"][int(c.split(".")[2])]["wires"] for c, one in cells.items()}
+        outputs = {c: one["outputs"][int(c.split(".")[2])] for c, one in cells.items()}
         ((queue, depth, stages),) = {(x["queue"], x["depth"], x["stages"]) for x in cells.values()}
-        flits = 2 * max(wires.values()) * (most + self.longest)
+        own = {c: o["inputs"] for c, o in outputs.items()} if queue == "output" else self.rivals
+        flits = (most > 1) * 2 * max(o["wires"] for o in outputs.values()) * (most + self.longest)
         fits = depth if most == 1 else 1 + (1 + (depth - 2) // fewest if depth > 1 else 0)
-        touched, turn = 1 - (1 - most) // fewest, {}
+        touched, turn, end = 1 - (1 - most) // fewest, {}, int(queue == "output")
 
         def waits(nexts):
-            holds = {c: touched * turn[c] + (wires[c] if most == 1 else flits) for c in nexts}
-            return max(len(self.rivals[c]) * hold for c, hold in holds.items())
+            holds = {c: touched * turn[c] + (flits or outputs[c]["wires"]) for c in nexts}
+            return max(len(own[c]) * hold for c, hold in holds.items())
 
         for channel, told in reversed([*zip(self.cert["order"], bounds["turns"], strict=True)]):
-            last = channel in self.last
-            turn[channel] = int(queue == "output") if last else waits(self.nexts[channel])
+            turn[channel] = end if channel in self.last else waits(self.nexts[channel])
             need(turn[channel] == told, f"the turn of {channel} is {turn[channel]}, not {told}")
         for (s, d), used in self.used.items():
             need(waits(self.nexts[s]) == bounds["entries"][s], f"terminal {s} has another turn")

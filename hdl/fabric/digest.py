@@ -163,6 +163,7 @@ def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
     """The attributes of an object by name, without those that are computed from the others.
 
     Python's hashes are among these, which Amaranth keeps in an attribute; they differ by process.
+    Where a value of Amaranth was written is not part of it; it differs by folder.
     """
     if isinstance(value, Enum):
         yield "name", value.name
@@ -172,7 +173,7 @@ def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
     else:
         for name, each in sorted(getattr(value, "__dict__", {}).items()):
             computed = isinstance(getattr(type(value), name, None), cached_property)
-            if not computed and not name.endswith("_hash"):
+            if not computed and not name.endswith(("_hash", "src_loc")):
                 yield name, each
 
 

@@ -172,9 +172,9 @@ class _Walks:
         output = about["outputs"][int(pin.path[1])]
         before = about["queue"] == "output"
         last = not self.nexts[pin]
-        rivals = len(self.rivals[pin])
-        wires = output["wires"]
-        return Hop(rivals, wires, about["depth"], last, before, about["stages"])
+        # In turn at an output's own queue are all its inputs, also those that no packet comes from.
+        rivals = len(output["inputs"] if before else self.rivals[pin])
+        return Hop(rivals, output["wires"], about["depth"], last, before, about["stages"])
 
     @cached_property
     def rivals(self) -> dict[Pin, set[Pin | int]]:

@@ -36,7 +36,7 @@ class Hop:
     Attributes
     ----------
     rivals : int
-        Inputs from which packets go to it.
+        Inputs from which packets go to it; if its queue is before it, all inputs of the queue.
     wires : int
         Most cycles in which a flit that has a place waits for the wires, and for a decision; 1 if
         it never waits.
