@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import stream
 from claims import Claims, needs_yosys
 from conveyance import WITNESS, convey
 from long_runs import long
@@ -13,6 +14,7 @@ from multicube.hdl.primitives.arrival_queue import ArrivalQueue
 from multicube.hdl.primitives.lane_queue import LaneQueue
 from multicube.hdl.primitives.link_end import LinkEnd
 from multicube.hdl.primitives.output_buffer import OutputBuffer
+from multicube.hdl.primitives.request_queue import RequestQueue
 from multicube.hdl.switch.broadcast import CopyTracker, ReplicatingQueue
 from proof_table import proves
 
@@ -69,6 +71,33 @@ def test_arrival_queue_is_lossless_and_in_time(
 )
 def test_separate_memories_are_lossless_and_in_time(tmp_path: Path) -> None:
     assert arrival_queue(2, 2, False, 2, separate=True).hold(tmp_path)
+
+
+@proves(
+    RequestQueue,
+    says="The queue is lossless and in order, and keeps the stream rule. It requests what its "
+    "first packet asks for, and nothing while it is empty. In time: a packet is inside for at "
+    "most `depth` cycles, and is accepted after at most 1.",
+    sizes="2 outputs; depth 2 and 3, with and without `enabled`",
+)
+@pytest.mark.parametrize("enabled", [False, long(True)])
+@pytest.mark.parametrize("depth", [long(2), 3])
+def test_request_queue_is_lossless_and_in_time(tmp_path: Path, depth: int, enabled: bool) -> None:
+    claims = Claims()
+    m = claims.m
+    m.submodules.dut = dut = RequestQueue(WITNESS, outputs=2, depth=depth, enabled=enabled)
+    o = stream.Signature(WITNESS).create()
+    asks = Cat(dut.coming.data, ~dut.coming.data)
+    m.d.comb += [
+        dut.wanted.eq(asks),
+        o.valid.eq(dut.request.any()),
+        o.payload.eq(dut.payload),
+        dut.taken.eq(o.valid & o.ready),
+    ]
+    shown = Cat(dut.payload.data, ~dut.payload.data)
+    claims.claim(~o.valid | (dut.request == shown))
+    convey(claims, [dut.i], [o], capacity=depth, drain=depth, waits=1)
+    assert claims.hold(tmp_path)
 
 
 class Skips(ArrivalQueue):

@@ -170,7 +170,7 @@ NOT_PROVED: dict[str, str] = {
     "simulation",
     "PipelinedFlitSwitch": "more than two inputs, but by `multicube prove`; `pipeline` 2, which is "
     "compared with a model in simulation",
-    "RequestQueue": "greater depths; `enabled`, which is compared with a model in simulation",
+    "RequestQueue": "greater depths",
     "WormholeSwitch": "that broadcasts are lossless; more than two inputs",
     "CutThroughSwitch": "that broadcasts are lossless; more than two inputs",
     "CircuitInitiator": "that a packet arrives whole: it crosses the wires of a circuit",
