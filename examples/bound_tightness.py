@@ -10,7 +10,7 @@ with as many seeds as there are cycles for. No packet may be inside for longer t
 import sys
 
 from multicube.hdl import build
-from multicube.hdl.networks.network import PacketNetwork
+from multicube.hdl.networks.packet_network import PacketNetwork
 from multicube.sim import simulate
 from multicube.sim.proofs.certificate import certificate
 

@@ -13,7 +13,7 @@ import time
 import networkx as nx
 from multicube.hdl import build
 from multicube.hdl.families.graph_network import GraphNetwork
-from multicube.hdl.networks.network import PacketNetwork
+from multicube.hdl.networks.packet_network import PacketNetwork
 from multicube.sim.proofs.certificate import certificate
 
 NAMED = (

@@ -50,7 +50,7 @@ from .networks.any_routing import AnyRoutingNetwork
 from .networks.axi_stream_network import AXI_CLOCK as AXI_CLOCK
 from .networks.axi_stream_network import AxiStreamNetwork as AxiStreamNetwork
 from .networks.network import Network as Network
-from .networks.network import PacketNetwork as PacketNetwork
+from .networks.packet_network import PacketNetwork as PacketNetwork
 from .networks.partitioned import PartitionedNetwork as PartitionedNetwork
 from .networks.terminal_clocks import MultiClockNetwork as MultiClockNetwork
 from .networks.terminal_clocks import TerminalClocks as TerminalClocks

@@ -17,7 +17,7 @@ from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.fabric.errors import InvalidValue
-from multicube.hdl.networks.network import PacketNetwork
+from multicube.hdl.networks.packet_network import PacketNetwork
 from multicube.sim.proofs import certificate as composition
 from multicube.sim.proofs.certificate import certificate
 

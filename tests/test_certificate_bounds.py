@@ -3,7 +3,7 @@
 import pytest
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.networks.network import PacketNetwork
+from multicube.hdl.networks.packet_network import PacketNetwork
 from multicube.sim import simulate
 from multicube.sim.proofs.certificate import certificate
 from multicube.sim.proofs.latency_bound import Hop, Lengths, turns

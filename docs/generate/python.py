@@ -57,6 +57,7 @@ PARTS = {
             "multicube.hdl.primitives.round_robin",
             "multicube.hdl.families.multistage.switching",
             "multicube.hdl.networks.network",
+            "multicube.hdl.networks.packet_network",
             "multicube.hdl.networks.any_routing",
             "multicube.hdl.networks.memory_network",
             "multicube.hdl.networks.routed",

@@ -13,7 +13,7 @@ from ..fabric.checks import check_integer
 from ..fabric.fabric import Cell, CellType, Pin
 from ..graphs.routing.group_tree import Kind
 from ..links.packet import Packet
-from ..networks.network import PacketNetwork
+from ..networks.packet_network import PacketNetwork
 from .instruments import COUNT_BITS
 from .packet_bench import Bench
 from .stamp import LONG_TIME_BITS

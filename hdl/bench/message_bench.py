@@ -9,7 +9,7 @@ from ..fabric.checks import check_integer
 from ..fabric.fabric import Cell, CellType, Fabric, Pin
 from ..graphs.tags import TagScheme
 from ..links.packet import Packet
-from ..networks.network import PacketNetwork
+from ..networks.packet_network import PacketNetwork
 from ..operations.folds import Fold
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.routing_tags import TagEncoder

@@ -16,7 +16,8 @@ from ..fabric.wires import Streams, Wire, named_wires, streams
 from ..links.packet import Packet
 from ..networks.flits import geometric_mean
 from ..networks.memory_network import MemoryNetwork
-from ..networks.network import Network, PacketNetwork
+from ..networks.network import Network
+from ..networks.packet_network import PacketNetwork
 from .instruments import Timer, WindowAges, latency_kinds
 from .meters import meter_links, place_meters
 from .sink import Sink

@@ -10,7 +10,7 @@ from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin
 from ..graphs.tags import AddressCode, TagScheme
 from ..links.packet import Packet
-from ..networks.network import PacketNetwork
+from ..networks.packet_network import PacketNetwork
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.link_end import LinkEnd
 from ..primitives.routing_tags import TagEncoder

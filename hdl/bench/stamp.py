@@ -3,7 +3,7 @@
 from amaranth.hdl import Cat, Value
 from amaranth.lib import data
 
-from ..networks.network import PacketNetwork
+from ..networks.packet_network import PacketNetwork
 from .instruments import latency_kinds
 
 __all__ = [

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.fabric import Cell, CellType, Fabric, Pin
 from ..links.packet import Packet
-from ..networks.network import PacketNetwork
+from ..networks.packet_network import PacketNetwork
 from ..primitives.random_bits import LAGS, RandomBits, scattered_seed
 from .packet_bench import Bench, PacketBench
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..fabric.fabric import Cell, CellType, Pin, Pins
-from ..networks.network import PacketNetwork
+from ..networks.packet_network import PacketNetwork
 from .packet_bench import PacketBench, SourcePlan
 from .stamp import LONG_TIME_BITS
 from .waiting_rows import WaitingRows

@@ -15,7 +15,8 @@ from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.wires import Lane, Wire, named_wires, streams
 from ..networks.buses import bus_memory, word_map
 from ..networks.memory_network import MemoryNetwork
-from ..networks.network import Network, PacketNetwork
+from ..networks.network import Network
+from ..networks.packet_network import PacketNetwork
 from ..networks.remote_memory_network import RemoteMemory, check_packets
 from ..operations.bus_operations import ALL_WINDOWS
 from ..terminals.wishbone import WishboneTarget

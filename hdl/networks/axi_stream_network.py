@@ -8,7 +8,7 @@ from ..export.verilog import Clock
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Pin
 from ..terminals.axi_stream import AxiStreamInput, AxiStreamOutput, input_stream, output_stream
-from .network import PacketNetwork
+from .packet_network import PacketNetwork
 from .remote_memory_network import check_packets
 from .terminal_clocks import TerminalClocks
 

@@ -16,7 +16,8 @@ from ..terminals.bus_words import WordMap
 from ..terminals.wishbone import WishboneTarget
 from ..terminals.wishbone_bursts import WishboneBurstTarget
 from .memory_network import MemoryNetwork
-from .network import Network, PacketNetwork
+from .network import Network
+from .packet_network import PacketNetwork
 from .remote_memory_network import RemoteMemory
 
 __all__ = ["AxiNetwork", "BusPorts", "WishboneNetwork", "bus_memory", "word_map"]

@@ -11,7 +11,7 @@ from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.fabric import CellType, Fabric, FabricComponent, Pin
 from ..graphs.partitions import Partition
 from ..routers.group_table import GroupTable, TablePort
-from .network import PacketNetwork
+from .packet_network import PacketNetwork
 
 __all__ = ["GroupPortNetwork", "with_group_port"]
 

@@ -6,7 +6,8 @@ from ..fabric.checks import shown
 from ..fabric.errors import InvalidType
 from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ..terminals.mask_guard import MaskGuard
-from .network import Network, PacketNetwork
+from .network import Network
+from .packet_network import PacketNetwork
 
 __all__ = ["PartitionedNetwork"]
 

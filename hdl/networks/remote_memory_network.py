@@ -17,7 +17,8 @@ from ..terminals.remote_memory import (
     reply_payload,
     request_payload,
 )
-from .network import Network, PacketNetwork, Terminals
+from .network import Network, Terminals
+from .packet_network import PacketNetwork
 
 __all__ = ["RemoteMemory", "check_packets"]
 

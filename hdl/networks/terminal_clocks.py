@@ -11,7 +11,8 @@ from ..fabric.checks import check_word, shown
 from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Pin
 from ..terminals.clock_crossing import ClockCrossing, check_crossing_depth
-from .network import Network, PacketNetwork, Terminals
+from .network import Network, Terminals
+from .packet_network import PacketNetwork
 
 __all__ = ["TERMINAL_CLOCKS", "MultiClockNetwork", "TerminalClocks"]
 

@@ -35,7 +35,7 @@ def bound(network: str, parameters: tuple[str, ...], flows: tuple[str, ...], as_
     The bound is on the cycles from the offer of a packet's header to the delivery of its tail,
     whatever all terminals send. Terminals must take a flit per cycle.
     """
-    from ...hdl.networks.network import PacketNetwork
+    from ...hdl.networks.packet_network import PacketNetwork
     from ..measure.delay_bound import delay_bounds
 
     wanted = [_read_flow(each) for each in flows]

@@ -11,7 +11,7 @@ from ...hdl.fabric.errors import InvalidValue
 from .shared_arguments import network_arguments, network_from
 
 if TYPE_CHECKING:
-    from ...hdl.networks.network import PacketNetwork
+    from ...hdl.networks.packet_network import PacketNetwork
 
 __all__ = ["deadlock"]
 

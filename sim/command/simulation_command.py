@@ -170,7 +170,7 @@ def _run_workload(
     how: Mapping[str, Any],
 ) -> None:
     """Run a workload from a file, and print its result."""
-    from ...hdl.networks.network import PacketNetwork
+    from ...hdl.networks.packet_network import PacketNetwork
     from ..report.timeline import write_timeline
     from ..run.workload_run import run_workload
     from ..workload.workload_files import read_any_workload

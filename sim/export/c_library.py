@@ -16,7 +16,8 @@ from ...hdl.fabric.checks import check_kind, check_path, shown
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Path as Port
 from ...hdl.fabric.fabric import Pin
-from ...hdl.networks.network import Network, PacketNetwork
+from ...hdl.networks.network import Network
+from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.support.output_file import check_output, whole_file
 from ..engines.compiled.emit_c import DRIVER, LANES
 from ..engines.compiled.program import lowered_types

@@ -37,7 +37,7 @@ from scipy.sparse.csgraph import maximum_flow, shortest_path
 
 from ...hdl.graphs.graph import Graph
 from ...hdl.networks.memory_network import MemoryNetwork
-from ...hdl.networks.network import PacketNetwork
+from ...hdl.networks.packet_network import PacketNetwork
 
 __all__ = ["collective_bound", "header_cycles", "middle", "request_cycles"]
 

@@ -28,7 +28,7 @@ from ...hdl.fabric.checks import check_integer, check_kind
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
 from ...hdl.networks.channel_model import ChannelModel
-from ...hdl.networks.network import PacketNetwork
+from ...hdl.networks.packet_network import PacketNetwork
 
 __all__ = ["DelayBounds", "FlowBound", "delay_bounds"]
 

@@ -17,7 +17,7 @@ from ...hdl.fabric.fabric import Pin
 from ...hdl.graphs.partitions import Partition
 from ...hdl.graphs.routing.deadlock import dependencies
 from ...hdl.networks.memory_network import MemoryNetwork
-from ...hdl.networks.network import PacketNetwork
+from ...hdl.networks.packet_network import PacketNetwork
 from .contracts import contracts_of, module_blocks
 from .latency_bound import Hop, Lengths, packets_in, turns, waits
 from .memory_certificate import memory_certificate

@@ -18,7 +18,8 @@ from ...hdl.graphs.schedules.collectives import (
 )
 from ...hdl.graphs.schedules.copy_schedule import copy_schedule
 from ...hdl.networks.memory_network import MemoryNetwork
-from ...hdl.networks.network import Network, PacketNetwork
+from ...hdl.networks.network import Network
+from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.operations.folds import REDUCTIONS, Fold
 from ..engines import Engine
 from ..engines.engine_selection import resolve_engine

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ...hdl.bench.group_bench import GroupBench, GroupTask
 from ...hdl.graphs.routing.group_tree import Kind
-from ...hdl.networks.network import PacketNetwork
+from ...hdl.networks.packet_network import PacketNetwork
 from ..engines.engine_selection import open_engines
 from ..measure.result import SimulationError
 from .probe import link_flits

@@ -24,7 +24,7 @@ from ...hdl.bench.message_bench import MessageBench
 from ...hdl.fabric.checks import check_integer, check_limit, check_several, shown
 from ...hdl.fabric.errors import InvalidType, InvalidValue
 from ...hdl.graphs.schedules.copies import copy_rounds
-from ...hdl.networks.network import PacketNetwork
+from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.operations.folds import Fold
 from ..engines import Engine
 from ..engines.engine_selection import open_engines, resolve_engine

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...hdl.bench.replying_terminal import ReplyBench
 from ...hdl.fabric.checks import check_integer, check_kind
-from ...hdl.networks.network import PacketNetwork
+from ...hdl.networks.packet_network import PacketNetwork
 from ..engines.engine_selection import open_engines, resolve_engine
 from .run_steps import patience
 

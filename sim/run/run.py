@@ -8,7 +8,8 @@ from ...hdl.bench import SourcePlan
 from ...hdl.bench.stamp import LONG_TIME_BITS, TIME_BITS
 from ...hdl.fabric.checks import check_field, check_kind, check_limit, check_number
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.networks.network import Network, PacketNetwork
+from ...hdl.networks.network import Network
+from ...hdl.networks.packet_network import PacketNetwork
 from ..measure.units import units_in_packet
 from ..workload.traffic import Pattern, Trace, check_load
 from .warmup import DOUBLINGS, MAXIMUM

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...hdl.fabric.checks import check_kind, check_several
 from ...hdl.graphs.permutations import Permutation, check_permutation
-from ...hdl.networks.network import PacketNetwork
+from ...hdl.networks.packet_network import PacketNetwork
 from ..measure.result import Result
 from ..workload.traffic import Trace, TracePacket
 from .simulation import whole_run

@@ -10,7 +10,7 @@ from ...hdl.bench import bench_for
 from ...hdl.fabric.fabric import Pin
 from ...hdl.graphs.graph import Channel
 from ...hdl.graphs.routing.relation import Relation
-from ...hdl.networks.network import PacketNetwork
+from ...hdl.networks.packet_network import PacketNetwork
 from ..engines.engine_selection import open_engines
 from ..measure.path_shares import PathShares
 from ..workload.faults import cut

@@ -6,7 +6,8 @@ from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.workload_bench import WorkloadBench, WorkloadPlan
 from ...hdl.fabric.checks import check_kind, check_limit
 from ...hdl.fabric.errors import InvalidType, InvalidValue
-from ...hdl.networks.network import Network, PacketNetwork
+from ...hdl.networks.network import Network
+from ...hdl.networks.packet_network import PacketNetwork
 from ..engines import Engine
 from ..engines.engine_selection import open_engines, resolve_engine
 from ..measure.critical_path import (

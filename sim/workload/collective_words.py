@@ -9,7 +9,7 @@ from typing import Any
 from ...hdl.bench.collective_source import CollectiveSource, Give, Take
 from ...hdl.bench.workload_bench import WorkloadPlan
 from ...hdl.graphs.schedules.collective_program import CollectiveProgram
-from ...hdl.networks.network import PacketNetwork
+from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.operations.folds import Fold
 from .workload import Workload, WorkloadMessage
 

@@ -10,7 +10,7 @@ from ...hdl.bench.sources import BIAS_BITS
 from ...hdl.fabric.checks import check_limit
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.graphs.tags import AddressCode
-from ...hdl.networks.network import PacketNetwork
+from ...hdl.networks.packet_network import PacketNetwork
 from .matrix import MOST_ENTRIES, destination_tables, table_slots
 
 __all__ = ["Destinations"]

@@ -17,7 +17,7 @@ from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.stamp import stamp_for
 from ...hdl.fabric.checks import check_integer, check_number
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.networks.network import PacketNetwork
+from ...hdl.networks.packet_network import PacketNetwork
 from .matrix import alias_slots, shares_of
 
 __all__ = ["Flow", "Flows", "is_flow_header", "parse_flows"]

@@ -10,7 +10,8 @@ from ...hdl.bench import BernoulliSource, Processor, SourcePlan
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.graphs.tags import AddressCode
 from ...hdl.networks.memory_network import MemoryNetwork
-from ...hdl.networks.network import Network, PacketNetwork
+from ...hdl.networks.network import Network
+from ...hdl.networks.packet_network import PacketNetwork
 from .destinations import Destinations
 from .flow_traffic import Flows
 from .injection_process import InjectionProcess, check_load, spawned

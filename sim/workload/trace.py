@@ -10,7 +10,7 @@ from statistics import fmean
 from ...hdl.bench import ReplaySource, SourcePlan
 from ...hdl.fabric.checks import check_integer
 from ...hdl.fabric.errors import InvalidType, InvalidValue
-from ...hdl.networks.network import PacketNetwork
+from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.support.input_file import read_text
 
 __all__ = ["TRACE_START", "Trace", "TracePacket", "read_trace"]

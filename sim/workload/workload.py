@@ -20,7 +20,7 @@ from ...hdl.fabric.checks import (
     shown,
 )
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.networks.network import PacketNetwork
+from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.support.input_file import read_text
 
 __all__ = [

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.graphs.plans.extra_stage import Fault
-from multicube.hdl.networks.network import PacketNetwork
+from multicube.hdl.networks.packet_network import PacketNetwork
 from multicube.sim import Trace, TracePacket
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.workload.faults import inject, places

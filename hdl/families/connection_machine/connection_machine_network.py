@@ -16,7 +16,8 @@ from ...graphs.grid import cube_position
 from ...links.packet import Packet
 from ...networks.family import Family, Group
 from ...networks.graph_layout import cells_layout
-from ...networks.network import LinkCounts, PacketNetwork, Readings, Terminals, Window
+from ...networks.network import LinkCounts, Readings, Terminals, Window
+from ...networks.packet_network import PacketNetwork
 from ...operations.folds import FOLDS
 from .connection_machine_graph import Hypercube
 from .hypercube_node import LINKS, SCHEDULES, HypercubeNode

@@ -14,7 +14,8 @@ from ...fabric.payload_shape import payload_shape
 from ...links.packet import Packet
 from ...networks.family import Family, Group
 from ...networks.flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
-from ...networks.network import LinkCounts, PacketNetwork, Terminals, Theory
+from ...networks.network import LinkCounts, Terminals, Theory
+from ...networks.packet_network import PacketNetwork
 from ...switch.rules import check_room
 from .dcsh_graph import DCSH
 from .dcsh_layout import hypermesh_layout

@@ -16,7 +16,8 @@ from ...fabric.wires import Lane
 from ...links.packet import Packet
 from ...networks.family import Family, Group
 from ...networks.graph_layout import graph_layout
-from ...networks.network import LinkCounts, PacketNetwork, Readings, Terminals, Window
+from ...networks.network import LinkCounts, Readings, Terminals, Window
+from ...networks.packet_network import PacketNetwork
 from ..torus.torus_graph import Torus
 from .deflection_router import DeflectionRouter
 

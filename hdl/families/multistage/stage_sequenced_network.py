@@ -15,7 +15,8 @@ from ...fabric.payload_shape import payload_shape
 from ...graphs.plans.multistage import PLANS, multistage_plan
 from ...links.packet import Packet
 from ...networks.family import Family, Group
-from ...networks.network import PacketNetwork, Terminals
+from ...networks.network import Terminals
+from ...networks.packet_network import PacketNetwork
 from ...networks.stage_layout import Part, stage_layout
 from ...primitives.arrival_queue import ArrivalQueue
 from ...primitives.interchange_box import BoxState, InterchangeBox

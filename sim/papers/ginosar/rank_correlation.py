@@ -17,7 +17,7 @@ from scipy.stats import bootstrap, rankdata
 
 from ....hdl.catalogue.catalogue import find
 from ....hdl.graphs.graph import Graph
-from ....hdl.networks.network import PacketNetwork
+from ....hdl.networks.packet_network import PacketNetwork
 from ...run.messages import Copies, Message, Messenger
 from ...run.simulation import simulate
 from ..item import Item, Options, Row

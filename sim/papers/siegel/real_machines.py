@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from ....hdl.catalogue.catalogue import build
 from ....hdl.families.machines import PRESETS
-from ....hdl.networks.network import PacketNetwork
+from ....hdl.networks.packet_network import PacketNetwork
 from ...run.programs import Program, Request, run_programs
 from ...run.run import Run
 from ...run.simulation import whole_runs

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ....hdl.catalogue.catalogue import build
-from ....hdl.networks.network import PacketNetwork
+from ....hdl.networks.packet_network import PacketNetwork
 from ...run.collective_run import NETWORK, run_collective
 from ..item import Item, Options, Row
 from ..panels import Lines, Panel

@@ -6,7 +6,7 @@ import numpy as np
 
 from ....hdl.catalogue.catalogue import build
 from ....hdl.graphs.permutations import bit_reversal, cyclic_shift, random_permutation
-from ....hdl.networks.network import PacketNetwork
+from ....hdl.networks.packet_network import PacketNetwork
 from ...run.workload_run import run_workload
 from ...workload.workload import Workload, WorkloadMessage
 from ..item import Item, Options, Row

@@ -10,7 +10,7 @@ from typing import Any
 from ....hdl.families.connection_machine.connection_machine_graph import Hypercube
 from ....hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 from ....hdl.families.hypercube.hypercube_network import HypercubeNetwork
-from ....hdl.networks.network import PacketNetwork
+from ....hdl.networks.packet_network import PacketNetwork
 from ...measure.result import Result
 from ...run.run import Run
 from ...run.sweeps import ZERO_LOAD

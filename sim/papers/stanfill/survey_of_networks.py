@@ -29,7 +29,7 @@ from ....hdl.graphs.permutations import (
 from ....hdl.graphs.plans.multistage import multistage_plan
 from ....hdl.graphs.plans.multistage_graph import MultistageGraph
 from ....hdl.graphs.routing.relation import Relation
-from ....hdl.networks.network import PacketNetwork
+from ....hdl.networks.packet_network import PacketNetwork
 from ...measure.path_shares import PathShares, path_shares
 from ...measure.worst_permutation import heavy_permutations
 from ...run.run import Run
