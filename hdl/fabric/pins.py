@@ -110,7 +110,8 @@ class Pins:
 
     def below(self, path: Path) -> Self:
         """The pins that this path leads to from each of these."""
-        return replace(self, paths=[(*each, *path) for each in self.paths])
+        used, own = np.unique(self.path, return_inverse=True)
+        return replace(self, paths=[(*self.paths[each], *path) for each in used], path=own)
 
     def pin(self, index: int) -> Pin:
         """One of the pins."""

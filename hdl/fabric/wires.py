@@ -98,8 +98,8 @@ def streams(fabric: Fabric, begin: int = 0, end: int | None = None) -> Streams:
     _, firsts, which = np.unique(kinds, return_index=True, return_inverse=True)
     numbers = [np.zeros(0, np.int64)]
     found = [(a.some(numbers[0]), a.some(numbers[0]))]
-    for kind, first in enumerate(firsts):
-        some = np.flatnonzero(which == kind)
+    groups = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
+    for first, some in zip(firsts, groups):
         for below, forward in _streams_below(fabric, a.pin(first)):
             one, two = (fabric.drivers.numbered(each.some(some).below(below)) for each in (a, b))
             numbers.append(some)
