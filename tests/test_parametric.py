@@ -58,6 +58,7 @@ def assert_equivalent(text: str, other: str, width: int, folder: Path) -> None:
     run_yosys(script, folder, "-q")
 
 
+@pytest.mark.long
 def test_the_proof_finds_a_bit_that_is_missing(tmp_path: Path) -> None:
     network = build("cube ports=2 depth=2")
     text = verilog_text(network, "gate", parameter=True)
@@ -70,6 +71,7 @@ def test_the_proof_finds_a_bit_that_is_missing(tmp_path: Path) -> None:
         assert_equivalent(broken, other, 5, tmp_path)
 
 
+@pytest.mark.long
 def test_other_tools_read_it(tmp_path: Path) -> None:
     """With memories as modules too, whose width is a sum."""
     path = tmp_path / "network.v"
