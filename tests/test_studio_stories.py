@@ -37,7 +37,7 @@ class Opened:
     def __call__(self, **options: Any) -> Any:
         view = {"viewport": {"width": 1280, "height": 860}, "accept_downloads": True} | options
         page = self.chromium.new_page(**view)
-        page.set_default_timeout(0)  # machines are busy
+        page.set_default_timeout(300_000)  # machines are busy
         page.on("console", lambda told: self._told(told.type, told.text))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.goto(self.address)
