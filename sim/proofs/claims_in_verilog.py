@@ -13,6 +13,7 @@ __all__ = [
     "forwarded",
     "gate_claims",
     "part_of",
+    "places_full_from_below",
     "row_number",
     "stays",
     "sum_of",
@@ -86,6 +87,15 @@ def row_number(row: str, rows: int) -> str:
     return " : ".join(
         [*(f"({row} == {r}) ? 8'd{at}" for at, r in enumerate(others)), f"8'd{rows - 1}"]
     )
+
+
+def places_full_from_below(free: str, depth: int) -> Iterator[str]:
+    """The places that `Places` counts are free from the lowest bit on."""
+    if depth > 8:
+        yield f"always @* assert ({free} <= {depth});"
+        return
+    for at in range(depth - 1):
+        yield f"always @* assert ({free}[{at}] | ~{free}[{at + 1}]);"
 
 
 def stays(verb: str, stream: str, size: int) -> Iterator[str]:

@@ -7,7 +7,14 @@ that all claims are inductive together.
 from collections.abc import Iterator
 
 from ...hdl.switch.pipelined import Pipelined
-from .claims_in_verilog import any_of, bits_of, forwarded, sum_of, with_claims
+from .claims_in_verilog import (
+    any_of,
+    bits_of,
+    forwarded,
+    places_full_from_below,
+    sum_of,
+    with_claims,
+)
 from .switch_contract import SwitchNames
 
 __all__ = ["stage_claims"]
@@ -79,10 +86,10 @@ def _inputs(names: SwitchNames) -> Iterator[str]:
         counted = switch.counts and i not in credited
         taken = f"({level} + gone_{i})" if counted else level
         yield f"always @* assert (i__{i}__ready == ({taken} < {names.depth}));"
-        yield from _full_from_below(f"queue_{i}__free", names.depth)
+        yield from places_full_from_below(f"queue_{i}__free", names.depth)
         if counted:
             yield f"always @* assert ({_taken(f'free_{i}', names.depth)} == {taken});"
-            yield from _full_from_below(f"free_{i}", names.depth)
+            yield from places_full_from_below(f"free_{i}", names.depth)
         if i in credited:
             freed = f"freed__{credited.index(i)}"
             yield f"reg {_FEW} owed_{i} = 0;"
@@ -101,15 +108,6 @@ def _taken(free: str, depth: int) -> str:
     if depth > 8:
         return f"({depth} - {free})"
     return f"({sum_of(f'~{free}[{at}]' for at in range(depth))})"
-
-
-def _full_from_below(free: str, depth: int) -> Iterator[str]:
-    """The places that `Places` counts are free from the lowest bit on."""
-    if depth > 8:
-        yield f"always @* assert ({free} <= {depth});"
-        return
-    for at in range(depth - 1):
-        yield f"always @* assert ({free}[{at}] | ~{free}[{at + 1}]);"
 
 
 def _outputs(names: SwitchNames) -> Iterator[str]:
@@ -151,7 +149,7 @@ def _shown(names: SwitchNames, j: int, inputs: list[int]) -> Iterator[str]:
         yield f"always @* assume (!{credit} | sent_{j} > came_{j});"
         yield f"always @* assert (sent_{j} <= {names.depth} & sent_{j} >= came_{j});"
         yield f"always @* assert (sent_{j} == {_taken(free, names.depth)});"
-        yield from _full_from_below(free, names.depth)
+        yield from places_full_from_below(free, names.depth)
         yield f"wire may_{j} = sent_{j} < {names.depth};"
         yield f"always @* assert ({valid} == came_{j});"
         return

@@ -19,6 +19,7 @@ from .claims_in_verilog import (
     bits_of,
     forwarded,
     gate_claims,
+    places_full_from_below,
     row_number,
     with_claims,
     with_gates,
@@ -314,12 +315,7 @@ def _queue(names: SwitchNames, i: int) -> Iterator[str]:
             for n, place in enumerate(("head", "spare"))
         )
     )
-    if depth <= 8:
-        free = f"queue_{i}__free"
-        for at in range(depth - 1):
-            yield f"always @* assert ({free}[{at}] | ~{free}[{at + 1}]);"
-    else:
-        yield f"always @* assert (queue_{i}__free <= {depth});"
+    yield from places_full_from_below(f"queue_{i}__free", depth)
 
 
 def _worm_exits(names: SwitchNames, i: int, exits: str) -> Iterator[str]:
