@@ -5,6 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+from amaranth.hdl import Cat, Elaboratable, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
 from components import PARAMETERS, cell_type
 from long_runs import long
 from multicube.hdl import build
@@ -101,3 +104,30 @@ def _boxes(text: str) -> str:
             "endmodule\n"
         )
     return "".join(parts)
+
+
+class _Beats(Elaboratable):
+    def __init__(self, beats: list[Signal]) -> None:
+        self.beats = beats
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.sync += [beat.eq(~beat) for beat in self.beats]
+        return m
+
+
+class _AllBeat(wiring.Component):
+    o: Out(1)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        beats = [Signal(name="beat") for _ in range(4)]
+        m.submodules.beats = _Beats(beats)
+        m.d.comb += self.o.eq(Cat(beats).all())
+        return m
+
+
+def test_wires_of_one_name_may_be_ports_of_submodules() -> None:
+    """Amaranth numbers them, and a port of a submodule may have the number of another wire."""
+    text = module_text(_AllBeat(), "all_beat", ["clk", "rst", "o"])
+    assert len(re.findall("^  reg beats__beat", text, re.M)) == 4

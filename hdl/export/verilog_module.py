@@ -362,9 +362,10 @@ def _without_numbered(netlist: str) -> str:
         kept = {name for attributes, name in wires if re.search(rf"\\(init|{_MARK}) ", attributes)}
         inner = {name for _, name in wires} - kept
         return re.sub(
-            r"\\(\S+\$\d+)(?=\s)",
+            r"(?<!^    connect )\\(\S+\$\d+)(?=\s)",  # but the port of a submodule
             lambda name: f"${name[1]}" if name[1] in inner else name[0],
             module[0],
+            flags=re.M,
         )
 
     return re.sub(r"^module .*?^end$", unnamed, netlist, flags=re.M | re.S)
