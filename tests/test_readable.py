@@ -117,7 +117,8 @@ class _Beats(Elaboratable):
 
 
 class _AllBeat(wiring.Component):
-    o: Out(1)
+    def __init__(self) -> None:
+        super().__init__({"o": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
