@@ -65,8 +65,8 @@ mutants: $(TOOLS)
 # are kept in docs/data/speed.jsonl.
 bench: $(TOOLS)
 	$(BIN)/multicube bench cube ports=64 depth=4 --verilator-limit 120
-	$(BIN)/multicube bench cube ports=1024 depth=4 --runs 2 --verilator-limit 0
-	$(BIN)/multicube bench torus k=8 depth=4 length=4 --load 0.1 --verilator-limit 0
+	$(BIN)/multicube bench cube ports=1024 depth=4 --runs 2 --engine compiled
+	$(BIN)/multicube bench torus k=8 depth=4 length=4 --load 0.1 --engine amaranth --engine compiled
 	-$(BIN)/python tests/kit/speed.py HEAD~1 --pairs 3 --keep
 
 # Whether the compiled engine is slower here than in the commit BASE, in pairs of runs.

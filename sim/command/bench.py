@@ -26,7 +26,13 @@ __all__ = ["bench"]
     "--verilator-limit",
     default=300.0,
     show_default=True,
-    help="Seconds allowed for Verilator's compilation; 0 leaves it out.",
+    help="Seconds allowed for Verilator's compilation.",
+)
+@click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    help="Time this engine alone: amaranth, compiled or verilator; may be given several times.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def bench(
@@ -36,17 +42,23 @@ def bench(
     runs: int,
     seconds: float,
     verilator_limit: float,
+    engines: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Compare the engines on a network, under uniform traffic."""
-    from ..run.engine_timings import time_engines
+    from ..run.engine_timings import ENGINES, time_engines
 
     built = network_from(network, parameters)
     timings = []
     interrupted = False
     try:
         for timing in time_engines(
-            built, load=load, side_by_side=runs, seconds=seconds, verilator_limit=verilator_limit
+            built,
+            load=load,
+            engines=engines or ENGINES,
+            side_by_side=runs,
+            seconds=seconds,
+            verilator_limit=verilator_limit,
         ):
             timings.append(timing)
             click.echo(f"{timing.engine} x {timing.runs}: done", err=True)
@@ -64,7 +76,7 @@ def bench(
 
 def _print(timings: "Sequence[Timing]") -> None:
     reference = timings[0]
-    table = Table(*_COLUMNS)
+    table = Table(*_COLUMNS[:3], f"x {reference.engine}", *_COLUMNS[3:])
     for column in table.columns:
         column.no_wrap = True
     for timing in timings:
@@ -77,8 +89,8 @@ def _print(timings: "Sequence[Timing]") -> None:
 
 
 _COLUMNS = (
-    *("engine", "runs", "cycles/s", "x amaranth", "ns/cell/cycle"),
-    *("hops/s", "setup s", "peak MB"),
+    *("engine", "runs", "cycles/s"),
+    *("ns/cell/cycle", "hops/s", "setup s", "peak MB"),
 )
 _WIDTH = 110
 """Width of the table on a narrower terminal, so that no figure is truncated."""

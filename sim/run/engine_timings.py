@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...hdl.bench import Bench, bench_for
-from ...hdl.fabric.checks import check_integer, check_kind, check_number
+from ...hdl.fabric.checks import check_integer, check_kind, check_number, check_several, check_word
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
 from ...hdl.networks.network import Network
@@ -21,7 +21,10 @@ from .probe import crossings
 from .run import Run
 from .workers import Job, finished_jobs
 
-__all__ = ["EnginesDiffer", "Timing", "time_engine", "time_engines"]
+__all__ = ["ENGINES", "EnginesDiffer", "Timing", "time_engine", "time_engines"]
+
+ENGINES = ("amaranth", "compiled", "verilator")
+"""The engines that can be timed."""
 
 _COUNTERS = ("delivered", "total_sum", "network_max")
 _CHECKED_CYCLES = 200
@@ -159,29 +162,32 @@ def time_engines(
     network: Network,
     *,
     load: float = 0.5,
+    engines: Sequence[str] = ENGINES,
     side_by_side: int = 8,
     seconds: float = 5.0,
     verilator_limit: float = 300.0,
 ) -> Iterator[Timing]:
-    """Time all engines on one network with its sources and sinks, under uniform traffic.
+    """Time engines on one network with its sources and sinks, under uniform traffic.
 
     Parameters
     ----------
     network : Network
     load : float
         Packets per terminal per cycle.
+    engines : Sequence[str]
+        Of amaranth, compiled, verilator.
     side_by_side : int
         Number of parallel runs in the second measurement of the compiled engine.
     seconds : float
         Length of each measurement.
     verilator_limit : float
-        Seconds that Verilator and the C++ compiler may take; 0 leaves this engine out.
+        Seconds that Verilator and the C++ compiler may take.
 
     Yields
     ------
     Timing
-        As soon as each is measured: `amaranth`, `compiled` with one and with several runs,
-        `verilator`.
+        As soon as each is measured, in the order above; `compiled` first with one run, then with
+        several.
 
     Raises
     ------
@@ -197,13 +203,14 @@ def time_engines(
     verilator_limit = check_number("Verilator limit", verilator_limit)
     if not 0 < seconds < float("inf"):
         raise InvalidValue(f"Seconds must be a time above 0, not {seconds:g}")
-    if not 0 <= verilator_limit < float("inf"):
-        raise InvalidValue(f"Verilator limit must be a time of at least 0, not {verilator_limit:g}")
+    if not 0 < verilator_limit < float("inf"):
+        raise InvalidValue(f"Verilator limit must be a time above 0, not {verilator_limit:g}")
+    engines = check_several("Engines", engines, "names of engines")
+    for name in engines:
+        check_word("Engine", name, ENGINES)
     expected: tuple[int, ...] = ()
-    plans = [("amaranth", 1), ("compiled", 1), ("compiled", side_by_side)]
-    if verilator_limit:
-        plans.append(("verilator", 1))
-    for name, runs in plans:
+    plans = [("amaranth", 1), ("compiled", 1), ("compiled", side_by_side), ("verilator", 1)]
+    for name, runs in (plan for plan in plans if plan[0] in engines):
         timing = time_engine(
             network, name, runs, load=load, seconds=seconds, verilator_limit=verilator_limit
         )

@@ -127,7 +127,7 @@ ENDS = {
     "sweep": ["--no-refine", "--processes", "1", "--loads", "0.2", *SMALL],
     "sim": SMALL,
     "compare": ["--no-refine", "--processes", "1", "--loads", "0.2", *SMALL],
-    "bench": ["--seconds", "0.01", "--runs", "1", "--verilator-limit", "0"],
+    "bench": ["--seconds", "0.01", "--runs", "1", "--engine", "amaranth", "--engine", "compiled"],
     "paper": ["--quick"],
     "synth": ["--limit", "0.01"],  # that no tool keeps
     "measure": ["--limit", "0.1"],
