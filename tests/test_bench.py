@@ -178,7 +178,7 @@ def within(count: int, trials: int, probability: float) -> bool:
     [
         (8, 2, "destination", 0.1, 0.0),
         (8, 2, "xor", 0.6, 0.25),
-        (16, 4, "xor", 1.0, 0.0),
+        long(16, 4, "xor", 1.0, 0.0),
         (9, 3, "destination", 1.0, 0.0),
         long(27, 3, "destination", 0.6, 0.5),
         (8, 2, "destination", 0.7, 1.0),
@@ -223,8 +223,8 @@ def test_bernoulli_source_has_the_given_rate_and_destinations(
 @pytest.mark.parametrize(
     ("ports", "radix", "size"),
     [
-        *((16, 4, 1), long(16, 4, 2), (16, 4, 8), (9, 3, 3)),
-        *((36, 6, 2), long(36, 6, 12), long(8, 2, 8)),
+        *((16, 4, 1), long(16, 4, 2), long(16, 4, 8), (9, 3, 3)),
+        *(long(36, 6, 2), long(36, 6, 12), long(8, 2, 8)),
     ],
 )
 def test_bernoulli_source_draws_from_a_block(

@@ -307,7 +307,7 @@ def traffic(
 @pytest.mark.parametrize(
     ("family", "parameters", "which", "periods"),
     [
-        ("cube", {"ports": 4}, "each", [1.0, 0.731, 2.193]),
+        long("cube", {"ports": 4}, "each", [1.0, 0.731, 2.193]),
         ("torus", {"k": 3, "n": 1, "length": "1:3"}, "each", [1.0, 1.531, 0.411]),
         long("torus", {"k": 3, "n": 1, "length": "1:3"}, "one", [1.0, 0.377]),
         ("cube", {"ports": 4, "switch": "circuit", "length": "1:3"}, "one", [1.0, 1.77]),

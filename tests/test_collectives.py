@@ -184,7 +184,7 @@ def test_routers_of_the_mesh_meet_their_targets(kind: str, most: int) -> None:
     ("words", "group", "root"),
     [
         ("mesh k=5 n=1", None, 2),  # Of a row the middle one,
-        ("mesh k=3 n=2", None, 4),
+        long("mesh k=3 n=2", None, 4),
         ("mesh k=3 n=2", (8, 0, 1), 1),  # of a group the one that no other member is far from,
         ("torus k=3 n=2", (5, 2, 8), 5),  # and where all are alike, the first.
         ("cube ports=8", (6, 3), 6),

@@ -404,7 +404,7 @@ INPUT_QUEUES = {"queues": "input", "combine": "none", "depth": 8, "delay": 2, "l
 
 
 @pytest.mark.parametrize(
-    "parameters", [{}, long({"lengths": (2, 3)}), INPUT_QUEUES, long({"paths": 2})]
+    "parameters", [INPUT_QUEUES, *map(long, ({}, {"lengths": (2, 3)}, {"paths": 2}))]
 )
 def test_engines_agree(parameters: dict) -> None:
     network = small(4, **parameters)

@@ -101,7 +101,7 @@ def histories(
 
 
 CASES = [
-    ({"ports": 4}, [[0, 2], [1, 3]]),
+    long({"ports": 4}, [[0, 2], [1, 3]]),
     long({"ports": 8, "wiring": "omega"}, [[4, 5, 6, 7], [0, 2], [1]]),
     long({"ports": 8, "wiring": "flip", "merge": "unlimited"}, [[1, 3, 5, 7], [0, 2], [4, 6]]),
     long({"ports": 9, "radix": 3}, [[0, 3, 6], [1, 4, 7], [2, 5, 8]]),

@@ -539,7 +539,7 @@ def test_interrupted_sweep(number: int, status: int, tmp_path: Path) -> None:
     assert not psutil.wait_procs(below, timeout=120)[1]
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), long(signal.SIGTERM, 143)])
 def test_an_interrupted_compiler_ends(number: int, status: int, tmp_path: Path) -> None:
     compiler = tmp_path / "cc"
     compiler.write_text("#!/bin/sh\ncase $* in *--version*) exit;; esac\nsleep 300; true\n")

@@ -34,7 +34,7 @@ def run_bench(threads: int, name: str, parameters: dict[str, Any], cycles: int) 
         long("cube", {"ports": 64, "switch": "unbuffered"}),
         long("combining", {"ports": 32}),
         ("torus", {"k": 8}),
-        ("omega", {"ports": 64, "radix": 4, "switch": "input-queued"}),
+        long("omega", {"ports": 64, "radix": 4, "switch": "input-queued"}),
         long("crossbar", {"ports": 16}),
     ],
     ids=lambda value: value if isinstance(value, str) else None,

@@ -277,7 +277,7 @@ def waves(path: Path, cycles: int) -> list[dict[str, int]]:
     return samples + [dict(values)] * (cycles - len(samples))
 
 
-@pytest.mark.parametrize("switch", ["output-queued", "input-queued"])
+@pytest.mark.parametrize("switch", ["input-queued", long("output-queued")])
 def test_waves_of_all_signals(switch: str, tmp_path: Path) -> None:
     fabric = bench(switch=switch, depth=2)
     cells = ["box_0_0", "box_1_1", "source_1", "sink_2", "timer"]

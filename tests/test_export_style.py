@@ -12,6 +12,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
 from command_line import exit_status
+from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.export.style import MEMORIES, Style
 from multicube.hdl.export.verilog import verilog_text, write_verilog
@@ -92,7 +93,8 @@ STYLES = {
 
 
 @pytest.mark.parametrize(
-    ("network", "style"), [*(("inputs", style) for style in STYLES), ("outputs", "gated")]
+    ("network", "style"),
+    [("inputs", "latches"), ("outputs", "gated"), *(long("inputs", style) for style in STYLES)],
 )
 def test_styles_do_the_same(network: str, style: str, tmp_path: Path) -> None:
     """In each cycle, as the plain Verilog in Icarus: with waits, and a reset in the middle."""

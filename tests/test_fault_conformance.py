@@ -46,7 +46,7 @@ SORTS = ("dead", "lossy", "severed", "babbling", "flip=0", "stuck1=0")
 WORDS = [*FAMILIES, *REJECTING, *WORDS]
 SHORT = {*FAMILIES} - ALIKE | {"gp1000", *REJECTING}
 
-SHARES = 4
+SHARES = 8
 
 every_kind = pytest.mark.parametrize(
     "words", [words if words in SHORT else long(words) for words in WORDS]

@@ -35,7 +35,7 @@ def births(flows: list[Flow], cycles: int, engine: str = "compiled") -> list[int
     return found
 
 
-@pytest.mark.parametrize("engine", ["compiled", "amaranth"])
+@pytest.mark.parametrize("engine", ["compiled", long("amaranth")])
 def test_windows_are_on_in_their_cycles(engine: str) -> None:
     """At rate 1 in all cycles of a window, and in no other."""
     flows = [

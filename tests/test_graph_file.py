@@ -10,6 +10,7 @@ from typing import Any
 
 import networkx as nx
 import pytest
+from long_runs import long
 from multicube.hdl import GraphNetwork, build
 from multicube.hdl.graphs.conversion import from_networkx, to_networkx
 from multicube.hdl.graphs.graph import Link, ListedGraph
@@ -603,7 +604,9 @@ router 2 node 2
 """
 
 
-@pytest.mark.parametrize(("words", "cycles"), [("", 3), ("weight=latency", 3), ("weight=hops", 21)])
+@pytest.mark.parametrize(
+    ("words", "cycles"), [("", 3), long("weight=latency", 3), ("weight=hops", 21)]
+)
 def test_weights_of_anynet_are_latencies(words: str, cycles: int, tmp_path: Path) -> None:
     """As BookSim2 routes it: by way of router 2, and not over the link of 20 cycles."""
     path = written(tmp_path, "any.txt", TRIANGLE)

@@ -135,7 +135,7 @@ def test_each_pair_takes_its_path_in_h_plus_c_cycles(
 
 
 @pytest.mark.parametrize(("n", "depth"), [long(1, 1), (2, 3), long(3, 1), long(3, 2)])
-@pytest.mark.parametrize("routing", ["ecube", long("pcube"), "adaptive"])
+@pytest.mark.parametrize("routing", ["adaptive", *map(long, ("ecube", "pcube"))])
 def test_waiting_terminals_deadlock_nothing(
     transport: Callable[..., list], routing: Any, n: int, depth: int
 ) -> None:

@@ -53,7 +53,7 @@ FABRICS: dict[str, Callable[[], Fabric]] = {
     "router": lambda: alone(wormhole("ecube", depth=1)),
 }
 
-QUICK = ("e-cube", "serial node", "pipelined")
+QUICK = ("serial node", "pipelined")
 """Those that `make test` tries."""
 
 MORE: dict[str, Callable[[], Fabric]] = {

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from long_runs import long
 from multicube.hdl import Network, build
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric.fabric import Fabric
@@ -64,7 +65,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("cube ports=4", "file:m.csv", "m.csv", MATRICES),
         ("cube ports=4", "one-each:file:p.txt", "p.txt", ("1 2 3 0", "1 1 1 1")),
         ("graph file=g.json", "uniform", "g.json", (ring(2), ring(5))),
-        ("graph file=g.txt", "uniform", "g.txt", (pair(3), pair(7))),
+        long("graph file=g.txt", "uniform", "g.txt", (pair(3), pair(7))),
     ],
 )
 def test_a_changed_file_is_another_run(

@@ -89,11 +89,11 @@ CASES: list[Any] = [
     long("mesh k=3 n=2 length=2", grid("mesh", 3, 2)),
     long("ring k=3 n=2", grid("ring", 3, 2)),
     long("hypercube n=3 length=2", hypercube(None)),
-    ("hypercube n=3 routing=adaptive", hypercube(1)),
+    long("hypercube n=3 routing=adaptive", hypercube(1)),
     ("connection-machine n=3 schedule=parallel", hypercube(None)),
     ("dcsh k=3 n=2 length=4", dcsh(3, 2)),
     ("cube ports=8", cube),
-    ("cube ports=8 switch=wormhole length=3", cube),
+    long("cube ports=8 switch=wormhole length=3", cube),
 ]
 
 

@@ -11,7 +11,7 @@ from multicube.hdl.fabric.fabric import CellType
 from random_modules import RandomLogic, RandomMemory, lock_step, results, side_by_side
 
 
-@pytest.mark.parametrize("seed", [1, long(2), long(3), long(4)])
+@pytest.mark.parametrize("seed", [long(seed) for seed in (1, 2, 3, 4)])
 def test_random_networks_in_lock_step(seed: int) -> None:
     print(nightly.networks(seed, verilog=seed > 1))
 

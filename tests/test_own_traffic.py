@@ -128,7 +128,7 @@ MIXED = "matrix:0,1,2,0/1,0,0,0/0,0,0,0/1,1,1,5"
     ("traffic", "family", "parameters"),
     [
         long(MIXED, "cube", {}),
-        (f"{MIXED}+bursts:3:2", "cube", {"switch": "wormhole", "length": "1:3"}),
+        long(f"{MIXED}+bursts:3:2", "cube", {"switch": "wormhole", "length": "1:3"}),
         long("3,x,0,0", "cube", {"broadcast": 1}),
         ("2,3,1,0+bursts:5:1", "cube", {"broadcast": 1}),
         long(f"{MIXED}+bursts:3:2", "combining", {"lengths": "1:2"}),

@@ -620,7 +620,7 @@ def test_waiting_header_keeps_its_mask(simulate: Callable[..., None]) -> None:
     simulate(dut, testbench)
 
 
-@every_routing
+@pytest.mark.parametrize("routing", ["xor", long("destination")])
 def test_partitioned_network_exports(routing: str) -> None:
     """One module of the interface for all terminals; one privileged port; no loop."""
     network = MultistageNetwork(8, broadcast=1, routing=routing, depth=1)

@@ -53,7 +53,7 @@ NETWORKS = [
     long("torus", {"k": 3, "n": 2, "channels": 4}, 2),
     long("graph", {}, 1),
     long("graph", {}, 2),
-    ("hypercube", {"n": 3, "routing": "adaptive"}, 2),
+    long("hypercube", {"n": 3, "routing": "adaptive"}, 2),
     long("hypercube", {"n": 3, "routing": "ecube"}, 1),
 ]
 

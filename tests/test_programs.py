@@ -103,7 +103,7 @@ def test_times_of_longer_messages() -> None:
     assert run.serializable
 
 
-@pytest.mark.parametrize("outstanding", [1, 3])
+@pytest.mark.parametrize("outstanding", [3, long(1)])
 def test_several_requests_at_once(outstanding: int) -> None:
     """One is sent a cycle, while there are identities; replies stand in the order of requests."""
     network = plain(outstanding=outstanding)

@@ -53,7 +53,7 @@ def test_a_box_is_a_switch_with_one_channel(words: str, monkeypatch: pytest.Monk
         long("cube ports=16 radix=4 switch=cut-through length=2 latency=2 channels=3"),
         long("cube ports=8 switch=input-queued decision=5 arbiter=least-recent"),
         "crossbar ports=4 switch=wormhole length=2 decision=4 channels=2",
-        "delta inputs=2 outputs=3 stages=3 switch=wormhole length=2 latency=3",
+        long("delta inputs=2 outputs=3 stages=3 switch=wormhole length=2 latency=3"),
     ],
 )
 def test_a_lone_packet_takes_the_cycles_of_its_links(words: str) -> None:

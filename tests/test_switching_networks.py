@@ -85,7 +85,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
 }
 BALANCED = {
     *("unbuffered, broadcasting", "cut-through", "cut-through, channels of long links"),
-    *("wormhole", "wormhole, rejecting", "store-and-forward"),
+    *("wormhole, rejecting", "store-and-forward"),
     *("circuit, modified hold", "circuit, broadcasting, one word"),
 }
 """Those whose books are examined in short test runs."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+from long_runs import long
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.sim.run.workers import Workers, finished_jobs
 from started import started, wait_for
@@ -131,7 +132,7 @@ print(list(finished_jobs(jobs, len(jobs))))
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGKILL, long(signal.SIGINT)])
 def test_no_process_outlives_its_parent(number: int, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("loop", "program")]
     words = [sys.executable, "-c", PARENT, *map(str, files)]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from command_line import exit_status
+from long_runs import long
 from multicube.hdl import FAMILIES, MulticubeError, build
 from multicube.hdl.networks.family import Family
 from multicube.sim import (
@@ -121,7 +122,7 @@ def neighbours(seed: int, nodes: int, count: int) -> Workload:
     return Workload("neighbours", tuple(messages))
 
 
-@pytest.mark.parametrize("engine", ["compiled", "amaranth"])
+@pytest.mark.parametrize("engine", ["compiled", long("amaranth")])
 def test_every_engine_sends_as_the_model_of_events(engine: str) -> None:
     """Without contention in the network, to the cycle: a flit takes two cycles per hop here."""
     network = build(RING)

@@ -16,8 +16,8 @@ __all__ = ["PARAMETER", "with_parameter"]
 PARAMETER = "PAYLOAD"
 """The name of the parameter."""
 
-_WIDER = (1, 9)
-"""By how much payloads are wider than the first; once by over a byte."""
+_WIDER = (9, 1)
+"""By how much payloads are wider than the first; once by over a byte, where most is refused."""
 
 _TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\d+'[hbd]\w+|\w+|\s+|.", re.DOTALL)
 _ALIKE = re.compile(r"(\d+)'[hbd](?:0+|x)")
@@ -47,10 +47,12 @@ def with_parameter(width: int, first: str, export: Callable[[int], str]) -> str:
     """
     widths = [width, *(width + more for more in _WIDER)]
     # Comments between modules are those of the first text.
-    found = [_tokens(first), *(_tokens(export(wider)) for wider in widths[1:])]
-    if len({len(modules) for modules in found}) > 1:
-        raise InvalidValue(_REFUSAL)
-    texts = [_merged(widths, alike) for alike in zip(*found)]
+    found = [_tokens(first)]
+    for count, wider in enumerate(widths[1:], 2):
+        found.append(_tokens(export(wider)))
+        if len({len(modules) for modules in found}) > 1:
+            raise InvalidValue(_REFUSAL)
+        texts = [_merged(widths[:count], alike) for alike in zip(*found)]
     modules = {_name(text): text for text in texts}
     wide, written = _wide(modules), iter(texts)
     told = re.sub(
