@@ -78,6 +78,28 @@ def test_a_network_is_certified(words: str) -> None:
     assert found["bounds"]["most"] > 0
 
 
+@needs_yosys
+@pytest.mark.parametrize(
+    "words",
+    [
+        "fat-tree k=2 n=2 depth=2 payload=4",
+        *map(
+            long,
+            (
+                "fat-tree k=4 n=2 length=1:3",
+                "hypercube n=2 routing=adaptive depth=2 payload=4",
+                "hypercube n=3 routing=adaptive length=1:2",
+            ),
+        ),
+    ],
+)
+def test_a_network_whose_headers_have_a_choice_is_certified(words: str) -> None:
+    found = checked(words)
+    assert found["conditions"] == []
+    assert found["delivers"]
+    assert found["bounds"] is None
+
+
 # What voids a certificate: a bug of wires, of the export or of the relation, or a false claim.
 
 TORUS, CUBE = "torus k=3 n=1 payload=4 depth=2", "cube ports=4 depth=2 payload=4"
@@ -183,6 +205,11 @@ CERTIFICATE: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     ),
     "another_tag": (CUBE, lambda c: c["tags"].reverse()),
     "a_bound_with_a_choice": (ADAPTIVE, lambda c: c.update(bounds={})),
+    "choices_overlap": (ADAPTIVE, lambda c: [one.update(equal=True) for one in switches(c)]),
+    "a_terminal_among_others": (
+        ADAPTIVE,
+        lambda c: switches(c)[0]["outputs"][0].update(terminal=True),
+    ),
     "no_escape": (ADAPTIVE, lambda c: c["escapes"].pop()),
     "all_are_escapes": (ADAPTIVE, lambda c: c.update(escapes=c["order"])),
     "a_bound_of_worms_in_a_pipeline": (PIPELINED, lambda c: c.update(lengths=[1, 2])),

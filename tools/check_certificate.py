@@ -41,8 +41,7 @@ class Netlist:
         for module, cell, pins in re.findall(r"^  (\w+) (\w+) \(\n(.*?)\n  \);", body, re.M | re.S):
             need(cell not in self.cells, f"cell {cell} is there twice")
             self.cells[cell] = module
-            output = r"^  output (?:reg )?(?:\[\d+:0\] )?(\w+),?$"
-            outputs = set(re.findall(output, self.blocks[module], re.M))
+            outputs = re.findall(r"^  output .*?(\w+),?$", self.blocks[module], re.M)
             for port, net in re.findall(r"\.(\w+)\(([^()]*)\)", pins):
                 self.pins[cell, port] = net
                 need(port not in ("clk", "rst") or net == port, f"{cell} has another {port}")
@@ -66,12 +65,10 @@ class Netlist:
     def table(self, module):
         """For each input of a routing table, the rows that it reads."""
         text, memories = self.blocks[module], {}
-        row_set = r"^    (\w+)\[(\d+)\] = \d+'h([0-9a-f]+);$"
-        for memory, row, value in re.findall(row_set, text, re.M):
+        for memory, row, value in re.findall(r"^ +(\w+)\[(\d+)\] = \d+'h(\w+);$", text, re.M):
             memories.setdefault(memory, {})[int(row)] = int(value, 16)
         reads = re.findall(r"assign exits__(\d+) = (\w+)\[tag__\1\];", text)
-        plain = text.count("assign") == len(reads) and "always" not in text
-        need(plain, f"{module} does more than to look up")
+        need(text.count("assign") == len(reads) and "always" not in text, f"{module} does more")
         return {int(i): memories[memory] for i, memory in reads}
 
 
@@ -114,7 +111,7 @@ class Checker:
 
     def check_wires(self):
         """Each stream goes whole from one output to one input; what is beside it goes with it."""
-        self.behind, self.tables = {}, {}
+        self.behind, self.tables, self.choices = {}, {}, {}
         for cell, about in self.kind.items():
             for i in range(about.get("inputs", 0)):
                 self.behind[self.stream(cell, f"i__{i}")] = cell, i
@@ -158,8 +155,12 @@ class Checker:
         exits, tag = self.outputs(cell, i, tag)
         about, found = self.kind[cell], []
         need(exits and (about["choice"] or len(exits) == 1), f"{cell}: a header has exits {exits}")
+        kinds = self.choices[cell] = self.choices.get(cell, set()) | {frozenset(exits)}
+        apart = not about["equal"] or sum(map(len, kinds)) == len(frozenset().union(*kinds))
+        need(apart, f"{cell}: headers have some of their exits {exits} in common")
         for j in exits:
-            need(i in about["outputs"][j]["inputs"], f"{cell} has no turn from {i} to {j}")
+            inputs, ends = (about["outputs"][j][what] for what in ("inputs", "terminal"))
+            need(i in inputs and not (ends and exits[1:]), f"{cell} has no turn from {i} to {j}")
             there = self.behind[cell, f"o__{j}"]
             while there[0] is not None and self.kind[there[0]]["kind"] == "link":
                 there = self.behind[there[0], f"o__{there[1]}"]
@@ -231,9 +232,8 @@ class Checker:
     def check_partitions(self):
         for one, other in self.cert["partitions"]:
             need({*one, *other} == {*range(self.sources)}, "a partition is not whole")
-            first = {c for s in one for d in one for c in self.used[s, d]}
-            second = {c for s in other for d in other for c in self.used[s, d]}
-            need(first.isdisjoint(second), f"two halves share {min(first & second, default='')}")
+            a, b = ({c for s in p for d in p for c in self.used[s, d]} for p in (one, other))
+            need(a.isdisjoint(b), f"two halves share {min(a & b, default='')}")
 
     def check_bounds(self):
         """The turns of queues, from the last channel to the first, and the cycles of all pairs."""
@@ -283,8 +283,8 @@ def verdict(cert, verilog, ports, check=check):
 
 
 def main(check=check, what=None):
-    paths = map(Path, (*sys.argv[1:3], f"{sys.argv[2]}.json"))
-    cert, verilog, ports = (path.read_text() for path in paths)
+    paths = (*sys.argv[1:3], f"{sys.argv[2]}.json")
+    cert, verilog, ports = (Path(path).read_text() for path in paths)
     found = json.loads(cert)
     if why := verdict(found, verilog, json.loads(ports)["ports"], check):
         sys.exit(f"void: {why}")

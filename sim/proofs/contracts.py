@@ -56,7 +56,8 @@ _SAYS = {
     "crossing": "an output shows only the first word of a queue, unchanged, where its header's "
     "route goes; a word leaves by one output, and one that is accepted is in the queue; the words "
     "of packets do not mix; a word whose output is free leaves in turn; a header lets at most one "
-    "packet of each other input go first",
+    "packet of each other input go first, and takes one of several outputs after as many cycles in "
+    "which one was free as there are others to be granted it",
     "stages": "what leaves a queue is shown in the next cycle, unchanged, at the one output of its "
     "header's route, and nothing else is; the words of packets do not mix; no more are sent than "
     "there are places behind, and a place is given back when its word has left; a word whose "
@@ -175,7 +176,8 @@ def _claims(component: Any, text: str) -> dict[str, str] | str:
         plain = not component.packet.sized and component.shape.lanes == 1
     elif isinstance(component, Switch):
         plain = component.groups is None and not component.grant.timeout and not component.ahead
-        plain = plain and component.shape.lanes == 1 and not component.shape.choice
+        plain = plain and component.shape.lanes == 1 and component.grant.selection == "first-free"
+        plain = plain and (not component.shape.choice or component.grant.arbiter in FAIR)
         plain = plain and not component.entry.store and component.entry.room == 1
     elif isinstance(component, Pipelined):
         plain = _in_stages(component)
@@ -269,6 +271,7 @@ def _switch(component: RoutedSwitch) -> dict[str, Any]:
         "timed": not isinstance(component, Pipelined) or (_in_stages(component) and not counts),
         "stages": stages,
         "choice": shape.choice,
+        "equal": shape.equal_choices,
         "route": route,
         "ports": _side_ports(component),
     }

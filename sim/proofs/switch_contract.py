@@ -8,12 +8,14 @@ queue of two places, are as they are.
 
 import re
 from collections.abc import Iterator
+from itertools import combinations
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.links.packet import Packet
 from ...hdl.networks.channel_model import FAIR
 from ...hdl.primitives.arrival_queue import row_order
 from ...hdl.switch.pipelined import Pipelined
+from ...hdl.switch.shape import space_needed
 from ...hdl.switch.switch import Switch
 from .claims_in_verilog import (
     bits_of,
@@ -69,6 +71,11 @@ class SwitchNames:
         """Whether the header that arrives at an input may leave by an output."""
         return f"exits__{i}[{j}]" if self.switch.logic is None else f"gated_{i}[{j}]"
 
+    def guard(self, j: int) -> str | None:
+        """The input that says whether a header may take an output, if it must ask."""
+        guarded = self.switch.guarded_outputs if isinstance(self.switch, Switch) else []
+        return f"open__{guarded.index(j)}" if j in guarded else None
+
     def tag(self, word: str) -> str:
         at = self.flit["tag"].offset
         return f"{word}[{at + self.flit['tag'].width - 1}:{at}]"
@@ -113,6 +120,10 @@ def crossing_claims(switch: Switch, text: str) -> str:
     - The flits of a packet leave by one output, and those of no other between them.
     - A flit whose output is free and ready, and has the wires in turn, leaves.
     - A header that waits lets at most one packet of each other input go first.
+
+    With a choice of outputs a header may be for several. It leaves by one of them; once it has
+    taken one, it waits for no other. It takes an output that is guarded only while the queue
+    behind it has the space, of which the switch behind says the truth.
     """
     names = SwitchNames(switch, text)
     lines = list(_crossing(names))
@@ -154,6 +165,9 @@ def _crossing(names: SwitchNames) -> Iterator[str]:
         for at, j in enumerate(exits):
             bits[j] = f"gated_{i}[{j}]" if switch.behind else f"{shown}[{size + at}]"
         yield f"wire {bits_of(turn_bits)} own_{i} = {{{', '.join(reversed(bits))}}};"
+        if switch.shape.choice:
+            yield from _taken(names, i)
+        asks = f"aims_{i}" if switch.shape.choice else f"own_{i}"
         yield f"reg kept_back_{i} = 1'b0;"
         yield f"always @(posedge clk) kept_back_{i} <= has_{i} & ~pop_{i};"
         steady = [f"own_{i}"]
@@ -162,24 +176,33 @@ def _crossing(names: SwitchNames) -> Iterator[str]:
             steady.append(f"{shown}[{last}]")
             yield f"wire last_{i} = {shown}[{last}];"
             yield f"reg inside_{i} = 1'b0; reg {bits_of(turn_bits)} worm_{i} = 0;"
+            by = f"by_{i}" if switch.shape.choice else f"own_{i}"
             yield (
                 f"always @(posedge clk) if (pop_{i}) begin inside_{i} <= ~last_{i}; "
-                f"if (!inside_{i}) worm_{i} <= own_{i}; end"
+                f"if (!inside_{i}) worm_{i} <= {by}; end"
             )
-            yield f"wire {bits_of(turn_bits)} goes_{i} = inside_{i} ? worm_{i} : own_{i};"
+            yield f"wire {bits_of(turn_bits)} goes_{i} = inside_{i} ? worm_{i} : {asks};"
             yield f"wire header_{i} = has_{i} & ~inside_{i};"
         else:
             yield f"wire last_{i} = 1'b1;"
-            yield f"wire {bits_of(turn_bits)} goes_{i} = own_{i};"
+            yield f"wire {bits_of(turn_bits)} goes_{i} = {asks};"
             yield f"wire header_{i} = has_{i};"
         for k, what in enumerate(steady):
             name = f"steady_{i}_{k}"
             yield f"reg {bits_of(turn_bits if k == 0 else 1)} {name} = 0;"
             yield f"always @(posedge clk) {name} <= {what};"
             yield f"always @* assume (!kept_back_{i} | {what} == {name});"
-        # A header has one exit.
-        several = f"(own_{i} & (own_{i} - 1'b1)) != 0"
-        yield f"always @* assume (!header_{i} | (own_{i} != 0 & !({several})));"
+        if switch.shape.choice:
+            yield f"always @* assume (!header_{i} | own_{i} != 0);"
+            # A terminal has no alternative.
+            ends = "".join(str(int(o.is_terminal)) for o in reversed(switch.shape.outputs))
+            more = f"(own_{i} & {turn_bits}'b{ends}) != 0 & (own_{i} & (own_{i} - 1'b1)) != 0"
+            yield f"always @* assume (!header_{i} | !({more}));"
+            several = f"kept_{i} & (kept_{i} - 1'b1)"
+            yield f"always @* assert (!header_{i} | (kept_{i} & ~own_{i} | {several}) == 0);"
+        else:  # A header has one exit.
+            several = f"(own_{i} & (own_{i} - 1'b1)) != 0"
+            yield f"always @* assume (!header_{i} | (own_{i} != 0 & !({several})));"
         # Claims about the queue's count.
         yield f"reg {bits_of(8)} level_was_{i} = 0; reg {bits_of(2)} came_{i} = 0, went_{i} = 0;"
         yield (
@@ -191,6 +214,10 @@ def _crossing(names: SwitchNames) -> Iterator[str]:
         if switch.entry.refill:
             room = f"({room} | pop_{i})"
         yield f"always @* assert (i__{i}__ready == {room});"
+    if switch.shape.equal_choices:
+        for one, other in combinations(names.used, 2):
+            alike = f"own_{one} == own_{other} | (own_{one} & own_{other}) == 0"
+            yield f"always @* assume (!header_{one} | !header_{other} | {alike});"
     has = {i: f"has_{i}" for i in names.used}
     for j in names.outputs:
         inputs = switch.shape.outputs[j].inputs
@@ -217,7 +244,57 @@ def _crossing(names: SwitchNames) -> Iterator[str]:
                 f"owner_{j} <= src_{j}; end"
             )
             yield f"always @* assert (!(o__{j}__valid & mid_{j}) | src_{j} == owner_{j});"
+    if switch.shape.choice:
+        yield from _choices(names)
     yield from _turns(names)
+
+
+def _taken(names: SwitchNames, i: int) -> Iterator[str]:
+    """`aims_{i}`: the outputs that a header waits for; `by_{i}`: that by which it leaves. And the
+    claims about those that are guarded."""
+    bits, outputs = bits_of(len(names.outputs)), names.outputs
+    yield f"wire {bits} aims_{i} = kept_{i} != 0 ? kept_{i} : own_{i};"
+    left = [f"leave_{j} & src_{j} == {i}" for j in reversed(outputs)]
+    yield f"wire {bits} by_{i} = {{{', '.join(left)}}};"
+    for j in outputs:
+        if (guard := names.guard(j)) is not None:
+            yield f"reg open_was_{i}_{j} = 1'b0, kept_was_{i}_{j} = 1'b0;"
+            yield (
+                f"always @(posedge clk) begin open_was_{i}_{j} <= {guard}; "
+                f"kept_was_{i}_{j} <= kept_{i}[{j}]; end"
+            )
+            new = f"kept_{i}[{j}] & ~kept_was_{i}_{j}"
+            yield f"always @* assert (!({new}) | open_was_{i}_{j});"
+            yield (
+                f"always @* assert (!(o__{j}__valid & src_{j} == {i}) | kept_{i}[{j}] | {guard});"
+            )
+    switch = names.switch
+    if isinstance(switch, Switch) and i in switch.guarded_inputs:
+        needed = space_needed(switch.exit.switching, names.depth, switch.exit.longest)
+        space = f"space__{switch.guarded_inputs.index(i)}"
+        yield f"always @* assert ({space} == ({names.level(i)} <= {names.depth - needed}));"
+
+
+def _choices(names: SwitchNames) -> Iterator[str]:
+    """A header that has taken no output does so before it could have for as many cycles as others
+    may be granted one of its outputs first, each once."""
+    shape, decision = names.switch.shape, names.switch.grant.decision
+    for i in names.used:
+        free = []
+        for j in names.exits(i):
+            others = [f"kept_{k}[{j}]" for k in shape.outputs[j].inputs if k != i]
+            guard = names.guard(j)
+            terms = [f"own_{i}[{j}]", *([guard] if guard else [])]
+            terms += [f"~({' | '.join(others)})"] if others else []
+            free.append(f"({' & '.join(terms)})")
+        yield f"wire could_{i} = header_{i} & kept_{i} == 0 & ~pop_{i} & ({' | '.join(free)});"
+        most = sum(len(shape.outputs[j].inputs) - 1 for j in names.exits(i)) + decision - 1
+        yield f"reg {bits_of(8)} passed_by_{i} = 0;"
+        yield (
+            f"always @(posedge clk) passed_by_{i} <= (header_{i} & kept_{i} == 0 & ~pop_{i}) "
+            f"? passed_by_{i} + could_{i} : 8'd0;"
+        )
+        yield f"always @* assert (!could_{i} | passed_by_{i} <= {most});"
 
 
 def _turns(names: SwitchNames) -> Iterator[str]:
@@ -229,7 +306,10 @@ def _turns(names: SwitchNames) -> Iterator[str]:
         if not inputs:
             continue
         heads = " | ".join(f"(header_{i} & goes_{i}[{j}])" for i in inputs)
-        if single:
+        if switch.shape.choice:
+            took = " | ".join(f"(kept_{i}[{j}] & has_{i})" for i in inputs)
+            yield f"wire wants_{j} = {took};"
+        elif single:
             yield f"wire wants_{j} = {heads};"
         else:
             rest = " | ".join(f"(owner_{j} == {i} & has_{i})" for i in inputs)
@@ -239,7 +319,7 @@ def _turns(names: SwitchNames) -> Iterator[str]:
             f"always @(posedge clk) idle_{j} <= "
             f"(wants_{j} & o__{j}__ready & ~leave_{j}) ? idle_{j} + 1'b1 : 4'd0;"
         )
-        most = link_of[j] - 1 + switch.grant.decision - 1
+        most = link_of[j] - 1 + (0 if switch.shape.choice else switch.grant.decision - 1)
         yield f"always @* assert (!(wants_{j} & o__{j}__ready & ~leave_{j}) | idle_{j} < {most});"
         if switch.grant.arbiter not in FAIR:
             continue

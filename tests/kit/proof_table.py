@@ -149,8 +149,8 @@ NOT_PROVED: dict[str, str] = {
     "in simulation",
     "ArrivalQueue": "more than 3 inputs (with more than 8 the hardware is different), and greater "
     "depths",
-    "WormRouter": "a choice of outputs; cut-through and store-and-forward; `timeout`, which "
-    "discards packets; depths above 1, but by `multicube prove`",
+    "WormRouter": "a choice of outputs and depths above 1, but by `multicube prove`; cut-through "
+    "and store-and-forward; `timeout`, which discards packets",
     "PacketRouter": "a choice of outputs",
     "PipelinedRouter": "a choice of outputs; cut-through; greater depths, but by "
     "`multicube prove`; the whole router with `pipeline` 2, of which the queue and the stage "
