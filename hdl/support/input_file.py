@@ -5,6 +5,7 @@ import os
 
 from ..fabric.checks import check_path
 from ..fabric.errors import InvalidValue
+from .separate_files import note_read
 
 __all__ = ["as_text", "read_content", "read_input", "read_text"]
 
@@ -46,6 +47,7 @@ def read_content(what: str, path: str | os.PathLike[str]) -> bytes:
         If there is no such file, or it is of more than 256 MiB.
     """
     check_path(what, path)
+    note_read(path)
     try:
         content = read_input(path, _MOST_BYTES + 1)
     except OSError as error:

@@ -47,7 +47,7 @@ def prove(
     if not output.endswith(".json"):
         raise InvalidValue(f"Certificate must end in .json, not {output}")
     verilog = verilog or f"{output.removesuffix('.json')}.v"
-    check_outputs([output, verilog], as_json=False)
+    check_outputs([output, verilog, f"{verilog}.json"], as_json=False)
     built = network_from(network, parameters)
     found = certificate(built, top=top, limit=limit, tell=_silent if quiet else click.echo)
     with ExitStack() as files:

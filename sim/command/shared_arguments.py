@@ -26,6 +26,7 @@ __all__ = [
     "chosen_look",
     "engine_option",
     "figure_options",
+    "given",
     "messages",
     "network_arguments",
     "network_from",
@@ -90,12 +91,20 @@ def check_outputs(outputs: Sequence[str], as_json: bool) -> None:
     Raises
     ------
     ValueError
-        If one can't, or both a file and the JSON object would go to standard output.
+        If one can't or is named twice, or both a file and the JSON object would go to standard
+        output.
     """
-    for path in outputs:
+    for number, path in enumerate(outputs):
         check_output(path)
+        if os.path.realpath(path) in map(os.path.realpath, outputs[:number]):
+            raise InvalidValue(f"Output {path} is named twice")
         if as_json and is_standard_output(path):
             raise InvalidValue(f"Output {path} and --json would both go to standard output")
+
+
+def given(*paths: str | None) -> list[str]:
+    """Those of some files for which an option was given."""
+    return [path for path in paths if path is not None]
 
 
 def messages(outputs: Sequence[str]) -> AbstractContextManager:

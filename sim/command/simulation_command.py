@@ -16,6 +16,7 @@ from .shared_arguments import (
     chosen_loads,
     chosen_look,
     figure_options,
+    given,
     messages,
     network_arguments,
     network_from,
@@ -138,8 +139,8 @@ def sim(
             why = "each terminal has one packet at a time, and its interval says when"
             for name in ("load", "source_depth"):
                 _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
-    outputs = [options[name] for name in ("vcd", "activity") if options[name] is not None]
-    check_outputs(outputs, as_json)
+    outputs = given(options["vcd"], options["activity"])
+    check_outputs([*outputs, *given(options["checkpoint"])], as_json)
     failure: SimulationError | None = None
     try:
         result = simulate(built, traffic=packets, load=load, unit=unit, progress=True, **options)
@@ -179,7 +180,7 @@ def _run_workload(
     for name in click.get_current_context().params:
         if name not in _OF_WORKLOADS:
             _refuse(name, *_LISTED)
-    outputs = [timeline] if timeline is not None else []
+    outputs = given(timeline)
     check_outputs(outputs, as_json)
     longest = network.lengths[1] if isinstance(network, PacketNetwork) else 1
     workload = read_any_workload(path, longest=longest, **trace_options)
@@ -237,7 +238,7 @@ def sweep(
     from ..run.sweeps import sweep as run_sweep
     from .printed_tables import print_sweep
 
-    check_outputs(output, as_json)
+    check_outputs([*output, *given(options["resume"])], as_json)
     for path in output:
         output_format(path, FORMATS)
     look = chosen_look(options, output)

@@ -15,6 +15,7 @@ from ...hdl.fabric.fabric import Fabric, Pin
 from ...hdl.fabric.layout import Layout, arranged
 from ...hdl.fabric.wires import Lane, named_wires, streams
 from ...hdl.networks.graph_layout import fabric_layout
+from ...hdl.support.separate_files import note_read
 from ..engines.compiled.words import word_count
 from .cells import described
 from .live_bench import LiveFabric
@@ -181,6 +182,7 @@ def own_design(words: str) -> Any:
         If the file has no such name, or does not run.
     """
     file, _, name = words.rpartition(":")
+    note_read(file)
     try:
         found = runpy.run_path(file)
         made = found[name]() if callable(found[name]) else found[name]
