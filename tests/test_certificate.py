@@ -267,6 +267,23 @@ def test_a_network_that_can_deadlock_has_no_certificate() -> None:
         certificate(network, limit=0)
 
 
+@pytest.mark.parametrize("limit", [-1, float("nan"), float("inf")])
+def test_a_limit_is_a_number_of_seconds(limit: float) -> None:
+    with pytest.raises(
+        InvalidValue, match=f"^Limit must be from 0 to 1000000 seconds, not {limit}$"
+    ):
+        certificate(build(CUBE), limit=limit)
+
+
+def test_a_name_that_no_module_can_have_is_refused_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["prove", *CUBE.split(), "--top", "module", "-o", str(tmp_path / "net.json")]
+    assert exit_status(*words) == 2
+    said = "multicube: Module name must not be the Verilog keyword 'module'\n"
+    assert capsys.readouterr() == ("", said)
+
+
 def test_the_command_writes_a_certificate_and_its_verilog(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

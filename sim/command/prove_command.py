@@ -18,8 +18,7 @@ __all__ = ["prove"]
 @click.option("--top", default="network", metavar="NAME", help="The name of the module.")
 @click.option(
     "--limit",
-    type=click.FloatRange(min=0),
-    default=600,
+    default=600.0,
     metavar="SECONDS",
     help="Seconds for the proof of each contract; with 0 no proof is tried.",
 )
