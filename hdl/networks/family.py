@@ -1,5 +1,6 @@
 """Families: entries of the catalogue, each for networks that differ only in parameters."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -114,6 +115,17 @@ class Family:
         TypeError, ValueError
             If a parameter does not exist or is given twice, or a value does not fit.
         """
+        defaults = {about.name: about.default for about in self.parameters}
+        return self.component(family=self.name, **self.fixed, **defaults | self.values(parameters))
+
+    def values(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of parameters by their own names, as `build` reads them.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter does not exist or is given twice, or a value does not fit.
+        """
         known = {about.name: about for about in self.parameters}
         chosen: dict[str, Any] = {}
         for word, value in parameters.items():
@@ -127,5 +139,4 @@ class Family:
             if name in chosen:
                 raise InvalidValue(f"Parameter {name} is given twice")
             chosen[name] = known[name].parse(value) if isinstance(value, str) else value
-        defaults = {about.name: about.default for about in self.parameters}
-        return self.component(family=self.name, **self.fixed, **defaults | chosen)
+        return chosen

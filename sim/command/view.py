@@ -5,6 +5,7 @@ import os
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import check_output, is_standard_output
@@ -98,6 +99,7 @@ def _page(
     seed: int,
 ) -> "tuple[Page | LivePair, str]":
     """The page that is asked for, and the name of its file."""
+    from ...hdl.catalogue.catalogue import FAMILIES
     from ...hdl.fabric.parameters import pairs
     from ...hdl.networks.network import Network
     from ..live import DesignPage, LivePage, LivePair, lesson_network
@@ -110,6 +112,12 @@ def _page(
         own, name = own_design(network), network.rpartition(":")[2]
         if isinstance(own, Network):
             return LivePage(own, traffic, load=load, seed=seed), name
+        for option in ("traffic", "load", "seed"):
+            if (
+                click.get_current_context().get_parameter_source(option)
+                is ParameterSource.COMMANDLINE
+            ):
+                raise InvalidValue(f"A design that is no network takes no --{option}: {network}")
         return DesignPage(own), name
     if network is not None:
         built = network_from(network, parameters)
@@ -122,6 +130,7 @@ def _page(
     if beside is None and lesson is not None:
         beside = lesson_beside(lesson)
     if beside:
-        other = built.altered(**pairs(beside.split()))
+        family = FAMILIES[built.family]
+        other = family.build(**built.chosen | family.values(pairs(beside.split())))
         return LivePair(page, LivePage(other, traffic, load=load, seed=seed)), name
     return page, name
