@@ -140,8 +140,8 @@ def _read_size(_context: object, _option: object, text: str | None) -> tuple[flo
         raise InvalidValue(f"Size must be width and height in inches: 7,4, not {text!r}") from None
 
 
-def _names(_context: object, _option: object, text: str) -> tuple[str, ...]:
-    return tuple(text.split(",")) if text else ()
+def _names(_context: object, _option: object, text: str | None) -> tuple[str, ...]:
+    return () if text is None else tuple(text.split(","))
 
 
 warmup_option = click.option(
@@ -213,7 +213,6 @@ _RUN_OPTIONS = (
     ),
     click.option(
         "--operations",
-        default="",
         callback=_names,
         metavar="NAME,...",
         help="Operations of the processors, drawn at random; all for all. Default: fetch-and-add.",
