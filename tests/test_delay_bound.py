@@ -1,6 +1,7 @@
 """The bound on latency: by hand where that is easy, and never exceeded where traffic is worst."""
 
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ def test_two_nodes_by_hand() -> None:
     """
     bounds = delay_bounds(network("mesh k=2 n=1"))
     assert bounds.of(0, 0).cycles == 1 + (5 * 3 + 1)
+    assert pickle.loads(pickle.dumps(bounds)).of(0, 0) == bounds.of(0, 0)
     assert bounds.of(0, 1).cycles == 1 + (5 * 3 + 1) + (4 * 2 + 1)
     assert bounds.worst.cycles == 26
 
