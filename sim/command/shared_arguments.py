@@ -31,6 +31,7 @@ __all__ = [
     "network_arguments",
     "network_from",
     "refuse_given",
+    "refuse_option",
     "run_options",
     "same_engine_option",
     "sweep_options",
@@ -83,6 +84,28 @@ def refuse_given(
         given = context.get_parameter_source(other.name or "") is ParameterSource.COMMANDLINE
         if refused and given and other.opts[-1] != option:
             raise InvalidValue(f"Option {option} does not go with {other.opts[-1]}")
+
+
+def refuse_option(name: str, whose: str, why: str) -> None:
+    """Refuse an option that is given to something that does not take it.
+
+    Parameters
+    ----------
+    name : str
+        The name of its parameter.
+    whose : str
+        What does not take it, and the verb, such as "A trace takes".
+    why : str
+
+    Raises
+    ------
+    ValueError
+        If it is given.
+    """
+    context = click.get_current_context()
+    if context.get_parameter_source(name) != ParameterSource.DEFAULT:
+        (option,) = (each.opts[-1] for each in context.command.params if each.name == name)
+        raise InvalidValue(f"{whose} no {option}: {why}")
 
 
 def check_outputs(outputs: Sequence[str], as_json: bool) -> None:
@@ -260,7 +283,10 @@ def chosen_loads(loads: str | None, clip: bool) -> dict[str, Any]:
     """The arguments `loads` and `clip` of a sweep. Only loads that were given can be too high."""
     from ..run.sweeps import parse_loads
 
-    return {"loads": parse_loads(loads or "0.1:0.9:0.1"), "clip": clip or loads is None}
+    return {
+        "loads": parse_loads("0.1:0.9:0.1" if loads is None else loads),
+        "clip": clip or loads is None,
+    }
 
 
 _FIGURE_OPTIONS = (
@@ -295,7 +321,10 @@ def chosen_look(options: dict[str, Any], outputs: Sequence[str]) -> "Look | None
     """
     chosen = {name: options.pop(name) for name in ("title", "size", "width", "style", "text")}
     given = [name for name, value in chosen.items() if value not in (None, False)]
-    if not any(os.path.splitext(path)[1] in PICTURES for path in outputs):
+    endings = {os.path.splitext(path)[1] for path in outputs}
+    if chosen["text"] and ".svg" not in endings:
+        raise InvalidValue("--text is for a picture of text: write one with -o FILE.svg")
+    if endings.isdisjoint(PICTURES):
         if given:
             raise InvalidValue(f"--{given[0]} is for a picture: write one with -o FILE.svg")
         return None

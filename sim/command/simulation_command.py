@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import output_format
 from ..report.formats import FORMATS
 from .shared_arguments import (
@@ -20,6 +19,7 @@ from .shared_arguments import (
     messages,
     network_arguments,
     network_from,
+    refuse_option,
     run_options,
     sweep_options,
 )
@@ -122,23 +122,25 @@ def sim(
         _run_workload(built, workload, timeline, as_json, trace_options, how)
         return
     for name in ("timeline", "flit_bytes", "cycle_ns", "until"):
-        _refuse(name, "Without --workload FILE there is", "it is of a workload")
+        refuse_option(name, "Without --workload FILE there is", "it is of a workload")
     if trace is not None:
         for name in ("traffic", *_MEASURED, "seed", "source_depth"):
-            _refuse(name, "A trace takes", "it lists every packet itself")
+            refuse_option(name, "A trace takes", "it lists every packet itself")
         packets: Pattern | Trace = read_trace(trace, built.sources, built.sinks)
     else:
         packets = network_traffic(traffic, built)
         if packets.when.quota:
             why = "all packets are sent at once, and all measured"
             for name in _MEASURED:
-                _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
+                refuse_option(name, f"Traffic {short_name(packets.name)} takes", why)
         if packets.flows is not None:
-            _refuse("load", f"Traffic {short_name(packets.name)} takes", "its flows have rates")
+            refuse_option(
+                "load", f"Traffic {short_name(packets.name)} takes", "its flows have rates"
+            )
         if packets.when.interval is not None:
             why = "each terminal has one packet at a time, and its interval says when"
             for name in ("load", "source_depth"):
-                _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
+                refuse_option(name, f"Traffic {short_name(packets.name)} takes", why)
     outputs = given(options["vcd"], options["activity"])
     check_outputs([*outputs, *given(options["checkpoint"])], as_json)
     failure: SimulationError | None = None
@@ -179,7 +181,7 @@ def _run_workload(
 
     for name in click.get_current_context().params:
         if name not in _OF_WORKLOADS:
-            _refuse(name, *_LISTED)
+            refuse_option(name, *_LISTED)
     outputs = given(timeline)
     check_outputs(outputs, as_json)
     longest = network.lengths[1] if isinstance(network, PacketNetwork) else 1
@@ -206,14 +208,6 @@ _LISTED = ("A workload takes", "it lists every message itself")
 
 _MEASURED = ("load", "cycles", "warmup", "precision", "limit", "seeds")
 """Options for traffic without end."""
-
-
-def _refuse(name: str, whose: str, why: str) -> None:
-    """Raise ValueError if an option was given that this traffic does not take."""
-    context = click.get_current_context()
-    if context.get_parameter_source(name) != click.core.ParameterSource.DEFAULT:
-        (option,) = (each.opts[-1] for each in context.command.params if each.name == name)
-        raise InvalidValue(f"{whose} no {option}: {why}")
 
 
 @click.command()

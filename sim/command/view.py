@@ -5,11 +5,10 @@ import os
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import check_output, is_standard_output
-from .shared_arguments import messages, network_from
+from .shared_arguments import messages, network_from, refuse_option
 
 if TYPE_CHECKING:
     from ..live import LivePair
@@ -113,11 +112,7 @@ def _page(
         if isinstance(own, Network):
             return LivePage(own, traffic, load=load, seed=seed), name
         for option in ("traffic", "load", "seed"):
-            if (
-                click.get_current_context().get_parameter_source(option)
-                is ParameterSource.COMMANDLINE
-            ):
-                raise InvalidValue(f"A design that is no network takes no --{option}: {network}")
+            refuse_option(option, "A design that is no network takes", "it has no sources")
         return DesignPage(own), name
     if network is not None:
         built = network_from(network, parameters)
