@@ -300,6 +300,18 @@ def test_the_command_writes_a_certificate_and_its_verilog(
     assert done.stderr.startswith("void: ")
 
 
+@pytest.mark.parametrize("words", ["", "cert", "none none", ". .", "cert cert", "odd net", "a b c"])
+def test_the_checker_names_what_it_cannot_read(words: str, tmp_path: Path) -> None:
+    (tmp_path / "cert").write_text("{}")
+    (tmp_path / "odd").write_text("{")
+    (tmp_path / "net").write_bytes(b"\xff")
+    checks = [sys.executable, "-S", str(CHECKER), *words.split()]
+    done = subprocess.run(checks, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("void: cert.json and net.v can't be read: ")
+    assert done.stderr.count("\n") == 1
+
+
 STAGES = "ring k=3 n=1 payload=4 depth=2 pipeline=1"
 BROKEN = {
     # What is wrong with a queue of two places, in the text of its module.
