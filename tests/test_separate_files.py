@@ -4,9 +4,14 @@ from pathlib import Path
 
 import pytest
 from command_line import exit_status
-from multicube.hdl.support.input_file import read_text
+from multicube.hdl.support.input_file import read_input, read_text
 from multicube.hdl.support.output_file import check_output
 from multicube.hdl.support.separate_files import separate_files
+
+
+def test_a_folder_is_named_that_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError, match=f"Is a directory: '{tmp_path}'$"):
+        read_input(tmp_path)
 
 
 def test_a_file_is_read_or_written(tmp_path: Path) -> None:

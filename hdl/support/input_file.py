@@ -28,8 +28,12 @@ def read_input(path: str | os.PathLike[str], most: int = -1) -> bytes:
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     os.set_blocking(descriptor, True)
-    with open(descriptor, "rb") as file:
-        return file.read(most)
+    try:
+        with open(descriptor, "rb") as file:
+            return file.read(most)
+    except OSError as error:
+        error.filename = os.fspath(path)  # it has the number of the descriptor, or nothing
+        raise
 
 
 def read_content(what: str, path: str | os.PathLike[str]) -> bytes:
