@@ -65,6 +65,7 @@ class Clock:
     Attributes
     ----------
     name, reset : str
+        Names of the ports of clock and reset, a bit each.
     active_low : bool
         Whether the reset is active at 0.
     inner : str

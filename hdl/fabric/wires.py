@@ -12,9 +12,16 @@ __all__ = ["Lane", "Streams", "Wire", "named_wires", "streams"]
 
 
 class Lane(NamedTuple):
-    """What an output tells of its link: the direction, and the number of its virtual channel.
+    """What an output tells of its link.
 
     Channels of one link share its wires: they have the same ends and the same direction.
+
+    Attributes
+    ----------
+    direction : str
+        The direction in words, such as "+x"; empty if there is no name for it.
+    channel : int
+        The number of its virtual channel, from 0.
     """
 
     direction: str = ""

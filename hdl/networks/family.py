@@ -67,14 +67,19 @@ class Family:
     Attributes
     ----------
     name : str
+        The name in `build` and in the command.
     description : str
+        What these networks are, in a line.
     component : type[Network]
+        The class of its networks.
     group : Group
+        Where the catalogue lists it.
     fixed : dict[str, Any]
         Arguments of the component that make it this family.
     example : dict[str, Any]
         Parameters of a small network of 4 to 16 terminals, if the defaults are larger: for tests.
     aliases : tuple[str, ...]
+        Other names of it.
     papers : tuple[str, ...]
         The works that it is from, as docs/generate/networks.toml calls them; those of its whole
         group are said there.
