@@ -312,6 +312,7 @@ BAD = [
     ("sweep cube -o x.gif", "Output x.gif must end in .csv, .json, .svg, .png, .pdf"),
     ("sweep cube -o folder.png", "Output folder.png is a folder, not a file"),
     ("sweep cube --loads 0.1:0.9:0", "Loads must be FIRST:LAST:STEP or ", "not '0.1:0.9:0'"),
+    ("export cube ports=2 -o - --period 5", "Option --period needs files of constraints, "),
     ("sweep cube --loads=", "Loads must be FIRST:LAST:STEP or ", "not ''"),
     ("sweep cube --text -o a.png", "--text is for a picture of text: write one with -o FILE.svg"),
     ("draw cube -o - --json", "Output - and --json would both go to standard output"),
