@@ -167,7 +167,7 @@ class Checker:
         return found
 
     def check_routes(self):
-        """All routes end at their destination, waits go up in the order, and parts share nothing."""
+        """All routes end where they should, waits go up in the order, and parts share nothing."""
         order, tags = self.cert["order"], self.cert["tags"]
         place = {channel: n for n, channel in enumerate(order)}
         need(len(place) == len(order), "a channel is twice in the order")
