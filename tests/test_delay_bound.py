@@ -96,7 +96,7 @@ test_bounds_are_refused = refusals(
     ("hypercube routing=adaptive", "Latency has a bound only if packets have no choice ..."),
     ("mesh arbiter=fixed", "Arbiter must be ... for a bound on latency, not fixed"),
     ("mesh pipeline=1", "Pipeline must be 0 for a bound on latency, not 1"),
-    ("mesh latency=2", "Latency has a bound only in networks of queues with fair arbiters, not..."),
+    ("mesh latency=2", "Latency of links must be 1 for a bound on latency, not 2"),
     ("torus channels=1 allow_deadlock=1 k=8 n=1", "Latency has no bound in torus: its packets ..."),
     ("cube ports=8", "Switch must be ... for a bound on latency, not output-queued"),
     ("deflection", "Latency has a bound only in networks of queues with fair arbiters, not..."),
