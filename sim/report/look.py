@@ -87,7 +87,7 @@ class Look:
                 with _complaints() as said:
                     matplotlib.rc_params_from_file(self.style, use_default_template=False)
                 if said:
-                    raise ValueError(said[0].getMessage())
+                    raise InvalidValue(said[0].getMessage())
             except (OSError, ValueError, TypeError, UnicodeDecodeError):
                 raise InvalidValue(
                     "Style must be a file of matplotlib's parameters or one of "
