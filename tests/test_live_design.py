@@ -156,11 +156,11 @@ def test_any_parameter_may_differ_beside_a_network(
     shown = []
     monkeypatch.setattr(LivePair, "save", lambda pair, _: shown.append(pair))
     monkeypatch.setattr(LivePair, "html", "")
-    assert call("view", "cube", "ports=2", "--beside", "Depth=2").status == 0
+    assert call("view", "cube", "ports=2", "--beside", "Switch=unbuffered").status == 0
     (pair,) = shown
     assert [str(page.network) for page in pair.pages] == [
         str(build("cube", ports=2)),
-        str(build("cube", ports=2, depth=2)),
+        str(build("cube", ports=2, switch="unbuffered")),
     ]
 
 

@@ -98,7 +98,7 @@ def _page(
     seed: int,
 ) -> "tuple[Page | LivePair, str]":
     """The page that is asked for, and the name of its file."""
-    from ...hdl.catalogue.catalogue import FAMILIES
+    from ...hdl.catalogue.catalogue import FAMILIES, described
     from ...hdl.fabric.parameters import pairs
     from ...hdl.networks.network import Network
     from ..live import DesignPage, LivePage, LivePair, lesson_network
@@ -125,7 +125,11 @@ def _page(
     if beside is None and lesson is not None:
         beside = lesson_beside(lesson)
     if beside:
-        family = FAMILIES[built.family]
-        other = family.build(**built.chosen | family.values(pairs(beside.split())))
+        # What was not given is chosen anew, such as the policy of another switch.
+        family, given = FAMILIES[built.family], built.chosen
+        if network is not None:
+            family, words = described(network)
+            given = family.values({**words, **pairs(parameters)})
+        other = family.build(**given | family.values(pairs(beside.split())))
         return LivePair(page, LivePage(other, traffic, load=load, seed=seed)), name
     return page, name
