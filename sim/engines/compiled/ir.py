@@ -244,6 +244,11 @@ class Graph:
                 return self.zero
             if b.attr == _ones(a.width):
                 return a
+        elif a.width == 1:
+            if self._opposite(a, b):
+                return self.zero
+            if self._is_not(a) and self._is_not(b):
+                return self.not_(self.or_(a.args[0], b.args[0]), 1)
         return self._node("and", (a, b), a.width)
 
     def or_(self, a: Node, b: Node) -> Node:
@@ -253,6 +258,11 @@ class Graph:
         width = max(a.width, b.width)
         if b.is_const and b.attr == _ones(width):
             return b
+        if width == 1:
+            if self._opposite(a, b):
+                return self.one
+            if self._is_not(a) and self._is_not(b):
+                return self.not_(self.and_(a.args[0], b.args[0]), 1)
         return self._node("or", (a, b), width)
 
     def xor(self, a: Node, b: Node) -> Node:
@@ -264,10 +274,19 @@ class Graph:
                 return a
             if a.op == "xor" and a.args[1].is_const:
                 return self.xor(a.args[0], self.const(a.args[1].attr ^ b.attr))
+        elif a.width == b.width == 1 and self._opposite(a, b):
+            return self.one
         return self._node("xor", (a, b), max(a.width, b.width))
 
     def not_(self, a: Node, width: int) -> Node:
         return self.xor(a, self.const(_ones(width)))
+
+    def _is_not(self, a: Node) -> bool:
+        """Whether a bit is the opposite of another one."""
+        return a.op == "xor" and a.args[1] is self.one
+
+    def _opposite(self, a: Node, b: Node) -> bool:
+        return (self._is_not(a) and a.args[0] is b) or (self._is_not(b) and b.args[0] is a)
 
     def add(self, a: Node, b: Node, width: int) -> Node:
         a, b = self._ordered(self.slice(a, 0, width), self.slice(b, 0, width))
@@ -353,10 +372,16 @@ class Graph:
             return a
         if condition.is_const:
             return a if condition.attr else b
-        if condition.op == "xor" and condition.args[1] is self.one:
+        if self._is_not(condition):
             return self.mux(condition.args[0], b, a)
         width = max(a.width, b.width)
         if width == 1:
+            if a is condition or self._opposite(a, condition):
+                a = self.one if a is condition else self.zero
+            if b is condition or self._opposite(b, condition):
+                b = self.zero if b is condition else self.one
+            if self._opposite(a, b):
+                return self.xor(condition, b)
             if a.is_const:
                 if a.attr:
                     return self.or_(condition, b)
