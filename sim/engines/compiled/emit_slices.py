@@ -160,8 +160,15 @@ class _Function(Steps):
                     if at == step:
                         body.need(*write.nodes)
                         body.write(number, write)
+        users: dict[int, list[Node]] = {}
+        for n in here:
+            for arg in n.args:
+                if arg.op == "register" and arg not in self.in_planes:
+                    users.setdefault(arg.attr, []).append(n)
         for number, node in self.states:
             if self.state_steps[number] == step:
+                # Other uses of the old value come first, where it is known.
+                body.need(*users.get(number, ()))
                 if number in old:
                     body.need(old[number])
                 if node.op != "register" or node.attr != number:
