@@ -14,7 +14,7 @@ Each type is a separate program, with the functions
 `DRIVER`, a program that is the same for all networks, finds them in the tables and calls them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -300,6 +300,9 @@ class TypeCode:
         The module in planes and lanes.
     shown : frozenset[tuple[Path, int]]
         Port and word of the outputs that are planes, and are stored in lanes as well.
+    unread : frozenset[tuple[Path, int]]
+        Port and word of the outputs in lanes of a sliced type that depend on registers only, and
+        that no cell reads. They are stored when the clock stops.
     lanes : int
         Cells whose words are adjacent in the tables: `LANES`, or 1 if there is one cell only.
     """
@@ -311,6 +314,7 @@ class TypeCode:
     late: tuple[tuple[Path, ...], ...]
     slices: Slices | None = None
     shown: frozenset[tuple[Path, int]] = frozenset()
+    unread: frozenset[tuple[Path, int]] = frozenset()
     lanes: int = LANES
 
     @property
@@ -380,12 +384,13 @@ class TypeEmitter:
         parameters = "Context *c, const Type *t, long begin, long end"
         return body.function(f"late_{number}", parameters, "begin", "end")
 
-    def publish(self) -> str:
+    def publish(self, name: str = "publish", only: Container[tuple[Path, int]] | None = None) -> str:
         body = self._body("now")
         for path in self.early:
             for word, node in enumerate(self.module.outputs[path]):
-                body.output(path, word, node)
-        return body.function("publish", "Context *c, const Type *t", "0", "t->cells")
+                if only is None or (path, word) in only:
+                    body.output(path, word, node)
+        return body.function(name, "Context *c, const Type *t", "0", "t->cells")
 
     def update(self) -> str:
         module, body = self.module, self._body("next")

@@ -386,6 +386,7 @@ class SliceEmitter:
                 *(f"#define {name} {size}" for name, size in sizes.items()),
                 SLICE_PRELUDE,
                 self._words(),
+                self.base.publish("show", code.unread),
                 SLICE_BORDERS,
                 *late,
                 self.base.publish(),
@@ -441,6 +442,7 @@ class SliceEmitter:
         function.states = list(slices.lane_nexts.items())
         for path, words in slices.after.items():
             for word, node in enumerate(words):
-                self._output(function, path, word, node)
+                if (path, word) not in self.base.code.unread:
+                    self._output(function, path, word, node)
         parameters = "Context *c, const Type *t, long begin, long end"
         return function.text("update", parameters, "begin", "end")

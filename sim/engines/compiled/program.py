@@ -86,6 +86,7 @@ class Group:
             self.plane_count = len(self.planes) + len(slices.registers) + len(slices.kept)
         self.first_plane = 0
         self.shown: set[tuple[Path, int]] = set()
+        self.read: set[Path] = set()
         self.terms: np.ndarray = np.zeros(0, TERM)
         self.strap_planes: np.ndarray = np.zeros(0, np.uint64)
         self.kept: np.ndarray = np.zeros(0, np.uint32)
@@ -125,6 +126,19 @@ class Group:
     def used(self) -> np.ndarray:
         """The positions that have a cell."""
         return np.flatnonzero(self.numbers >= 0)
+
+    @property
+    def unread(self) -> frozenset[tuple[Path, int]]:
+        """The outputs in lanes that no cell reads, of a sliced type; see `TypeCode`."""
+        if self.slices is None:
+            return frozenset()
+        return frozenset(
+            (path, word)
+            for path, word in self.outputs
+            if path in self.slices.after
+            and path not in self.read
+            and self.module.widths[path][word] > 1
+        )
 
     def wire(self, path: Path, word: int, place: Place) -> Place:
         """Number of the wire for a word of an output of the cell at a position, or at several."""
@@ -206,6 +220,7 @@ class Program:
                     tuple(outputs),
                     group.slices,
                     frozenset(group.shown),
+                    group.unread,
                 )
             )
             for group, outputs in zip(groups, sets)

@@ -162,7 +162,7 @@ void enter(Context *c, const Type *t) {
   }
 }
 
-/* Store the planes in states and wires in lanes. */
+/* Store the planes in states and wires in lanes, and outputs that no cell reads. */
 void leave(Context *c, const Type *t) {
   for (long b = 0; b < t->cells; b += BLOCK) {
     const P *here = (const P *)(c->planes + t->first_plane) + b / BLOCK * ROWS;
@@ -178,6 +178,7 @@ void leave(Context *c, const Type *t) {
         store(to + LANES * w->row, x);
       }
   }
+  show(c, t);
 }
 """
 """The functions by which the driver begins and ends to run a sliced type."""

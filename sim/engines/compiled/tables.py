@@ -330,6 +330,7 @@ class Tables:
             type_ = self.groups[number - 1].type if number else None
             if number:  # The last word of an output of 33 bits is a plane too.
                 driver = self.groups[number - 1]
+                driver.read.add(names[output])
                 driver.shown.update(each for each in driver.planes if each[0] == names[output])
             places = self._places[runs[some], cells[some]] if number else runs[some]
             yield self._output(type_, names[output], some, places)
