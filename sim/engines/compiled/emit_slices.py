@@ -191,6 +191,7 @@ class _Planes:
     def __init__(self, function: _Function, step: int) -> None:
         self.emitter, self._in_planes = function.emitter, function.in_planes
         self._steps, self._step, self._bytes = function.step, step, function.bytes
+        self._turned: set[str] = set()
         self.lines: list[str] = []
         self._done: set[Node] = set()
 
@@ -206,6 +207,10 @@ class _Planes:
     def need(self, *nodes: Node) -> None:
         for node in Graph.cone(nodes, known=self):
             self._done.add(node)
+            if node.op == "collect" and (name := self._bytes[node][0]) not in self._turned:
+                self._turned.add(name)
+                bits = sum(1 << bit for other, bit in self._bytes.values() if other == name)
+                self.lines.append(f"to_planes({name}, {bits});")
             self.lines.append(f"P {self.name(node)} = {self._expression(node)};")
 
     def name(self, node: Node) -> str:
@@ -223,7 +228,7 @@ class _Planes:
             return self._input(node)
         if node.op == "collect":
             name, bit = self._bytes[node]
-            return f"PLANE_OF({name}, {bit})"
+            return f"((const P *){name})[{bit}]"
         values = [self._value(arg) for arg in node.args]
         match node.op:
             case "and" | "or":
