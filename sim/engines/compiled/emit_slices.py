@@ -11,6 +11,7 @@ begins to run (`enter`), and stores them there when it ends (`leave`). So nobody
 """
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ....hdl.fabric.fabric import Path
@@ -173,8 +174,11 @@ class _Function(Steps):
                     body.need(old[number])
                 if node.op != "register" or node.attr != number:
                     body.state_of(number, node, self.emitter.module.registers[number].width)
-        for path, word, node in self.lane_stores:
-            if self.first_step(node) == step:
+        shown = [each for each in self.lane_stores if self.first_step(each[2]) == step]
+        for path, words in groupby(shown, lambda each: each[0]):
+            some = list(words)
+            body.need(*(node for *_, node in some))
+            for _, word, node in some:
                 body.output(path, word, node)
         for place, node in self.kept:
             if self.first_step(node) == step:
