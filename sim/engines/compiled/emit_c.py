@@ -14,7 +14,7 @@ Each type is a separate program, with the functions
 `DRIVER`, a program that is the same for all networks, finds them in the tables and calls them.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -301,8 +301,8 @@ class TypeCode:
     shown : frozenset[tuple[Path, int]]
         Port and word of the outputs that are planes, and are stored in lanes as well.
     unread : frozenset[tuple[Path, int]]
-        Port and word of the outputs in lanes of a sliced type that depend on registers only, and
-        that no cell reads. They are stored when the clock stops.
+        Port and word of the outputs in lanes of a sliced type that no cell reads: they depend on
+        registers only, or have twins that are read. They are stored when the clock stops.
     lanes : int
         Cells whose words are adjacent in the tables: `LANES`, or 1 if there is one cell only.
     """
@@ -384,13 +384,22 @@ class TypeEmitter:
         parameters = "Context *c, const Type *t, long begin, long end"
         return body.function(f"late_{number}", parameters, "begin", "end")
 
-    def publish(self, name: str = "publish", only: Container[tuple[Path, int]] | None = None) -> str:
+    def publish(self) -> str:
         body = self._body("now")
         for path in self.early:
             for word, node in enumerate(self.module.outputs[path]):
-                if only is None or (path, word) in only:
-                    body.output(path, word, node)
-        return body.function(name, "Context *c, const Type *t", "0", "t->cells")
+                body.output(path, word, node)
+        return body.function("publish", "Context *c, const Type *t", "0", "t->cells")
+
+    def show(self) -> str:
+        """The function that stores the outputs of a sliced type that no cell reads."""
+        body = self._body("now")
+        for path, word in sorted(self.code.unread, key=str):
+            if path in self.early:
+                body.output(path, word, self.module.outputs[path][word])
+            else:
+                body.same_output(path, self.module.twins[path], word)
+        return body.function("show", "Context *c, const Type *t", "0", "t->cells")
 
     def update(self) -> str:
         module, body = self.module, self._body("next")

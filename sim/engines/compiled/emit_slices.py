@@ -395,7 +395,7 @@ class SliceEmitter:
                 *(f"#define {name} {size}" for name, size in sizes.items()),
                 SLICE_PRELUDE,
                 self._words(),
-                self.base.publish("show", code.unread),
+                self.base.show(),
                 SLICE_BORDERS,
                 *late,
                 self.base.publish(),
@@ -421,7 +421,8 @@ class SliceEmitter:
 
     def _output(self, function: _Function, path: Path, word: int, node: Node) -> None:
         if self.module.widths[path][word] > 1:
-            function.lane_stores.append((path, word, node))
+            if (path, word) not in self.base.code.unread:
+                function.lane_stores.append((path, word, node))
             return
         function.stores.append((self.output_rows[path, word], node))
         if (path, word) in self.base.code.shown:
@@ -451,7 +452,6 @@ class SliceEmitter:
         function.states = list(slices.lane_nexts.items())
         for path, words in slices.after.items():
             for word, node in enumerate(words):
-                if (path, word) not in self.base.code.unread:
-                    self._output(function, path, word, node)
+                self._output(function, path, word, node)
         parameters = "Context *c, const Type *t, long begin, long end"
         return function.text("update", parameters, "begin", "end")

@@ -31,6 +31,7 @@ kept        number              what was kept of this cycle in lanes
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ....hdl.fabric.fabric import Path
@@ -156,6 +157,16 @@ class Module:
     events: list[Event]
     signals: "Callable[[str], tuple[Words, int]]"
     signal_names: list[str]
+
+    @cached_property
+    def twins(self) -> dict[Path, Path]:
+        """For each output of several bits the first one that always has the same value."""
+        first: dict[tuple[Words, frozenset[Path]], Path] = {}
+        return {
+            path: first.setdefault((words, self.depends[path]), path)
+            for path, words in self.outputs.items()
+            if self.widths[path] != [1]
+        }
 
 
 def _ones(width: int) -> int:

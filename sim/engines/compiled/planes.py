@@ -67,8 +67,36 @@ def slicing(
         planes = frozenset(
             path for path in inputs.single if _is_plane(fabric, widths, kind_of, cells, path, runs)
         )
-        found[type_] = sliced(modules[type_], words, inputs.straps, planes)
+        same = _same(fabric, [modules[each] for each in wanted], kind_of, modules[type_], cells)
+        found[type_] = sliced(modules[type_], words, inputs.straps, planes, same)
     return found
+
+
+def _same(
+    fabric: Fabric,
+    kinds: Sequence[Module],
+    kind_of: np.ndarray,
+    module: Module,
+    cells: np.ndarray,
+) -> frozenset[tuple[Path, Path]]:
+    """The inputs that have the values of an earlier one, since twins drive both."""
+    numbers = fabric.drivers.paths.numbers
+    first = np.tile(np.arange(len(numbers)), (len(kinds) + 1, 1))
+    for kind, other in enumerate(kinds):
+        for path, twin in other.twins.items():
+            if path != twin and path in numbers and twin in numbers:
+                first[kind, numbers[path]] = numbers[twin]
+    if np.all(first == first[-1]):
+        return frozenset()
+    found: dict[tuple[bytes, bytes], Path] = {}
+    same = set()
+    for path, width in module.inputs.items():
+        drivers, outputs = fabric.drivers.of(cells, path)
+        if width > 1 and np.all(drivers >= 0):  # others are constants
+            key = drivers.tobytes(), first[kind_of[drivers], outputs].tobytes()
+            if (other := found.setdefault(key, path)) != path:
+                same.add((path, other))
+    return frozenset(same)
 
 
 def _is_plane(

@@ -135,10 +135,14 @@ class Group:
         return frozenset(
             (path, word)
             for path, word in self.outputs
-            if path in self.slices.after
+            if self.module.widths[path][word] > 1
             and path not in self.read
-            and self.module.widths[path][word] > 1
+            and (path in self.slices.after or self.twin(path) != path)
         )
+
+    def twin(self, path: Path) -> Path:
+        """The output that is read in the place of one."""
+        return path if self.slices is None else self.module.twins.get(path, path)
 
     def wire(self, path: Path, word: int, place: Place) -> Place:
         """Number of the wire for a word of an output of the cell at a position, or at several."""

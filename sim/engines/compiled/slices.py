@@ -9,7 +9,7 @@ The module's graph is rewritten accordingly. In the new graph a plane is a node 
 made of planes, and two operations convert: `spread` and `collect` (see `ir`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -101,17 +101,30 @@ def saving(module: Module, words: int, straps: frozenset[Path], single: frozense
 
 
 @lru_cache(maxsize=256)
-def sliced(module: Module, words: int, straps: frozenset[Path], single: frozenset[Path]) -> Slices:
-    """A module in planes and lanes. Parameters as of `Partition`."""
-    return _Slicer(module, Partition(module, words, straps, single), words).result
+def sliced(
+    module: Module,
+    words: int,
+    straps: frozenset[Path],
+    single: frozenset[Path],
+    same: frozenset[tuple[Path, Path]] = frozenset(),
+) -> Slices:
+    """A module in planes and lanes.
+
+    Parameters are those of `Partition`, and `same`: inputs, each with another of the same values
+    that is read in its place.
+    """
+    partition = Partition(module, words, straps, single)
+    return _Slicer(module, partition, words, dict(same)).result
 
 
 class _Slicer:
     """Rewrites a module's graph."""
 
-    def __init__(self, module: Module, partition: Partition, words: int) -> None:
+    def __init__(
+        self, module: Module, partition: Partition, words: int, same: Mapping[Path, Path]
+    ) -> None:
         self.graph = graph = Graph()
-        self.module, self._partition = module, partition
+        self.module, self._partition, self._same = module, partition, same
         self.result = result = Slices(graph, words, partition.single)
         self._bits: dict[Node, list[Node]] = {}
         self._lanes: dict[Node, Node] = {}
@@ -245,7 +258,7 @@ class _Slicer:
 
     def _input(self, node: Node) -> Node:
         port, word = node.attr
-        return self.graph.input(port, word, node.width)
+        return self.graph.input(self._same.get(port, port), word, node.width)
 
     def _as_lanes(self, node: Node) -> Node:
         graph = self.graph

@@ -327,13 +327,14 @@ class Tables:
         for kind in kinds[:1].tolist() if alike else np.unique(kinds).tolist():
             some = np.arange(len(kinds)) if alike else np.flatnonzero(kinds == kind)
             number, output = divmod(kind, len(names))
-            type_ = self.groups[number - 1].type if number else None
+            type_, path = None, names[output]
             if number:  # The last word of an output of 33 bits is a plane too.
                 driver = self.groups[number - 1]
-                driver.read.add(names[output])
-                driver.shown.update(each for each in driver.planes if each[0] == names[output])
+                type_, path = driver.type, driver.twin(path)
+                driver.read.add(path)
+                driver.shown.update(each for each in driver.planes if each[0] == path)
             places = self._places[runs[some], cells[some]] if number else runs[some]
-            yield self._output(type_, names[output], some, places)
+            yield self._output(type_, path, some, places)
 
     def _output(
         self, type_: CellType | None, path: Path, numbers: np.ndarray, places: np.ndarray
