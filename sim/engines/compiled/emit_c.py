@@ -41,7 +41,7 @@ __all__ = [
 InputKind = str
 """How the lanes read an input: "strap" (a constant per lane), "same" (one wire for all),
 "row" (consecutive wires), "pair" (for each `HALF` lanes, wires of two rows, each of as many from a
-multiple of `HALF` on) or "any"; of sliced types also `TURNED` or `IN_ORDER` with the
+multiple of `HALF` on) or "any"; of sliced types also `TURNED`, `STRAIGHT` or `IN_ORDER` with the
 number of terms."""
 
 HALF = 8
@@ -60,12 +60,6 @@ STRUCTURES = (
 typedef struct Context Context;
 typedef struct Type Type;
 
-typedef struct {
-  uint64_t taken, given;   /* these bits of a word become those */
-  int32_t word;            /* which one of all planes' words */
-  int32_t turn;            /* by so many bits it is rotated */
-} Term;
-
 struct Type {
   void (*publish)(Context *, const Type *);
   void (*update)(Context *, const Type *, long begin, long end);
@@ -81,7 +75,9 @@ struct Type {
   void (*leave)(Context *, const Type *);
   long block;              /* cells that are computed together */
   long first_plane;        /* of [block][plane][word] */
-  const Term *terms;       /* [block][input][word][term] */
+  /* [block][input][term][which word of all planes, by how many bits it is rotated or which of its
+     bits are taken, which bits they become][word] */
+  const uint64_t *terms;
   const uint64_t *strap_planes; /* [block][bit of a strap][word] */
   uint32_t *kept;          /* [vector][number][lane]: from late outputs to the update */
 };

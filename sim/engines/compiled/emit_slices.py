@@ -25,11 +25,11 @@ from .statements import LANES, LONGEST, Statements, indented, pointers
 if TYPE_CHECKING:
     from .emit_c import TypeEmitter
 
-__all__ = ["IN_ORDER", "TURNED", "SliceEmitter", "plane_rows"]
+__all__ = ["IN_ORDER", "STRAIGHT", "TURNED", "SliceEmitter", "plane_rows"]
 
-TURNED, IN_ORDER = "turned", "in order"
-"""How an input that is a plane is made of others: by rotations, or by moves that keep the order.
-The number of terms follows."""
+TURNED, STRAIGHT, IN_ORDER = "turned", "straight", "in_order"
+"""How an input that is a plane is made of others: by rotations of words, also of such as follow each
+other, or by moves that keep the order. The number of terms follows."""
 
 _FOUND = ("pair", "any")
 """How inputs are read that are not read twice, since it takes long."""
@@ -113,7 +113,7 @@ class _Function(Steps):
             "const uint32_t *now = c->now;",
             f"const int32_t *index = t->index + b * {rows[1]};",
             there,
-            f"const Term *terms = t->terms {place} TERMS;",
+            f"const uint64_t *terms = t->terms {place} TERMS;",
             *lines,
         ]
 
@@ -363,12 +363,12 @@ class SliceEmitter:
         self.inputs: dict[int, str] = {}
         self._term_count = 0
         for row, kind in enumerate(code.kinds):
-            for way, function in ((TURNED, "turned"), (IN_ORDER, "in_order")):
+            for way in (TURNED, STRAIGHT, IN_ORDER):
                 if kind.startswith(way):
                     count = int(kind.removeprefix(way))
                     place = f"terms + {self._term_count}"
-                    self.inputs[row] = f"PLANE({function}, c->planes, {place}, {count})"
-                    self._term_count += count * slices.words
+                    self.inputs[row] = f"{way}(c->planes, {place}, {count})"
+                    self._term_count += 3 * count * slices.words
 
     def loads(self, node: Node) -> bool:
         """Whether a node in lanes is loaded anew in each step that uses it."""

@@ -14,7 +14,6 @@ from .emit_c import LANES, InputKind, TypeCode, emit
 from .emit_slices import plane_rows
 from .ir import Module
 from .netlist import lowered
-from .planes import TERM
 from .schedule import Schedule, schedule
 from .slices import PLANE, Slices
 from .words import word_widths
@@ -87,7 +86,7 @@ class Group:
         self.first_plane = 0
         self.shown: set[tuple[Path, int]] = set()
         self.read: set[Path] = set()
-        self.terms: np.ndarray = np.zeros(0, TERM)
+        self.terms: np.ndarray = np.zeros(0, np.uint64)
         self.strap_planes: np.ndarray = np.zeros(0, np.uint64)
         self.kept: np.ndarray = np.zeros(0, np.uint32)
         # The tables of `_CType`, filled when the machine is loaded.

@@ -169,19 +169,32 @@ INLINE void to_bytes(uint8_t *p, int bits) {
   __builtin_memcpy(p, x, sizeof x);
 }
 #endif
-/* A word of a plane whose bits come from elsewhere: each term moves some of them. */
-INLINE uint64_t turned(const uint64_t *planes, const Term *term, int count) {
-  uint64_t r = 0;
-  _Pragma("GCC unroll 8") for (int n = 0; n < count; n++) {
-    const uint64_t w = planes[term[n].word];
-    r |= (w << term[n].turn | w >> (-term[n].turn & 63)) & term[n].given;
+/* A plane whose bits come from elsewhere: each term moves some of them. */
+#if WORDS == 1
+#define EACH_WORD(of) of(0)
+#else
+#define EACH_WORD(of) ((P){of(0), of(1), of(2), of(3)})
+#endif
+INLINE P rotated(P x, const P *term) { return (x << term[1] | x >> (-term[1] & 63)) & term[2]; }
+INLINE P turned(const uint64_t *planes, const uint64_t *terms, int count) {
+  P r = NONE;
+  _Pragma("GCC unroll 8") for (int n = 0; n < count; n++, terms += 3 * WORDS) {
+#define WORD(w) planes[terms[w]]
+    r |= rotated(EACH_WORD(WORD), (const P *)terms);
   }
   return r;
 }
-INLINE uint64_t in_order(const uint64_t *planes, const Term *term, int count) {
+INLINE P straight(const uint64_t *planes, const uint64_t *terms, int count) {
+  typedef P U __attribute__((aligned(8)));
+  P r = NONE;
+  _Pragma("GCC unroll 8") for (int n = 0; n < count; n++, terms += 3 * WORDS)
+    r |= rotated(*(const U *)(planes + *terms), (const P *)terms);
+  return r;
+}
+INLINE uint64_t word_in_order(const uint64_t *planes, const uint64_t *term, int count) {
   uint64_t r = 0;
-  for (int n = 0; n < count; n++) {
-    const uint64_t w = planes[term[n].word], taken = term[n].taken, given = term[n].given;
+  for (int n = 0; n < count; n++, term += 3 * WORDS) {
+    const uint64_t w = planes[*term], taken = term[WORDS], given = term[2 * WORDS];
 #ifdef __BMI2__
     r |= __builtin_ia32_pdep_di(__builtin_ia32_pext_di(w, taken), given);
 #else
@@ -191,13 +204,10 @@ INLINE uint64_t in_order(const uint64_t *planes, const Term *term, int count) {
   }
   return r;
 }
-#if WORDS == 1
-#define PLANE(way, planes, terms, n) way(planes, terms, n)
-#else
-#define PLANE(way, planes, terms, n)                                               \\
-  ((P){way(planes, terms, n), way(planes, (terms) + (n), n),                        \\
-       way(planes, (terms) + 2 * (n), n), way(planes, (terms) + 3 * (n), n)})
-#endif
+INLINE P in_order(const uint64_t *planes, const uint64_t *terms, int count) {
+#define IN_ORDER(w) word_in_order(planes, terms + w, count)
+  return EACH_WORD(IN_ORDER);
+}
 /* A bit that is the same in all cells. */
 INLINE P everywhere(uint32_t mask) { return -(uint64_t)(mask & 1) - NONE; }
 static void fail_plane(Context *c, const Type *t, long event, long b, const P *hit) {

@@ -13,7 +13,7 @@ from ....hdl.fabric.fabric import Cell, CellType, Fabric, Path, Pin
 from .emit_c import HALF, LANES, InputKind, element_bytes
 from .emit_slices import TURNED
 from .ir import WORD, Module
-from .planes import TERM, slicing, terms_of
+from .planes import arranged, slicing, terms_of
 from .program import Group, Program, whole_vectors
 from .schedule import Schedule
 from .slices import PLANE
@@ -287,12 +287,13 @@ class Tables:
         for row, (path, _) in enumerate(group.inputs):
             if kinds[row] == TURNED:
                 way, terms = self._terms(group, path)
+                way, table = arranged(way, terms, words)
                 kinds[row] = f"{way}{terms.shape[1]}"
-                tables.append(terms.reshape(blocks, -1))
+                tables.append(table)
         group.kinds = tuple(kinds)
-        empty = np.zeros((blocks, 1), TERM)
+        empty = np.zeros((blocks, 1), np.uint64)
         found = np.concatenate(tables or [empty], axis=1)
-        group.terms = aligned(found.shape, TERM)
+        group.terms = aligned(found.shape, np.uint64)
         group.terms[:] = found
         group.kept = aligned((group.cells // LANES, len(slices.kept_lanes), LANES), np.uint32)
         group.strap_planes = aligned((blocks, max(1, len(slices.straps)), words), np.uint64)
