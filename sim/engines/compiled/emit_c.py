@@ -397,6 +397,14 @@ class TypeEmitter:
                 body.same_output(path, self.module.twins[path], word)
         return body.function("show", "Context *c, const Type *t", "0", "t->cells")
 
+    def carry(self, slices: Slices) -> str:
+        """The function that computes the registers that a sliced type has besides."""
+        body = self._body("now")
+        for number, node in enumerate(slices.carried):
+            place = LANES * (len(slices.kept_lanes) + number)
+            body.lines.append(f"store(t->kept + AT(KEPT) + {place}, {body.number(node)});")
+        return body.function("carry", "Context *c, const Type *t", "0", "t->cells")
+
     def update(self) -> str:
         module, body = self.module, self._body("next")
         for number, event in enumerate(module.events):

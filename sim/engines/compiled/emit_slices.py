@@ -173,7 +173,7 @@ class _Function(Steps):
                 if number in old:
                     body.need(old[number])
                 if node.op != "register" or node.attr != number:
-                    body.state_of(number, node, self.emitter.module.registers[number].width)
+                    body.state_of(number, node)
         shown = [each for each in self.lane_stores if self.first_step(each[2]) == step]
         for path, words in groupby(shown, lambda each: each[0]):
             some = list(words)
@@ -323,10 +323,20 @@ class _Lanes(Statements):
     def _expression(self, node: Node, name: str) -> str:
         if node.op == "kept":
             return f"load(kept + {LANES * node.attr})"
+        if node.op == "register" and node.attr >= len(self._slices.module.registers):
+            return f"load({self._carried(node.attr)})"
         return super()._expression(node, name)
 
-    def state_of(self, number: int, node: Node, width: int) -> None:
-        self.lines.append(f"store(state + {LANES * number}, {self._of_width(node, width)});")
+    def state_of(self, number: int, node: Node) -> None:
+        registers = self._slices.module.registers
+        if number < len(registers):
+            value, place = self._of_width(node, registers[number].width), f"state + {LANES * number}"
+        else:
+            value, place = self.number(node), self._carried(number)
+        self.lines.append(f"store({place}, {value});")
+
+    def _carried(self, number: int) -> str:
+        return f"kept + {LANES * (len(self._slices.slices.kept_lanes) + number - len(self._slices.module.registers))}"
 
 
 class _Names(dict[Node, str]):
@@ -385,7 +395,7 @@ class SliceEmitter:
             "ROWS": max(rows, 1),
             "STRAPS": max(len(self.strap_rows), 1),
             "TERMS": max(self._term_count, 1),
-            "KEPT": len(self.slices.kept_lanes),
+            "KEPT": len(self.slices.kept_lanes) + len(self.slices.carried),
             "REGISTERS": self.row_counts[0],
             "OUTPUTS": self.row_counts[2],
         }
@@ -396,6 +406,7 @@ class SliceEmitter:
                 SLICE_PRELUDE,
                 self._words(),
                 self.base.show(),
+                self.base.carry(self.slices),
                 SLICE_BORDERS,
                 *late,
                 self.base.publish(),

@@ -491,12 +491,19 @@ class Graph:
     ) -> list[Node]:
         """Copy the graphs of the roots; `replace` returns a node to use instead, or None."""
         roots = list(roots)
-        copies: dict[Node, Node] = {}
-        for node in self.cone(roots):
-            args = [copies[arg] for arg in node.args]
-            other = replace(node, args)
-            copies[node] = other if other is not None else self.rebuilt(node, args)
+        copies = self.copies(roots, replace)
         return [copies[root] for root in roots]
+
+    def copies(
+        self, roots: Iterable[Node], replace: Callable[[Node, Sequence[Node]], Node | None]
+    ) -> dict[Node, Node]:
+        """The copies of all nodes that the roots depend on; see `copy`."""
+        found: dict[Node, Node] = {}
+        for node in self.cone(roots):
+            args = [found[arg] for arg in node.args]
+            other = replace(node, args)
+            found[node] = other if other is not None else self.rebuilt(node, args)
+        return found
 
     def rebuilt(self, node: Node, args: Sequence[Node]) -> Node:
         """The same operation on other arguments."""

@@ -241,6 +241,7 @@ void enter(Context *c, const Type *t) {
         for (int n = 0; n < w->bits; n++) collect(here + w->plane + n, v, bit_of(x, n));
       }
   }
+  carry(c, t);
 }
 
 /* Store the planes in states and wires in lanes, and outputs that no cell reads. */

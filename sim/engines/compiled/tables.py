@@ -295,7 +295,8 @@ class Tables:
         found = np.concatenate(tables or [empty], axis=1)
         group.terms = aligned(found.shape, np.uint64)
         group.terms[:] = found
-        group.kept = aligned((group.cells // LANES, len(slices.kept_lanes), LANES), np.uint32)
+        kept = len(slices.kept_lanes) + len(slices.carried)
+        group.kept = aligned((group.cells // LANES, kept, LANES), np.uint32)
         group.strap_planes = aligned((blocks, max(1, len(slices.straps)), words), np.uint64)
         block, at = np.divmod(group.used, group.block)
         word, bit = np.divmod(at, PLANE)
