@@ -161,19 +161,19 @@ class _Function(Steps):
                     if at == step:
                         body.need(*write.nodes)
                         body.write(number, write)
-        users: dict[int, list[Node]] = {}
-        for n in here:
-            for arg in n.args:
-                if arg.op == "register" and arg not in self.in_planes:
-                    users.setdefault(arg.attr, []).append(n)
+        users: dict[Node, list[Node]] = {}
+        for user in here:
+            for arg in user.args:
+                users.setdefault(arg, []).append(user)
         for number, node in self.states:
             if self.state_steps[number] == step:
-                # Other uses of the old value come first, where it is known.
-                body.need(*users.get(number, ()))
+                # What uses the old value comes before the new one is stored, where it is known;
+                # what uses the new one comes next.
                 if number in old:
-                    body.need(old[number])
+                    body.need(*users.get(old[number], ()), old[number])
                 if node.op != "register" or node.attr != number:
                     body.state_of(number, node)
+                body.need(*users.get(node, ()))
         shown = [each for each in self.lane_stores if self.first_step(each[2]) == step]
         for path, words in groupby(shown, lambda each: each[0]):
             some = list(words)

@@ -155,8 +155,10 @@ class Steps:
             if not node.is_const and node not in self.in_planes:
                 last[node] = min(last.get(node, step), step)
 
+        # The next value of a register is stored where it is used besides.
+        others = {arg for node in self.cone if node not in self.in_planes for arg in node.args}
         for _, node in self.states:
-            if not node.is_const:
+            if not node.is_const and node not in others:
                 used(node, self._lane_step(node))
         for *_, node in self.lane_stores + self.kept:
             if not node.is_const:
