@@ -92,29 +92,12 @@ INLINE uint64_t word_of(const uint8_t *p, int n) {
   return r;
 #endif
 }
-/* A bit of 32 cells and more, at bit n of the byte of each. */
-INLINE void add_bytes(uint8_t *p, const uint32_t *plane, int n) {
-#ifdef __AVX2__
-  typedef char B __attribute__((vector_size(32)));
-  typedef uint32_t W __attribute__((vector_size(32)));
-  const B which = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1,
-                   2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3};
-  const B place = (B)((uint64_t __attribute__((vector_size(32)))){} + 0x8040201008040201);
-  for (int w = 0; w < BLOCK / 32; w++) {
-    const W all = plane[w] - (W){0};
-    const B x = __builtin_ia32_pshufb256((B)all, which);
-    ((B *)p)[w] |= (B)((x & place) == place) & (char)(1 << n);
-  }
+#if WORDS == 1
+#define EACH_WORD(of) of(0)
 #else
-  for (int l = 0; l < BLOCK; l++) p[l] |= (plane[l / 32] >> l % 32 & 1) << n;
+#define EACH_WORD(of) ((P){of(0), of(1), of(2), of(3)})
 #endif
-}
-/* For each lane the byte of its cell. */
-INLINE V bytes_of(const uint8_t *p, long v) {
-  typedef uint8_t B __attribute__((vector_size(WIDTH), aligned(1)));
-  return __builtin_convertvector(*(const B *)(p + v * WIDTH), V);
-}
-/* In the place of 8 planes, or of a byte for each cell of which some bits are used, the other. */
+/* In the place of a byte for each cell, of which some bits are used, 8 planes. */
 #if WIDTH == 16 && defined __GFNI__ && defined __AVX512VBMI__ && !defined __clang__
 typedef char B __attribute__((vector_size(64)));
 typedef int64_t Q __attribute__((vector_size(64)));
@@ -132,7 +115,6 @@ INLINE Q turned_bytes(Q x) {
 }
 #if WORDS == 1
 INLINE void to_planes(uint8_t *p, int bits) { *(Q *)p = turned_bytes(turned_bits(*(Q *)p)); }
-INLINE void to_bytes(uint8_t *p, int bits) { *(Q *)p = turned_bits(turned_bytes(*(Q *)p)); }
 #else
 INLINE void to_planes(uint8_t *p, int bits) {
   Q *q = (Q *)p, x[4], y[4];
@@ -144,37 +126,19 @@ INLINE void to_planes(uint8_t *p, int bits) {
   q[0] = __builtin_shuffle(y[0], y[1], left), q[1] = __builtin_shuffle(y[0], y[1], right);
   q[2] = __builtin_shuffle(y[2], y[3], left), q[3] = __builtin_shuffle(y[2], y[3], right);
 }
-INLINE void to_bytes(uint8_t *p, int bits) {
-  Q *q = (Q *)p, x[4], y[4];
-  const Q low = {0, 1, 4, 5, 8, 9, 12, 13}, high = {2, 3, 6, 7, 10, 11, 14, 15};
-  y[0] = __builtin_shuffle(q[0], q[1], low), y[1] = __builtin_shuffle(q[2], q[3], low);
-  y[2] = __builtin_shuffle(q[0], q[1], high), y[3] = __builtin_shuffle(q[2], q[3], high);
-  const Q left = {0, 2, 4, 6, 8, 10, 12, 14}, right = {1, 3, 5, 7, 9, 11, 13, 15};
-  x[0] = __builtin_shuffle(y[0], y[1], left), x[1] = __builtin_shuffle(y[0], y[1], right);
-  x[2] = __builtin_shuffle(y[2], y[3], left), x[3] = __builtin_shuffle(y[2], y[3], right);
-  _Pragma("GCC unroll 4") for (int n = 0; n < 4; n++) q[n] = turned_bits(turned_bytes(x[n]));
-}
 #endif
 #else
 INLINE void to_planes(uint8_t *p, int bits) {
-  uint64_t x[8][WORDS];
+  P x[8];
+  _Pragma("GCC unroll 8") for (int n = 0; n < 8; n++) {
+#define BIT_OF(w) word_of(p + 64 * w, n)
+    if (bits >> n & 1) x[n] = EACH_WORD(BIT_OF);
+  }
   _Pragma("GCC unroll 8") for (int n = 0; n < 8; n++)
-    for (int w = 0; w < WORDS && bits >> n & 1; w++) x[n][w] = word_of(p + 64 * w, n);
-  __builtin_memcpy(p, x, sizeof x);
-}
-INLINE void to_bytes(uint8_t *p, int bits) {
-  uint8_t x[BLOCK] = {0};
-  _Pragma("GCC unroll 8") for (int n = 0; n < 8; n++)
-    if (bits >> n & 1) add_bytes(x, (const uint32_t *)p + 2 * WORDS * n, n);
-  __builtin_memcpy(p, x, sizeof x);
+    if (bits >> n & 1) ((P *)p)[n] = x[n];
 }
 #endif
 /* A plane whose bits come from elsewhere: each term moves some of them. */
-#if WORDS == 1
-#define EACH_WORD(of) of(0)
-#else
-#define EACH_WORD(of) ((P){of(0), of(1), of(2), of(3)})
-#endif
 INLINE P rotated(P x, const P *term) { return (x << term[1] | x >> (-term[1] & 63)) & term[2]; }
 INLINE P turned(const uint64_t *planes, const uint64_t *terms, int count) {
   P r = NONE;
