@@ -139,6 +139,8 @@ class LinkCounts(NamedTuple):
 Readings = Mapping[str, Mapping[str, Mapping[str, int]]]
 """The counts of the meters of a network's cells: by statistic, cell, and output of the meter."""
 
+_ONLY_LANE = Lane()
+
 
 class Network(FabricComponent, ABC):
     """A network as a component.
@@ -527,7 +529,7 @@ class Network(FabricComponent, ABC):
         Lane
             Direction in words, and number of the channel.
         """
-        return Lane()
+        return _ONLY_LANE
 
     @abstractmethod
     def path(self, source: int, destination: int) -> list[Pin]:

@@ -401,7 +401,7 @@ class TypeEmitter:
         """The function that computes the registers that a sliced type has besides."""
         body = self._body("now")
         for number, node in enumerate(slices.carried):
-            place = LANES * (len(slices.kept_lanes) + number)
+            place = LANES * slices.place_of(number)
             body.lines.append(f"store(t->kept + AT(KEPT) + {place}, {body.number(node)});")
         return body.function("carry", "Context *c, const Type *t", "0", "t->cells")
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["IN_ORDER", "STRAIGHT", "TURNED", "SliceEmitter", "plane_rows"]
 
 TURNED, STRAIGHT, IN_ORDER = "turned", "straight", "in_order"
-"""How an input that is a plane is made of others: by rotations of words, also of such as follow each
-other, or by moves that keep the order. The number of terms follows."""
+"""How an input that is a plane is made of others: by rotations of words, also of such as follow
+each other, or by moves that keep the order. The number of terms follows."""
 
 _LONGEST_LANES = 2 * LONGEST
 """Most statements of a C function in lanes, where it costs more to hand on values."""
@@ -180,9 +180,9 @@ class _Function(Steps):
                 body.need(*users.get(node, ()))
         shown = [each for each in self.lane_stores if self.first_step(each[2]) == step]
         for path, words in groupby(shown, lambda each: each[0]):
-            some = list(words)
-            body.need(*(node for *_, node in some))
-            for _, word, node in some:
+            together = list(words)
+            body.need(*(node for *_, node in together))
+            for _, word, node in together:
                 body.output(path, word, node)
         for place, node in self.kept:
             if self.first_step(node) == step:
@@ -334,13 +334,16 @@ class _Lanes(Statements):
     def state_of(self, number: int, node: Node) -> None:
         registers = self._slices.module.registers
         if number < len(registers):
-            value, place = self._of_width(node, registers[number].width), f"state + {LANES * number}"
+            value = self._of_width(node, registers[number].width)
+            place = f"state + {LANES * number}"
         else:
             value, place = self.number(node), self._carried(number)
         self.lines.append(f"store({place}, {value});")
 
     def _carried(self, number: int) -> str:
-        return f"kept + {LANES * (len(self._slices.slices.kept_lanes) + number - len(self._slices.module.registers))}"
+        """Where a register is that the module does not have."""
+        place = self._slices.slices.place_of(number - len(self._slices.module.registers))
+        return f"kept + {LANES * place}"
 
 
 class _Names(dict[Node, str]):

@@ -94,8 +94,8 @@ def _same(
         drivers, outputs = fabric.drivers.of(cells, path)
         if width > 1 and np.all(drivers >= 0):  # others are constants
             key = drivers.tobytes(), first[kind_of[drivers], outputs].tobytes()
-            if (other := found.setdefault(key, path)) != path:
-                same.add((path, other))
+            if (earlier := found.setdefault(key, path)) != path:
+                same.add((path, earlier))
     return frozenset(same)
 
 

@@ -84,6 +84,10 @@ class Slices:
     kept_lanes: list[Node] = field(default_factory=list)
     carried: list[Node] = field(default_factory=list)
 
+    def place_of(self, number: int) -> int:
+        """Where one of `carried` is, behind what is kept in lanes."""
+        return len(self.kept_lanes) + number
+
 
 def plane_nodes(cone: Iterable[Node]) -> set[Node]:
     """The planes among nodes of a sliced graph, which come after their arguments."""
