@@ -112,8 +112,8 @@ def random_cells(seed: int, count: int) -> Fabric:
         output = {"late_in": "late", "small": "small_out", "wide": "wide_out"}[port]
         for driver, name in zip(shuffled(), names):
             boundary = port != "late_in" and rng.random() < 0.1
-            source = Pin(None, (port.replace("small", "few"),)) if boundary else Pin(driver, (output,))
-            fabric.link(source, Pin(name, (port,)))
+            outside = Pin(None, ("few" if port == "small" else port,))
+            fabric.link(outside if boundary else Pin(driver, (output,)), Pin(name, (port,)))
     order = rng.sample(names, count)
     for number, name in enumerate(order):
         if number % LONGEST:
