@@ -274,7 +274,11 @@ def rows(data: dict[str, Any]) -> list[str]:
             lines.append(
                 f"| {what} | {whose} | {area['tables']:,} | {area['luts']:,} | "
                 f"{area['lut_rams']:,} | {area['flip_flops']:,} | {speed} | {share} | "
-                + (f"{ran['throughput']:.3f} | {ran['cycles'] // ran['routers']} |" if ran else " | |")
+                + (
+                    f"{ran['throughput']:.3f} | {ran['cycles'] // ran['routers']} |"
+                    if ran
+                    else " | |"
+                )
             )
     return lines
 
