@@ -90,6 +90,7 @@ bench-others: $(TOOLS)
 PEERS ?= ../peers
 
 bench-hardware: $(TOOLS)
+	cd docs && ../$(BIN)/python -m generate.hardware_traffic $(abspath $(PEERS))
 	cd docs && ../$(BIN)/python -m generate.hardware_peers $(abspath $(PEERS))
 
 # The networks of docs/how-to/boards-list.md, JOBS at a time, the longest ones first.

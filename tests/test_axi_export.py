@@ -317,6 +317,7 @@ def test_command(
     [
         ("cube --ports axy", "'axy' is not one of 'streams', 'axis', 'axi', 'axi5', 'wishbone'"),
         ("cube --ports axis --rows 4", "Option --rows needs the ports of a bus, not --ports axis"),
+        ("cube --ports axis --reorder", "Option --reorder needs --ports axi or axi5, not axis"),
         ("cube --ports axi --node", "AXI4 ports need a whole network, without --node"),
         ("cube --ports wishbone payload=20", "Data width must be 8, 16, 32 or 64 bits, not 20"),
         ("combining --ports axis", "need a network that carries packets, not combining"),

@@ -8,6 +8,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
 from amaranth.sim import Simulator
+from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.networks.buses import AxiNetwork, WishboneNetwork
@@ -150,9 +151,10 @@ def beats_of(kind: int, start: int, size: int, count: int) -> list[range] | None
     return [range(at, at + width) for at in ats]
 
 
-def test_bursts_follow_the_standard(simulate: Callable[..., None]) -> None:
+@pytest.mark.parametrize("reorder", [False, long(True)])
+def test_bursts_follow_the_standard(reorder: bool, simulate: Callable[..., None]) -> None:
     """Of all kinds, narrow and unaligned, that wrap or must not; byte by byte."""
-    network = AxiNetwork(build("cube", ports=2, payload=32), rows=16)
+    network = AxiNetwork(build("cube", ports=2, payload=32), rows=16, reorder=reorder)
     draw, memory = random.Random(7), bytearray(128)
     kinds: set[tuple[int, bool]] = set()
 
@@ -300,6 +302,69 @@ def test_beats_follow_each_other(simulate: Callable[..., None]) -> None:
     simulate(network, testbench)
     assert len(cycles) == 32
     assert cycles[-1] - cycles[0] == 31
+
+
+@pytest.mark.parametrize("reorder", [False, True])
+def test_identities_overtake_each_other(reorder: bool, simulate: Callable[..., None]) -> None:
+    """Bursts of two beats, of which memory answers those at low addresses late, and one that fails.
+    In order if they have the same identity, or if the ports keep the order."""
+    link = MemoryLink(
+        tag=1, identity=4, address=4, width=row_bits(32), operations=bus_operations(32)
+    )
+    target = AxiTarget(link, words=WordMap((1,), 16, 1), data=32, reorder=reorder)
+    bus, request, reply = target.bus, target.o.request, target.o.reply
+    late, soon, wrong = (0x10, INCR), (0x40, INCR), (0x20, 3)
+
+    async def memory(ctx: Any) -> None:
+        waiting: list[tuple[int, int, int]] = []  # until when, for which request and row
+        ctx.set(request.ready, 1)
+        for cycle in range(190):
+            due = min((each for each in waiting if each[0] <= cycle), default=None)
+            ctx.set(reply.valid, due is not None)
+            if due:
+                waiting.remove(due)
+                ctx.set(reply.payload.identity, due[1])
+                ctx.set(reply.payload.value, due[2])
+            _, _, valid, asked = await ctx.tick().sample(request.valid, request.payload)
+            if valid:
+                waiting.append(
+                    (cycle + (2 if asked.address & 8 else 30), asked.identity, asked.address)
+                )
+
+    async def read(ctx: Any, *bursts: tuple[int, tuple[int, int]]) -> list[tuple[int, int, int]]:
+        """The identity of each beat, its last bit, and its row."""
+        beats, waiting = [], list(bursts)
+        ctx.set(bus.rready, 1)
+        for _ in range(60):
+            if ctx.get(bus.arready):
+                ctx.set(bus.arvalid, bool(waiting))
+                if waiting:
+                    identity, (address, kind) = waiting.pop(0)
+                    about = {"id": identity, "addr": address, "burst": kind, "len": 1, "size": 2}
+                    for name, value in about.items():
+                        ctx.set(getattr(bus, f"ar{name}"), value)
+            if ctx.get(bus.rvalid):
+                row = -1 if ctx.get(bus.rresp) else ctx.get(bus.rdata)
+                beats.append((ctx.get(bus.rid), ctx.get(bus.rlast), row))
+            await ctx.tick()
+        return beats
+
+    def whole(*bursts: tuple[int, tuple[int, int]]) -> list[tuple[int, int, int]]:
+        return [
+            (identity, last, (address // 4 + last) // 2 if kind == INCR else -1)
+            for identity, (address, kind) in bursts
+            for last in (0, 1)
+        ]
+
+    async def testbench(ctx: Any) -> None:
+        first, second, third = sent = (1, late), (2, soon), (3, wrong)
+        assert await read(ctx, *sent) == whole(*((second, third, first) if reorder else sent))
+        same = (1, late), (1, soon), (1, wrong)
+        assert await read(ctx, *same) == whole(*same)
+        sent = first, (1, soon), third
+        assert await read(ctx, *sent) == whole(*((third, *sent[:2]) if reorder else sent))
+
+    simulate(target, testbench, memory)
 
 
 @pytest.mark.parametrize("latency", [1, 4])

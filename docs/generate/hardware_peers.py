@@ -255,8 +255,9 @@ def measured(design: Design, seeds: int) -> dict[str, Any]:
 def rows(data: dict[str, Any]) -> list[str]:
     """The table, in Markdown."""
     lines = [
-        "| what | whose | tables | for logic | memories | FFs | Fmax, MHz | ours / peer |",
-        "|---|---|---:|---:|---:|---:|---:|---:|",
+        "| what | whose | tables | for logic | memories | FFs | Fmax, MHz | ours / peer | "
+        "throughput | cycles a hop |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for name, row in ROWS.items():
         if "peer_measured" not in data.get(name, {}):
@@ -264,14 +265,20 @@ def rows(data: dict[str, Any]) -> list[str]:
         both = [data[name][side] for side in ("ours_measured", "peer_measured")]
         ratio = both[0]["area"]["tables"] / both[1]["area"]["tables"]
         sides = ((row.what, f"`{row.ours}`", f"{ratio:.2f}"), ("", f"`{row.peer}`", ""))
-        for found, (what, whose, share) in zip(both, sides):
+        traffic = [data[name].get(f"{side}_traffic") for side in ("ours", "peer")]
+        for found, ran, (what, whose, share) in zip(both, traffic, sides):
             area, clock = found["area"], found["fmax_mhz"]
             speed = ""
             if clock["median"] is not None:
                 speed = f"{clock['median']:.0f} ({clock['min']:.0f} to {clock['max']:.0f})"
             lines.append(
                 f"| {what} | {whose} | {area['tables']:,} | {area['luts']:,} | "
-                f"{area['lut_rams']:,} | {area['flip_flops']:,} | {speed} | {share} |"
+                f"{area['lut_rams']:,} | {area['flip_flops']:,} | {speed} | {share} | "
+                + (
+                    f"{ran['throughput']:.3f} | {ran['cycles'] // ran['routers']} |"
+                    if ran
+                    else " | |"
+                )
             )
     return lines
 

@@ -222,6 +222,8 @@ class AxiNetwork(BusPorts):
         Width of identities.
     atomics : bool
         Whether the ports have `awatop`, of AXI5.
+    reorder : bool
+        Whether answers of different identities may overtake each other.
 
     Attributes
     ----------
@@ -249,8 +251,10 @@ class AxiNetwork(BusPorts):
         rows: int | None = None,
         ids: int = 4,
         atomics: bool = False,
+        reorder: bool = False,
     ) -> None:
         self.options: dict[str, Any] = {"ids": ids, "atomics": atomics}
+        self.reorder = reorder
         super().__init__(network, data=data, rows=rows)
         self.target.build()  # Invalid options must be rejected now, not during elaboration.
 
@@ -267,5 +271,6 @@ class AxiNetwork(BusPorts):
             words=self.words,
             data=self.data,
             lengths=self.memory.side_by_side,
+            reorder=self.reorder,
             **self.options,
         )

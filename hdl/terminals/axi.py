@@ -4,6 +4,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.checks import check_flag
 from ..fabric.errors import InvalidValue
 from ..links.axi4 import Axi
 from ..links.memory_link import MemoryLink, check_link
@@ -12,7 +13,7 @@ from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.pacing import Lengths, check_lengths
 from ..primitives.round_robin import RoundRobin
 from .bus_words import WordMap
-from .ordered_requests import OrderedRequests
+from .ordered_requests import OrderedRequests, RequestsByIdentity
 from .shared_port import ProcessorMultiplexer, shared_link
 
 __all__ = ["AxiTarget"]
@@ -33,8 +34,9 @@ class AxiTarget(wiring.Component):
     Reads and writes are two windows of requests (`OrderedRequests`), which share the link by turns,
     so that neither waits for the other. A window has half of the link's identities: so many beats,
     of one burst or several, are under way at a time. Each channel's transactions are answered in
-    the order in which they were accepted, whatever their identities; AXI4 asks for this order
-    within an identity only. A write is answered when all its beats have been performed.
+    the order in which they were accepted. With `reorder` only those of one identity are, as AXI4
+    asks: others overtake them (`RequestsByIdentity`), but beats of two bursts are not mixed. A
+    write is answered when all its beats have been performed.
 
     All bursts, of whole or narrow beats, aligned or not, are taken: INCR, WRAP and FIXED. The top
     two bits of an address choose what a write does (`operations.bus.WINDOWS`): it stores the bytes
@@ -52,7 +54,8 @@ class AxiTarget(wiring.Component):
     other than 2, 4, 8 or 16 beats or not aligned, one of the reserved kind, or with beats wider
     than the data. There is no exclusive access: as of any subordinate without it (A7.2), the answer
     to an exclusive read is OKAY and not EXOKAY, so that no exclusive write follows; one that comes
-    nevertheless is a plain one. What it is used for, atomics and the quarters of addresses do.
+    nevertheless is a plain one, and answered OKAY. What it is used for, atomics and the quarters of
+    addresses do.
 
     Throughput is one beat per cycle in sum, less one cycle between bursts of a channel. No output
     of `bus` depends combinationally on an input of it. If network and memory show a reply L cycles
@@ -66,6 +69,8 @@ class AxiTarget(wiring.Component):
     words : WordMap
     data, ids, atomics
         As in `Axi`.
+    reorder : bool
+        Whether answers of different identities may overtake each other.
     lengths : tuple[int, int]
         Words of a load or a reply, and of any other request (`pacing`).
 
@@ -84,6 +89,7 @@ class AxiTarget(wiring.Component):
         data: int,
         ids: int = 4,
         atomics: bool = False,
+        reorder: bool = False,
         lengths: Lengths = (1, 1),
     ) -> None:
         check_link(link)
@@ -93,6 +99,8 @@ class AxiTarget(wiring.Component):
         self.link = link
         self.words = words
         self.data = check_data_bits(data)
+        check_flag("Reorder", reorder)
+        self.reorder = reorder
         self.lengths = lengths
         self.lane_bits = (data // 8).bit_length() - 1
         self.axi = Axi(address=self.lane_bits + words.bits + 2, data=data, ids=ids, atomics=atomics)
@@ -116,13 +124,14 @@ class AxiTarget(wiring.Component):
         m.submodules.share = share = ProcessorMultiplexer(half, processors=2, lengths=self.lengths)
         wiring.connect(m, wiring.flipped(self.o), share.o)
         ids = self.axi.ids
+        window = RequestsByIdentity if self.reorder else OrderedRequests
         last = {"id": ids, "last": 1, "response": 2}
-        reads = OrderedRequests(
+        reads = window(
             half,
             words=self.words,
             note=data.StructLayout({**last, "fetched": 1, "value": self.data}),
         )
-        writes = OrderedRequests(
+        writes = window(
             half, words=self.words, note=data.StructLayout({**last, "update": 1, "answers": 1})
         )
         m.submodules.reads, m.submodules.writes = reads, writes

@@ -162,6 +162,11 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
 )
 @click.option("--rows", type=int, help="With buses: words of memory at each terminal.")
 @click.option(
+    "--reorder",
+    is_flag=True,
+    help="With AXI4 and AXI5: answers of different identities may overtake each other.",
+)
+@click.option(
     "--target",
     default="lut4",
     show_default=True,
@@ -226,6 +231,7 @@ def export(
     node: bool,
     face: str,
     rows: int | None,
+    reorder: bool,
     target: str,
     core: bool,
     periods: tuple[str, ...],
@@ -259,13 +265,13 @@ def export(
     check_outputs([output], as_json)
     built = network_from(network, parameters)
     if terminal_clocks is not None:
-        refuse_given("--terminal-clocks", {"partitions", "node", "rows"})
+        refuse_given("--terminal-clocks", {"partitions", "node", "rows", "reorder"})
         fabric, title, clock = _clocked(built, face, terminal_clocks, crossing_depth)
     elif crossing_depth is not None:
         raise InvalidValue("Option --crossing-depth needs --terminal-clocks")
     else:
         fabric, title, clock = _fabric(
-            built, partitions=partitions, node=node, face=face, rows=rows
+            built, partitions=partitions, node=node, face=face, rows=rows, reorder=reorder
         )
     if group_port:
         refuse_given("--group-port", {"node"})
@@ -349,7 +355,7 @@ def _clocked(
 
 
 def _fabric(
-    built: "Network", *, partitions: bool, node: bool, face: str, rows: int | None
+    built: "Network", *, partitions: bool, node: bool, face: str, rows: int | None, reorder: bool
 ) -> "tuple[Fabric, str, Clock]":
     """The fabric to write, its title, and its clock."""
     from ...hdl.export.verilog import Clock
@@ -361,6 +367,8 @@ def _fabric(
 
     if rows is not None and face in ("streams", "axis"):
         raise InvalidValue(f"Option --rows needs the ports of a bus, not --ports {face}")
+    if reorder and face not in ("axi", "axi5"):
+        raise InvalidValue(f"Option --reorder needs --ports axi or axi5, not {face}")
     if face != "streams":
         for option, given in (("--partitions", partitions), ("--node", node)):
             if given:
@@ -371,7 +379,7 @@ def _fabric(
             return WishboneNetwork(built, rows=rows, bursts=bursts).fabric, title, Clock()
         if face == "axis":
             return AxiStreamNetwork(built).fabric, title, AXI_CLOCK
-        axi = AxiNetwork(built, rows=rows, atomics=face == "axi5")
+        axi = AxiNetwork(built, rows=rows, atomics=face == "axi5", reorder=reorder)
         return axi.fabric, title, AXI_CLOCK
     fabric = PartitionedNetwork(built).fabric if partitions else built.fabric
     if not node:

@@ -47,20 +47,39 @@ def test_axi4(case: str, tmp_path: Path, compile_bench: Callable[..., Any]) -> N
 
 
 @pytest.mark.parametrize(
-    ("case", "rounds"), [("four-kilobytes", 2), *(long(case, 12) for case in NETWORKS)]
+    ("case", "rounds", "reorder"),
+    [
+        ("four-kilobytes", 2, True),
+        *(long(case, 12, reorder) for case in NETWORKS for reorder in (False, True)),
+    ],
 )
 def test_bursts_of_axi4(
-    case: str, rounds: int, tmp_path: Path, compile_bench: Callable[..., Any]
+    case: str, rounds: int, reorder: bool, tmp_path: Path, compile_bench: Callable[..., Any]
 ) -> None:
     """Bursts of all kinds that wrap, are narrow or not aligned, or end at 4 kB, of several
     identities at a time."""
     family, parameters, rows = NETWORKS[case]
-    network = AxiNetwork(build(family, **parameters), rows=rows)
+    network = AxiNetwork(build(family, **parameters), rows=rows, reorder=reorder)
     write_verilog(network.fabric, tmp_path / "network.v", clock=AXI_CLOCK)
     bench = compile_bench("icarus", tmp_path / "network.v")
     print(f"seed {SEED}")
     environment = {**_environment(network), "ROUNDS": str(rounds)}
     assert bench.run("corners", environment, SEED, module="burst_traffic") is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("reorder", [False, True])
+def test_overtaking_of_axi4(
+    reorder: bool, tmp_path: Path, compile_bench: Callable[..., Any]
+) -> None:
+    """With `AxiMaster` of cocotbext-axi, whose answers of one identity must be in order."""
+    ring = build("torus", k=4, n=1, payload=32, latency=2)
+    network = AxiNetwork(ring, rows=16, reorder=reorder)
+    write_verilog(network.fabric, tmp_path / "network.v", clock=AXI_CLOCK)
+    bench = compile_bench("icarus", tmp_path / "network.v")
+    print(f"seed {SEED}")
+    environment = {**_environment(network), "REORDER": str(int(reorder))}
+    assert bench.run("overtaking", environment, SEED, module="bus_traffic") is None
 
 
 @pytest.mark.parametrize("case", _cases("combining"))

@@ -207,6 +207,11 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "ProcessorEnd": {"link": LINK, "tags": TAGS, "lengths": (1, 2, 3)},
     "MemoryEnd": {"link": LINK, "tags": TAGS},
     "OrderedRequests": {"link": LINK, "words": MAP, "note": data.StructLayout({"one": 1})},
+    "RequestsByIdentity": {
+        "link": LINK,
+        "words": MAP,
+        "note": data.StructLayout({"id": 2, "last": 1}),
+    },
     "ParityGenerator": {"packet": WORDS},
     "ParityChecker": {"packet": WORDS},
     "PartitionInterface": {"packet": FLITS, "tags": TAGS},
