@@ -22,6 +22,7 @@ from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.interchange_box import InterchangeBox
 from multicube.hdl.primitives.multiplexer import (
     CodedMultiplexer,
+    QuickMultiplexer,
     TreeMultiplexer,
     select_code,
     tree_code,
@@ -75,6 +76,25 @@ def test_coded_multiplexer_shows_the_selected_word(tmp_path: Path, count: int) -
     m.d.comb += dut.code.eq(Cat(select_code(selected)))
     for bit, word in zip(selected, given):
         claims.claim(~bit | (dut.o == word))
+    claims.claim((number < count) | (dut.o == 0))
+    assert claims.hold(tmp_path)
+
+
+@proves(
+    QuickMultiplexer,
+    says="It shows the word whose bit is 1, and zero if no bit is.",
+    sizes="2 to 8 words of 2 bits",
+)
+@pytest.mark.parametrize("count", [2, *map(long, range(3, 9))])
+def test_quick_multiplexer_shows_the_word(tmp_path: Path, count: int) -> None:
+    claims = Claims()
+    m = claims.m
+    m.submodules.dut = dut = QuickMultiplexer(count, 2)
+    words = [claims.free(2, f"word_{at}") for at in range(count)]
+    number = claims.free(4, "number")
+    m.d.comb += [dut.code.eq(1 << number), *(port.eq(word) for port, word in zip(dut.i, words))]
+    for at, word in enumerate(words):
+        claims.claim((number != at) | (dut.o == word))
     claims.claim((number < count) | (dut.o == 0))
     assert claims.hold(tmp_path)
 

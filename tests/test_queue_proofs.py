@@ -85,9 +85,11 @@ def test_separate_memories_are_lossless_and_in_time(tmp_path: Path) -> None:
 def test_request_queue_is_lossless_and_in_time(tmp_path: Path, depth: int, enabled: bool) -> None:
     claims = Claims()
     m = claims.m
-    m.submodules.dut = dut = RequestQueue(WITNESS, outputs=2, depth=depth, enabled=enabled)
+    m.submodules.dut = dut = RequestQueue(
+        WITNESS, outputs=2, depth=depth, key="data", enabled=enabled
+    )
     o = stream.Signature(WITNESS).create()
-    asks = Cat(dut.coming.data, ~dut.coming.data)
+    asks = Cat(dut.coming, ~dut.coming)
     m.d.comb += [
         dut.wanted.eq(asks),
         o.valid.eq(dut.request.any()),

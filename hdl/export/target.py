@@ -3,7 +3,12 @@
 from dataclasses import dataclass
 
 from ..fabric.checks import check_word
-from ..primitives.multiplexer import CodedMultiplexer, MultiplexerForm, TreeMultiplexer
+from ..primitives.multiplexer import (
+    CodedMultiplexer,
+    MultiplexerForm,
+    QuickMultiplexer,
+    TreeMultiplexer,
+)
 
 __all__ = ["TARGETS", "Target", "find_target"]
 
@@ -19,17 +24,25 @@ class Target:
         For the header of a file.
     multiplexer : MultiplexerForm or None
         The module that chooses among several words; None to leave it to the tools.
+    quick : type or None
+        The same, where a short path is worth more tables.
     """
 
     name: str
     description: str
     multiplexer: MultiplexerForm | None
+    quick: type[QuickMultiplexer] | None = None
 
 
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
-        Target("lut4", "tables of 4 inputs, such as ECP5, iCE40 and Gowin", CodedMultiplexer),
+        Target(
+            "lut4",
+            "tables of 4 inputs, such as ECP5, iCE40 and Gowin",
+            CodedMultiplexer,
+            QuickMultiplexer,
+        ),
         Target("lut6", "tables of 6 inputs, such as 7-series and Cyclone V", TreeMultiplexer),
         Target("asic", "standard cells", None),
     )

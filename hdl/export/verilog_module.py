@@ -28,7 +28,6 @@ from amaranth.lib.memory import Memory
 
 from ..fabric.errors import InvalidValue, MulticubeError
 from ..primitives.clearing import NEEDS_INITIAL
-from ..primitives.multiplexer import MultiplexerForm
 from .combinational import ModulePaths, module_paths
 from .memory_modules import memory_part
 from .readable import readable
@@ -128,7 +127,7 @@ def exported_module(
         component,
         name=name,
         emit_src=False,
-        platform=_Exporting(target.multiplexer, style),
+        platform=_Exporting(target, style),
         missing_domain=lambda domain: ClockDomain(domain, async_reset=clocked),
     )
     if not style.initial and rf"attribute \{NEEDS_INITIAL}" in netlist:
@@ -149,9 +148,10 @@ def exported_module(
 
 
 _MULTIPLEXER = "multiplexer"
-"""Instances of `multiplexer_4x36` choose among 4 words of 36 bits, in the form of the target."""
+"""Instances of `multiplexer_4x36` choose among 4 words of 36 bits, in the form of the target; of
+`multiplexer_quick_4x36`, in that for a short path."""
 
-_INSTANCE = re.compile(rf"^  ({_MULTIPLEXER}_(\d+)x(\d+)) ", re.MULTILINE)
+_INSTANCE = re.compile(rf"^  ({_MULTIPLEXER}_(quick_)?(\d+)x(\d+)) ", re.MULTILINE)
 
 
 def with_multiplexers(texts: Sequence[str], prefix: str, target: Target = _USUAL) -> list[str]:
@@ -161,9 +161,9 @@ def with_multiplexers(texts: Sequence[str], prefix: str, target: Target = _USUAL
     """
     found = {each.groups() for text in texts for each in _INSTANCE.finditer(text)}
     modules = []
-    for name, count, width in sorted(found):
+    for name, quick, count, width in sorted(found):
         ports = [*(f"i__{number}" for number in range(int(count))), "code", "o"]
-        form = target.multiplexer
+        form = target.quick if quick else target.multiplexer
         assert form is not None, f"{target.name} has no multiplexers"
         text = module_text(form(int(count), int(width)), f"{prefix}_{name}", ports)
         modules.append(f"(* keep_hierarchy *)\n{text}")
@@ -192,18 +192,21 @@ class _Exporting:
     multiplexers.
     """
 
-    def __init__(self, multiplexer: MultiplexerForm | None, style: Style) -> None:
-        self.multiplexer = multiplexer
+    def __init__(self, target: Target, style: Style) -> None:
+        self.multiplexer, self.quick = target.multiplexer, target.quick
         self._style = style
 
     def get_memory(self, memory: Memory) -> object:
         return memory_part(memory, self._style)
 
     @staticmethod
-    def get_multiplexer(m: Module, name: str, code: Value, words: Sequence[Value]) -> Signal:
+    def get_multiplexer(
+        m: Module, name: str, code: Value, words: Sequence[Value], *, quick: bool = False
+    ) -> Signal:
         shown = Signal(len(words[0]), name=name)
+        kind = f"{_MULTIPLEXER}_quick" if quick else _MULTIPLEXER
         m.submodules[f"multiplexer_{name}"] = Instance(
-            f"{_MULTIPLEXER}_{len(words)}x{len(shown)}",
+            f"{kind}_{len(words)}x{len(shown)}",
             *(("i", f"i__{number}", word) for number, word in enumerate(words)),
             ("i", "code", code),
             ("o", "o", shown),

@@ -14,6 +14,7 @@ from ..fabric.checks import check_integer
 __all__ = [
     "CodedMultiplexer",
     "MultiplexerForm",
+    "QuickMultiplexer",
     "TreeMultiplexer",
     "form_of",
     "one_of",
@@ -48,6 +49,37 @@ class MultiplexerForm(Protocol):
 
     def code_of(self, selected: Sequence[Value]) -> list[Value]:
         """The code for a word, from one bit for each word."""
+
+
+class QuickMultiplexer(wiring.Component):
+    """Shows one of several words, each selected by a bit of its own: little is behind these bits.
+
+    Words are in pairs, and there is a table of four inputs per bit for each pair.
+
+    Parameters
+    ----------
+    count : int
+        Number of words, at least 2.
+    width : int
+        Bits of a word, at least 1.
+
+    Members
+    -------
+    i : In(width).array(count)
+    code : In(count)
+        At most one is 1; if none is, the output is zero.
+    o : Out(width)
+    """
+
+    def __init__(self, count: int, width: int) -> None:
+        self.count = check_integer("Count", count, 2)
+        self.width = check_integer("Width", width, 1)
+        super().__init__({"i": In(width).array(count), "code": In(count), "o": Out(width)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.o.eq(reduce(or_, (Mux(*each, 0) for each in zip(self.code, self.i))))
+        return m
 
 
 _MOST_CODED = 9
@@ -236,9 +268,11 @@ def one_of(
     zero.
 
     In exported Verilog it may be a module of its own: in a larger one, synthesis tools would take
-    its tables apart, as they prefer shorter paths to fewer tables. If it is to be `quick`, it is
-    left to them.
+    its tables apart, as they prefer shorter paths to fewer tables. If it is to be `quick`, it has a
+    short path itself, and more tables.
     """
+    if quick and len(words) > 1 and getattr(platform, "quick", None) is not None:
+        return platform.get_multiplexer(m, name, Cat(selected), words, quick=True)
     form = form_of(platform, len(words), len(words[0]), blank=blank) if words else None
     if form is not None and not quick:
         return platform.get_multiplexer(m, name, Cat(form.code_of(selected)), words)

@@ -1,11 +1,14 @@
 """A queue that shows what its first entry requests from registers."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
+from .multiplexer import one_of
 
 __all__ = ["MOST_AHEAD", "RequestQueue"]
 
@@ -18,8 +21,9 @@ class RequestQueue(wiring.Component):
 
     The requests are stored beside the packets, one bit for each output. Those of the next entry are
     read a cycle ahead, so `request` comes from registers: an arbiter behind it has the whole cycle.
-    Only whether the first entry is taken may be known late. A queue of two places is two registers
-    and stores no requests: those of the packet that will be first are found when it becomes so.
+    Only whether the first entry is taken may be known late: little depends on it. A queue of two
+    places is two registers, used in turn, and stores no requests: those of the packet that will be
+    first are found when it becomes so.
 
     An arrival at an empty queue is shown one cycle later; throughput is one packet per cycle.
     `i.ready` and `request` come from registers, `payload` from a memory or a register.
@@ -32,15 +36,17 @@ class RequestQueue(wiring.Component):
         Width of the requests, at least 1.
     depth : int
         Packets that fit, from 2 to 64.
+    key : str, optional
+        Field of a packet by which its requests are found; without it, the whole packet.
     enabled : bool
         Whether tools may make enables of choices: fewer tables, and a longer path.
 
     Members
     -------
     i : In(stream.Signature(shape))
-    coming : Out(shape)
-        The packet whose requests are to be found: the arriving one or, with two places, the one
-        that is first if the first one leaves.
+    coming : Out(shape of the key)
+        The key of the packet whose requests are to be found: the arriving one or, with two places,
+        the one that is first if the first one leaves.
     wanted : In(outputs)
         What it requests.
     request : Out(outputs)
@@ -52,16 +58,23 @@ class RequestQueue(wiring.Component):
     """
 
     def __init__(
-        self, shape: ShapeLike, *, outputs: int, depth: int, enabled: bool = False
+        self,
+        shape: ShapeLike,
+        *,
+        outputs: int,
+        depth: int,
+        key: str | None = None,
+        enabled: bool = False,
     ) -> None:
         self.shape = shape
+        self.key = key
         self.outputs = check_integer("Outputs", outputs, 1)
         self.depth = check_integer("Depth", depth, 2, MOST_AHEAD)
         self.enabled = enabled
         super().__init__(
             {
                 "i": In(stream.Signature(shape)),
-                "coming": Out(shape),
+                "coming": Out(shape if key is None else data.Layout.cast(shape)[key].shape),
                 "wanted": In(outputs),
                 "request": Out(outputs),
                 "payload": Out(shape),
@@ -75,7 +88,7 @@ class RequestQueue(wiring.Component):
         more = Signal(self.depth)
         enters = Signal()
         m.d.comb += [self.i.ready.eq(~more[-1]), enters.eq(self.i.valid & self.i.ready)]
-        behind = (self._pair if self.depth == 2 else self._rows)(m, more, enters)
+        behind = (self._pair if self.depth == 2 else self._rows)(m, platform, more, enters)
         # What is next if the first packet is taken, and if not. These are gates and no choices:
         # tools make enables and resets of registers from choices, and those take longer.
         moved, stayed = Signal(self.outputs), Signal(self.outputs)
@@ -95,21 +108,28 @@ class RequestQueue(wiring.Component):
         m.d.sync += more.eq((grown[1:] & left) | (grown & ~left))
         return m
 
-    def _pair(self, m: Module, more: Signal, enters: Value) -> Value:
-        """Two registers: the first packet, and what waits behind it."""
-        spare = Signal(self.shape, name="spare", reset_less=True)
-        first = Signal(self.shape, name="first", reset_less=True)
+    def _pair(self, m: Module, platform: object, more: Signal, enters: Value) -> Value:
+        """Two registers of packets, and a copy of the key of the later one."""
+        first = Signal()
+        packets = [Signal(self.shape, name=f"packet_{row}", reset_less=True) for row in range(2)]
+        later = Signal.like(self.coming, name="later", reset_less=True)
+        arriving = self._key(self.i.payload)
+        words = [Value.cast(packet) for packet in packets]
         m.d.comb += [
-            self.coming.eq(Mux(more[1], spare, self.i.payload)),
-            self.payload.eq(first),
+            self.payload.eq(one_of(m, platform, "shown", [~first, first], words, quick=True)),
+            self.coming.eq(Mux(more[1], later, arriving)),
         ]
-        with m.If(self.taken | ~more[0]):
-            m.d.sync += first.eq(self.coming)
+        with m.If(self.taken):
+            m.d.sync += first.eq(~first)
         with m.If(~more[1]):
-            m.d.sync += spare.eq(self.i.payload)
+            m.d.sync += later.eq(arriving)
+            with m.If(first ^ more[0]):
+                m.d.sync += packets[1].eq(self.i.payload)
+            with m.Else():
+                m.d.sync += packets[0].eq(self.i.payload)
         return self.wanted
 
-    def _rows(self, m: Module, more: Signal, enters: Value) -> Value:
+    def _rows(self, m: Module, platform: object, more: Signal, enters: Value) -> Value:
         """Memories of the packets, and of what they request."""
         # Rows of the next arrival, of the first packet, and of the one behind it.
         tail, first = Signal(range(self.depth)), Signal(range(self.depth))
@@ -118,7 +138,7 @@ class RequestQueue(wiring.Component):
         m.submodules.requests = requests = Memory(shape=self.outputs, depth=self.depth, init=[])
         shown, behind = packets.read_port(domain="comb"), requests.read_port(domain="comb")
         m.d.comb += [
-            self.coming.eq(self.i.payload),
+            self.coming.eq(self._key(self.i.payload)),
             shown.addr.eq(first),
             self.payload.eq(shown.data),
             behind.addr.eq(second),
@@ -131,6 +151,9 @@ class RequestQueue(wiring.Component):
         with m.If(self.taken):
             m.d.sync += [first.eq(second), second.eq(self._after(second))]
         return behind.data
+
+    def _key(self, packet: Any) -> Any:
+        return packet if self.key is None else packet[self.key]
 
     def _after(self, row: Signal) -> Mux:
         return Mux(row == self.depth - 1, 0, row + 1)

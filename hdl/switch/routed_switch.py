@@ -121,10 +121,10 @@ class RoutedSwitch(wiring.Component):
     ) -> RequestQueue:
         """The queue of an input whose outputs are read a cycle ahead."""
         outputs = len(self._exits(i))
-        queue = RequestQueue(self.packet, outputs=outputs, depth=depth, enabled=enabled)
+        queue = RequestQueue(self.packet, outputs=outputs, depth=depth, key="tag", enabled=enabled)
         m.submodules[f"queue_{i}"] = queue
         wiring.connect(m, wiring.flipped(self.i[i]), queue.i)
-        m.d.comb += queue.wanted.eq(self._found(m, i, queue.coming.tag))
+        m.d.comb += queue.wanted.eq(self._found(m, i, queue.coming))
         return queue
 
     def _requested(self, m: Module, i: int, header: data.View) -> Value:

@@ -76,6 +76,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "LaneQueue": {"shape": 8, "writers": 3, "lanes": 2, "depth": 2},
     "LinkEnd": {"shape": 8},
     "CodedMultiplexer": {"count": 4, "width": 8},
+    "QuickMultiplexer": {"count": 8, "width": 5},
     "TreeMultiplexer": {"count": 9, "width": 8},
     "OutputBuffer": {"shape": 8, "depth": 2},
     "Pacer": {"link": LINK, "direction": "request", "lengths": (1, 2)},
