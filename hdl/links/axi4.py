@@ -12,8 +12,8 @@ __all__ = ["Axi"]
 class Axi(wiring.Signature):
     """An AXI4 bus, as a manager sees it. The names are those of the standard.
 
-    The signals that a memory has no use for are left out: lock, cache, prot, qos, region, and `user`
-    but in requests to write.
+    The signals that a memory has no use for are left out: lock, cache, prot, qos, region, and
+    `user` but in requests to write.
 
     Parameters
     ----------

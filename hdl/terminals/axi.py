@@ -50,13 +50,14 @@ class AxiTarget(wiring.Component):
     answered when all have been stored. Reads have no mask.
 
     The response is DECERR at words that do not exist, and SLVERR for read-modify-writes without all
-    bytes or for several words, and for other atomics. Such a beat changes nothing, but the others of its burst are
-    performed. A burst that the standard forbids changes nothing at all, and is answered SLVERR:
-    INCR over a boundary of 4 kB (or the end of all addresses), FIXED of more than 16 beats, WRAP of
-    other than 2, 4, 8 or 16 beats or not aligned, one of the reserved kind, or with beats wider
-    than the data. There is no exclusive access: as of any subordinate without it (A7.2), the answer
-    to an exclusive read is OKAY and not EXOKAY, so that no exclusive write follows; one that comes
-    nevertheless is a plain one. What it is used for, atomics and the quarters of addresses do.
+    bytes or for several words, and for other atomics. Such a beat changes nothing, but the others
+    of its burst are performed. A burst that the standard forbids changes nothing at all, and is
+    answered SLVERR: INCR over a boundary of 4 kB (or the end of all addresses), FIXED of more than
+    16 beats, WRAP of other than 2, 4, 8 or 16 beats or not aligned, one of the reserved kind, or
+    with beats wider than the data. There is no exclusive access: as of any subordinate without it
+    (A7.2), the answer to an exclusive read is OKAY and not EXOKAY, so that no exclusive write
+    follows; one that comes nevertheless is a plain one. What it is used for, atomics and the
+    quarters of addresses do.
 
     Throughput is one beat per cycle in sum, less one cycle between bursts of a channel. No output
     of `bus` depends combinationally on an input of it. If network and memory show a reply L cycles
