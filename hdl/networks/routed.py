@@ -37,6 +37,7 @@ from .group_tables import (
     check_inside,
     group_cycle,
     group_rows,
+    group_total,
     group_turns,
     missing,
     place_group_tables,
@@ -634,6 +635,12 @@ class RoutedNetwork(PacketNetwork):
         trees = {number: group_tree(self.relation, *group) for number, group in groups.items()}
         passes = self.parameters.switch != "wormhole"
         return group_cycle(self.relation, trees, kinds, passes=passes, named=self.named)
+
+    def group_total(
+        self, root: int, words: Mapping[int, int], perform: Callable[[int, int], int]
+    ) -> int:
+        tree = group_tree(self.relation, root, words)
+        return group_total(tree, self.shapes, words, perform)
 
     def missing(self, signal: Callable[[str, str], int]) -> list[Missing]:
         merges = self.groups and self.parameters.grouped.merges

@@ -11,7 +11,7 @@ from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..graphs.routing.group_tree import Kind
 from ..links.packet import Packet
-from ..operations.folds import REDUCTIONS, fold_of
+from ..operations.folds import REDUCTIONS, fold_of, is_component
 from ..primitives.round_robin import RoundRobin
 
 __all__ = ["Groups", "Merge", "MergeRow"]
@@ -39,8 +39,7 @@ class Groups:
     def __post_init__(self) -> None:
         check_integer("Groups", self.count, 1)
         check_integer("Patience", self.patience, 1)
-        own = isinstance(self.reduction, type) and issubclass(self.reduction, wiring.Component)
-        if not own and self.reduction not in ("none", *REDUCTIONS):
+        if not is_component(self.reduction) and self.reduction not in ("none", *REDUCTIONS):
             raise InvalidValue(
                 f"Reduction must be none, {', '.join(REDUCTIONS)}, not {self.reduction!r}"
             )

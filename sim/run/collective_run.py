@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
+from amaranth.lib import wiring
+
 from ...hdl.bench.workload_bench import WorkloadBench, WorkloadPlan
-from ...hdl.fabric.checks import check_kind, check_word
+from ...hdl.fabric.checks import check_integer, check_kind, check_several, check_word
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
 from ...hdl.graphs.schedules.collective_program import CollectiveProgram
@@ -20,7 +23,7 @@ from ...hdl.graphs.schedules.copy_schedule import copy_schedule
 from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.networks.network import Network
 from ...hdl.networks.packet_network import PacketNetwork
-from ...hdl.operations.folds import REDUCTIONS, Fold
+from ...hdl.operations.folds import REDUCTIONS, Fold, fold_of, is_component
 from ..engines import Engine
 from ..engines.engine_selection import resolve_engine
 from ..measure.collective_bound import collective_bound, middle, request_cycles
@@ -119,7 +122,11 @@ class CollectiveRun:
         dict[str, Any]
             The fields by name.
         """
-        return {**vars(self), "group": list(self.group)}
+        parameters = {
+            name: _name(value) if is_component(value) else value
+            for name, value in self.parameters.items()
+        }
+        return {**vars(self), "parameters": parameters, "group": list(self.group)}
 
 
 def run_collective(
@@ -130,7 +137,8 @@ def run_collective(
     group: Sequence[int] | None = None,
     flits: int = 1,
     algorithm: str = "auto",
-    operation: str = "add",
+    operation: str | type[wiring.Component] = "add",
+    words: Sequence[Sequence[int]] | None = None,
     engine: str = "auto",
     threads: int | None = None,
 ) -> CollectiveRun:
@@ -156,9 +164,12 @@ def run_collective(
         or if there is memory, processors add to a counter and load it; or `auto`: all possible ones
         are run, and the fastest is returned. With `network` routers get `group_entries=1`, and the
         reduction that is asked for, if they have no groups.
-    operation : str
+    operation : str or type[wiring.Component]
         How words are folded in a reduction: "add", "add-saturating", "or", "and", "max" or
-        "min".
+        "min"; or, with `network`, the component that is the reduction of the network. Its results
+        are checked by its static method `perform`, in the order in which routers merge.
+    words : Sequence[Sequence[int]], optional
+        What each member has at the beginning; random words if not given.
     engine : str
         "compiled" (a C program), "amaranth", "verilator", or "auto": "compiled" if there is a C
         compiler. All give the same numbers.
@@ -188,7 +199,8 @@ def run_collective(
     members = check_group(range(network.ports) if group is None else group, network.ports)
     free = root is None
     root, flits = check_collective(kind, members, members[0] if root is None else root, flits)
-    check_word("Operation", operation, OPERATIONS)
+    if not is_component(operation):
+        check_word("Operation", operation, OPERATIONS)
     if kind == "barrier":
         operation = "add" if algorithm == NETWORK and len(members) > _MOST_BITS else "or"
     network = _able(network, kind, algorithm, operation)
@@ -198,7 +210,7 @@ def run_collective(
     check_for_messages(network)
     if free and kind in ("allreduce", "barrier"):
         root = middle(network, members)
-    chosen = _Collective(network, kind, members, root, flits, operation)
+    chosen = _Collective(network, kind, members, root, flits, operation, words)
     name = resolve_engine(engine)
     runs = chosen.run([each for each in names if each != NETWORK], name, threads)
     if NETWORK in names:
@@ -208,7 +220,9 @@ def run_collective(
     return CollectiveRun(**{**vars(best), "tried": tried})
 
 
-def _algorithms(network: Network, kind: str, algorithm: str, operation: str) -> Sequence[str]:
+def _algorithms(
+    network: Network, kind: str, algorithm: str, operation: str | type[wiring.Component]
+) -> Sequence[str]:
     """The algorithms that are to be run.
 
     Raises
@@ -222,6 +236,8 @@ def _algorithms(network: Network, kind: str, algorithm: str, operation: str) -> 
         check_word(f"Algorithm of {kind}", algorithm, (NETWORK, "auto"))
         return [NETWORK]
     able = [*ALGORITHMS[kind], *([NETWORK] if kind in GROUP_KINDS else [])]
+    if is_component(operation):
+        able = [NETWORK]  # Terminals have no such component.
     check_word(f"Algorithm of {kind}", algorithm, (*able, "auto"))
     if algorithm not in (NETWORK, "auto"):
         return [algorithm]
@@ -233,7 +249,9 @@ def _algorithms(network: Network, kind: str, algorithm: str, operation: str) -> 
     return [NETWORK]
 
 
-def _able(network: Network, kind: str, algorithm: str, operation: str) -> Network:
+def _able(
+    network: Network, kind: str, algorithm: str, operation: str | type[wiring.Component]
+) -> Network:
     """The network, with a group and what it merges if these are asked for and it may have them."""
     asked = isinstance(algorithm, str) and algorithm == NETWORK and kind in GROUP_KINDS
     if not asked or network.parameters.get("group_entries") != 0:
@@ -242,17 +260,45 @@ def _able(network: Network, kind: str, algorithm: str, operation: str) -> Networ
     return network.altered(group_entries=1, **reduction)
 
 
-def _hindrance(network: Network, kind: str, operation: str) -> str | None:
+def _name(operation: str | type[wiring.Component]) -> str:
+    return operation if isinstance(operation, str) else operation.__name__
+
+
+def _hindrance(network: Network, kind: str, operation: str | type[wiring.Component]) -> str | None:
     """Why routers can't perform a collective; None if they can."""
     if not isinstance(network, PacketNetwork) or not network.groups:
         return "Network must have group_entries=1 or more, for the algorithm network"
-    merges = network.parameters["reduction"]
+    merges, operation = _name(network.parameters["reduction"]), _name(operation)
     if kind == "barrier" and merges not in ("add", operation):
         allowed = " or ".join(dict.fromkeys(["add", operation]))
         return f"Reduction must be {allowed}, for a barrier by the network, not {merges}"
     if kind in ("reduce", "allreduce") and merges != operation:
         return f"Operation must be {merges}, the reduction of the network, not {operation}"
     return None
+
+
+def _given(
+    words: Sequence[Sequence[int]], like: Sequence[Sequence[int]], width: int
+) -> list[list[int]]:
+    """Words that are given: as many as there would be of random ones.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are not, or do not fit into the payload.
+    """
+    found = [
+        [
+            check_integer("Word", word, 0, (1 << width) - 1)
+            for word in check_several("Words of a member", own, "integers")
+        ]
+        for own in check_several("Words", words, "lists")
+    ]
+    if [len(own) for own in found] != [len(own) for own in like]:
+        raise InvalidValue(
+            f"Words must be {len(like)} lists of {max(map(len, like))}, one for each member"
+        )
+    return found
 
 
 def _counted(
@@ -292,7 +338,8 @@ class _Collective:
         members: tuple[int, ...],
         root: int,
         flits: int,
-        operation: str,
+        operation: str | type[wiring.Component],
+        words: Sequence[Sequence[int]] | None,
     ) -> None:
         self.network = network
         self.kind = kind
@@ -303,9 +350,18 @@ class _Collective:
         width = network.packet["payload"].width
         if kind == "barrier":
             width = max(width, len(members) if operation == "or" else _SUM_BITS)
-        self.fold = Fold(operation, width)
-        self.own = own_words(kind, len(members), at, flits, width=width)
-        self.wanted = collective_result(kind, self.own, at, flits, self.fold)
+        self.width = width
+        self.fold = fold_of(operation, width)
+        random_words = own_words(kind, len(members), at, flits, width=width)
+        self.own = random_words if words is None else _given(words, random_words, width)
+        self.wanted = collective_result(kind, self.own, at, flits, self._total)
+
+    def _total(self, column: Sequence[int]) -> int:
+        """What is to come of one word of each member."""
+        if isinstance(self.fold, Fold):
+            return reduce(self.fold.perform, column)
+        by_member = dict(zip(self.members, column))
+        return self.network.group_total(self.root, by_member, self.fold.perform)
 
     def run(
         self, algorithms: Sequence[str], engine: str, threads: int | None
@@ -342,6 +398,7 @@ class _Collective:
         return [(copy.sender, copy.receiver) for copy in copies]
 
     def _sources(self, program: CollectiveProgram, room: WorkloadPlan | None) -> WorkloadPlan:
+        assert isinstance(self.fold, Fold)
         workload = collective_workload(program)
         return collective_sources(self.network, program, workload, self.own, self.fold, room)
 
@@ -353,7 +410,7 @@ class _Collective:
 
         def look(bench: WorkloadBench, opened: Engine) -> None:
             nonlocal hops
-            width = self.fold.shape.width
+            width = self.width
             last = width * (program.banks - 1)
             for member, rows in zip(program.members, program.outputs):
                 memory = opened.memory(bench.sources[member], "words") if rows else []
@@ -373,7 +430,7 @@ class _Collective:
             self.members,
             self.root,
             self.own,
-            self.fold.shape.width,
+            self.width,
             engine=engine,
             threads=threads,
         )
