@@ -9,7 +9,7 @@ from ...hdl.fabric.errors import InvalidValue
 from .shared_arguments import engine_option, network_arguments, network_from
 
 if TYPE_CHECKING:
-    from ..run.collective_run import CollectiveRun
+    from ..run.collective import CollectiveRun
 
 __all__ = ["collective"]
 
