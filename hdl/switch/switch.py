@@ -463,9 +463,11 @@ class Switch(RoutedSwitch):
                 wanted = copying.wanted(asked, kept[i], self.shape.choice)
                 if self.shape.choice:
                     taken = Mux(copying.several, Cat(grants[i]), taken)
-                ready = copying.ready(m, asked, takes[i], kept[i], uses[i], Cat(passed))
+                ready = copying.ready(
+                    m, asked, takes[i], kept[i], uses[i], Cat(passed), self.shape.choice
+                )
                 if i < len(self.i) and self._merging is not None:
-                    ready = Mux(copying.merging, self._merging.i[i].ready, ready)
+                    ready = ready | self._merging.i[i].ready
             m.d.comb += [
                 requests[i].eq(Mux(header, wanted & self._open(one) & ~held, 0)),
                 takes[i].eq(taken),
