@@ -323,7 +323,8 @@ class Switch(RoutedSwitch):
         self._merging, head, queue = place_merge(m, self, groups, waiting, replay)
         flit, exits = head.payload.flit, head.payload.exits
         ready = Const(1)
-        return self._at_head(m, "merge", head, flit.last, flit, exits, ready, queue, merged=True)
+        found = self._at_head(m, "merge", head, flit.last, flit, exits, ready, queue, merged=True)
+        return found._replace(word=found.word[: self._stored_flit.size])  # as wide as the others
 
     def _ahead(self, m: Module, i: int, selector: Selector | None) -> Waiting:
         """The queue of an input whose outputs are read ahead, and what is at its head."""
