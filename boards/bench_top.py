@@ -75,7 +75,15 @@ class Instruments:
 
 
 class Place(NamedTuple):
-    """The place of a counter in the board's address space."""
+    """The place of a counter in the board's address space.
+
+    Attributes
+    ----------
+    address : int
+        Its first byte.
+    size : int
+        Its bytes.
+    """
 
     address: int
     size: int
@@ -91,20 +99,25 @@ class BoardBench(Fabric):
     Parameters
     ----------
     network : Network
+        The network that is measured.
     instruments : Instruments
+        What is counted, and how many bits the counters have.
     divisor : int
         Clock cycles per bit of the serial line.
 
     Members
     -------
     rx : In(1)
+        The serial line from the host.
     tx : Out(1)
+        The serial line to the host.
     idle : Out(1)
         The board waits for a byte.
 
     Attributes
     ----------
     bench : Bench
+        The test bench whose cells it has.
     identity : bytes
         Hash of network, instruments and protocol version.
     places : dict[tuple[str, str], Place]

@@ -14,6 +14,7 @@ from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Instance, Modul
 from amaranth.lib import io
 
 from ..hdl.export.verilog import verilog_text
+from ..hdl.fabric.checks import check_integer
 from ..hdl.fabric.errors import InvalidValue
 from ..hdl.support.children import run_program, scratch_folder
 from ..sim.synthesis import SynthesisError
@@ -143,8 +144,9 @@ def write_plan(
     Raises
     ------
     ValueError
-        If amaranth-boards is not installed.
+        If amaranth-boards is not installed, or the tools know no such seed.
     """
+    seed = check_integer("Seed", seed, 0, 2**31 - 1)
     platform = board.make()
     options = {}
     if board.tools:

@@ -144,6 +144,7 @@ class BoardReader(Generic[Design]):
     Parameters
     ----------
     line : Line
+        The serial line to the board.
     board
         The design.
     other : str
@@ -224,6 +225,7 @@ class BoardEngine(BoardReader[BoardBench]):
     Parameters
     ----------
     line : Line
+        The serial line to the board.
     board : BoardBench
         The design on the board.
     bench : Bench

@@ -88,6 +88,7 @@ class SimulatedBoard:
     Parameters
     ----------
     board : BoardDesign
+        The design on the board.
     engine : str
         One of `sim.engines.selection.ENGINES`.
 

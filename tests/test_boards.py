@@ -446,6 +446,10 @@ def test_run_notices_another_network(call: Call, lean_torus: Bench) -> None:
         (("run", "/dev/nowhere", *CUBE, "--load", "2"), "Load must be from 0 to 1"),
         (("run", "/dev/nowhere", *CUBE, "--board", "abacus"), "Board must be one of ulx3s-85f, "),
         (("build", "abacus", *CUBE, "-o", "x"), "Board must be one of ulx3s-85f, "),
+        (
+            ("build", "icebreaker", *CUBE, "-o", "x", "--plan", "--seed", "-1"),
+            "Seed must be from 0",
+        ),
         (("build", "icebreaker", *CUBE, "-o", "no/x"), "Output no/x can't be written"),
         (("build", "icebreaker", *CUBE, "-o", "x", "--baud", "9e6"), "Invalid value for '--baud'"),
         (

@@ -333,6 +333,7 @@ test_library_rejects = refusals(
     ("cube", "/nowhere/c", "Output /nowhere/c can't be written: there is no folder /nowhere"),
     ("cube", __file__, "Output ... is not a folder"),
     ("cube", "nowhere", "1c", "Name of a C library must be small letters, digits and ..."),
+    ("cube", "nowhere", "stdint", "Name of a C library must not be that of C's header stdint.h"),
     ("cube", "nowhere", 3, "Name of a C library must be small letters, digits and ..., not 3"),
 )
 

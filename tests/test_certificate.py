@@ -267,6 +267,23 @@ def test_a_network_that_can_deadlock_has_no_certificate() -> None:
         certificate(network, limit=0)
 
 
+@pytest.mark.parametrize("limit", [-1, float("nan"), float("inf")])
+def test_a_limit_is_a_number_of_seconds(limit: float) -> None:
+    with pytest.raises(
+        InvalidValue, match=f"^Limit must be from 0 to 1000000 seconds, not {limit}$"
+    ):
+        certificate(build(CUBE), limit=limit)
+
+
+def test_a_name_that_no_module_can_have_is_refused_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["prove", *CUBE.split(), "--top", "module", "-o", str(tmp_path / "net.json")]
+    assert exit_status(*words) == 2
+    said = "multicube: Module name must not be the Verilog keyword 'module'\n"
+    assert capsys.readouterr() == ("", said)
+
+
 def test_the_command_writes_a_certificate_and_its_verilog(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -281,6 +298,18 @@ def test_the_command_writes_a_certificate_and_its_verilog(
     done = subprocess.run(checks, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith("void: ")
+
+
+@pytest.mark.parametrize("words", ["", "cert", "none none", ". .", "cert cert", "odd net", "a b c"])
+def test_the_checker_names_what_it_cannot_read(words: str, tmp_path: Path) -> None:
+    (tmp_path / "cert").write_text("{}")
+    (tmp_path / "odd").write_text("{")
+    (tmp_path / "net").write_bytes(b"\xff")
+    checks = [sys.executable, "-S", str(CHECKER), *words.split()]
+    done = subprocess.run(checks, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("void: cert.json and net.v can't be read: ")
+    assert done.stderr.count("\n") == 1
 
 
 STAGES = "ring k=3 n=1 payload=4 depth=2 pipeline=1"

@@ -421,6 +421,12 @@ test_refusals = refusals(
         "Algorithm of gather must be one of direct, tree, ring, auto, not 'halving'",
     ),
     ("mesh k=2", "reduce", {"operation": "xor"}, "Operation must be one of ..., not 'xor'..."),
+    (
+        "mesh k=2",
+        "broadcast",
+        {"operation": "max"},
+        "Operation is for reduce and allreduce; for broadcast it can't be max",
+    ),
     ("mesh k=2", "sum", {}, "Kind must be one of broadcast, ..., barrier, not 'sum'"),
     (
         "omega ports=4",

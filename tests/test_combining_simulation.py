@@ -465,6 +465,7 @@ BAD = [
     ("sim combining operations=rp3 --operations fetch-and-store-if-nonnegative", "not 'fetch-and-"),
     ("sim combining --operations all,load", "not 'all'"),
     ("sim combining --operations load,", "not ''"),
+    ("sim combining --operations=", "not ''"),
     ("sim combining --traffic hotspot:2", "Fraction H of hotspot must be from 0 to 1, not 2"),
     ("sim combining --traffic all-to-one:8", "Terminal T of all-to-one must be from 0 to 7, not 8"),
     ("sim combining --traffic all-to-one:x", "needs an integer in place of 'x'"),

@@ -338,6 +338,16 @@ test_look_rejects = refusals(
 )
 
 
+def test_a_style_is_one_as_a_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "own.mplstyle"
+    path.write_text("font.size: 7\n")
+    Look(style=str(path))
+    path.write_text("font.size: 7\nint main(void) { return 0; }\n")
+    with pytest.raises(InvalidValue, match=r"^Style must be a file of matplotlib's parameters or"):
+        Look(style=str(path))
+    assert capsys.readouterr() == ("", "")
+
+
 def test_plots_on_axes_that_are_given(sweeps: list[Sweep]) -> None:
     figure = Figure()
     left, right = figure.subplots(1, 2)

@@ -15,8 +15,9 @@ from multicube.hdl.bench import bench_for
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.sim import Run, pattern
 from multicube.sim.engines.compiled import CompiledEngine, State
+from multicube.sim.engines.compiled.emit_slices import STRAIGHT
 from multicube.sim.engines.compiled.plane_partition import Partition
-from multicube.sim.engines.compiled.planes import PLANE, terms_of
+from multicube.sim.engines.compiled.planes import PLANE, arranged, terms_of
 from multicube.sim.engines.compiled.program import lowered_types
 from random_cells import fewest_sliced, longest_part, random_cells
 from random_modules import lock_step, results
@@ -137,6 +138,36 @@ def test_terms_move_each_bit_to_its_place(kind: str) -> None:
     for place, from_ in enumerate(sources):
         wanted = words[from_ // PLANE] >> from_ % PLANE & 1
         assert result[place // PLANE] >> place % PLANE & 1 == wanted
+
+
+@pytest.mark.parametrize(("shift", "straight"), [(256, True), (192, False), (9, False)])
+def test_words_that_follow_each_other_are_read_at_once(shift: int, straight: bool) -> None:
+    """In blocks of four words: by a whole block, by three words, and by some bits."""
+    rng, count = random.Random(shift), 512
+    source = (np.arange(count) + shift) % count
+    way, terms = terms_of(np.arange(count), source // PLANE, source % PLANE, count // PLANE)
+    found, table = arranged(way, terms, 4)
+    assert (found == STRAIGHT) == straight
+    words = [rng.getrandbits(PLANE) for _ in range(count // PLANE)]
+    result = [0] * len(words)
+    for block, row in enumerate(table.reshape(2, -1, 3, 4).tolist()):
+        for which, turns, given in row:
+            for place, (turn, mask) in enumerate(zip(turns, given)):
+                word = words[which[0] + place if straight else which[place]]
+                result[4 * block + place] |= (word << turn | word >> PLANE - turn) & mask
+    wanted = [words[each // PLANE] >> each % PLANE & 1 for each in source.tolist()]
+    assert [result[n // PLANE] >> n % PLANE & 1 for n in range(count)] == wanted
+
+
+def test_outputs_of_the_same_logic_are_twins() -> None:
+    """Both channels of a link have one payload, which is stored and read once."""
+    modules, _ = lowered_types(build("torus", k=4).fabric)
+    (module,) = (each for type_, each in modules.items() if type_.name == "worm_router")
+    twins = {path: twin for path, twin in module.twins.items() if path != twin}
+    assert len(twins) == 4
+    for path, twin in twins.items():
+        assert path[-1] == "payload"
+        assert module.outputs[path] == module.outputs[twin]
 
 
 def test_payloads_stay_in_lanes_and_single_bits_become_planes() -> None:

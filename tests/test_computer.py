@@ -320,6 +320,11 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         ({"cycles": 0}, "Cycles must be .*, not 0"),
         ({"defines": ["2N"]}, "Macro must be NAME or NAME=VALUE, not '2N'"),
         ({"vcd_cores": [0]}, "Cores for waveforms need a file for them"),
+        ({"vcd": "a.vcd", "vcd_cores": [1, 1]}, r"Cores for .* some, each once, not \[1, 1\]"),
+        (
+            {"vcd": "a.vcd", "vcd_cores": []},
+            r"Cores for waveforms must be some, each once, not \[]",
+        ),
         ({"vcd": "a.vcd", "engine": "amaranth"}, "Engine must be compiled to write waveforms, .*"),
         ({"network": "combining ports=3 radix=3"}, "Buses and computers need a power of two of .*"),
         ({"network": "combining width=8"}, "A computer sets width itself: it can't be 8"),

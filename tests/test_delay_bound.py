@@ -1,6 +1,7 @@
 """The bound on latency: by hand where that is easy, and never exceeded where traffic is worst."""
 
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ def test_two_nodes_by_hand() -> None:
     """
     bounds = delay_bounds(network("mesh k=2 n=1"))
     assert bounds.of(0, 0).cycles == 1 + (5 * 3 + 1)
+    assert pickle.loads(pickle.dumps(bounds)).of(0, 0) == bounds.of(0, 0)
     assert bounds.of(0, 1).cycles == 1 + (5 * 3 + 1) + (4 * 2 + 1)
     assert bounds.worst.cycles == 26
 
@@ -94,7 +96,7 @@ test_bounds_are_refused = refusals(
     ("hypercube routing=adaptive", "Latency has a bound only if packets have no choice ..."),
     ("mesh arbiter=fixed", "Arbiter must be ... for a bound on latency, not fixed"),
     ("mesh pipeline=1", "Pipeline must be 0 for a bound on latency, not 1"),
-    ("mesh latency=2", "Latency has a bound only in networks of queues with fair arbiters, not..."),
+    ("mesh latency=2", "Latency of links must be 1 for a bound on latency, not 2"),
     ("torus channels=1 allow_deadlock=1 k=8 n=1", "Latency has no bound in torus: its packets ..."),
     ("cube ports=8", "Switch must be ... for a bound on latency, not output-queued"),
     ("deflection", "Latency has a bound only in networks of queues with fair arbiters, not..."),

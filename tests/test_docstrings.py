@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docstrings import Documented, faults, has_example, private_names, public, types
+from docstrings import Documented, faults, has_example, private_names, public, types, undescribed
 from generate.python import rooms
 from multicube.hdl import FAMILIES, Network
 from multicube.hdl.fabric.checks import check_integer
@@ -30,6 +30,14 @@ def test_functions_of_all_pages_are_described() -> None:
     """Those too that no stub names: parts of one's own networks."""
     assert len(_shown()) > 70
     assert {each.name: found for each in _shown() if (found := faults(each))} == {}
+
+
+def test_classes_of_all_pages_describe_what_they_hold() -> None:
+    """Their arguments, and the fields of tuples and records, those too that no stub names."""
+    items = {each.page: each.item for _, names in rooms().values() for each in names}
+    classes = [Documented(*each) for each in items.items() if inspect.isclass(each[1])]
+    assert len(classes) > 200
+    assert {each.name: found for each in classes if (found := undescribed(each))} == {}
 
 
 def test_functions_and_main_classes_have_an_example() -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from browser import Tab, browser, needs_chromium
+from multicube.hdl import build
 from multicube.hdl.fabric.fabric import Fabric, Pin
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.live import Design, DesignPage
+from multicube.sim.live import Design, DesignPage, LivePair
 from multicube.sim.live.design_page import own_design
 
 OWN = """
@@ -61,6 +62,10 @@ def fabric():
 def design():
     layout = Layout([Node("count", ("counter",), 0, 0), Node("add", ("adder",), 3, 1)])
     return Design(fabric(), "own", layout, [("counter", "total"), ("adder", "taken")])
+
+
+def leaves():
+    raise SystemExit(0)
 """
 
 
@@ -129,6 +134,11 @@ def test_a_design_of_own_cells_runs_as_in_the_engine(own: Path, call: Callable[.
         (["none.py:design"], "none.py"),
         (["own.py:design", "k=3"], "A design of a file takes no parameters or lessons"),
         (["own.py:Layout"], "File own.py: TypeError"),
+        (["own.py:leaves"], "File own.py: SystemExit: 0"),
+        (["own.py:fabric", "--load", "0.5"], "A design that is no network takes no --load"),
+        (["cube", "ports=2", "--beside", "ports=6"], "Ports must be a power of the radix 2, not 6"),
+        (["cube", "ports=2", "--beside", "ports=4"], "must have as many terminals, not 2 and 4"),
+        (["cube", "ports=2", "--beside", "dept=2"], "Parameter of cube must be one of"),
     ],
 )
 def test_view_refuses_designs(
@@ -138,6 +148,20 @@ def test_view_refuses_designs(
     assert done.status == 2
     assert message in done.err
     assert [each.name for each in own.parent.iterdir() if each.suffix == ".html"] == []
+
+
+def test_any_parameter_may_differ_beside_a_network(
+    own: Path, call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = []
+    monkeypatch.setattr(LivePair, "save", lambda pair, _: shown.append(pair))
+    monkeypatch.setattr(LivePair, "html", "")
+    assert call("view", "cube", "ports=2", "--beside", "Switch=unbuffered").status == 0
+    (pair,) = shown
+    assert [str(page.network) for page in pair.pages] == [
+        str(build("cube", ports=2)),
+        str(build("cube", ports=2, switch="unbuffered")),
+    ]
 
 
 def test_a_design_is_complete_and_names_what_it_has(own: Path) -> None:

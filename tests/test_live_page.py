@@ -650,6 +650,16 @@ def test_a_phone_shows_tag_drawing_and_heading(
     assert title["y"] + title["height"] <= lesson["y"]
     assert strip["y"] + strip["height"] <= view["height"]
     assert canvas["height"] > 250
+    left = tab.do(
+        """() => { const { drawing } = multicube, paint = drawing.context;
+            for (const each of drawing.terminals) each.label = "15  1111";
+            drawing.fit();
+            paint.font = `${drawing.letter ?? 12}px monospace`;
+            return drawing.terminals.map((each) => { const [x] = drawing.at([each.x, each.y]);
+                const room = each.side === "left" ? x : drawing.wide - x;
+                return room - 6 - paint.measureText(each.label).width; }); }"""
+    )
+    assert 0 <= min(left) < 20
     assert (
         tab.page.locator("#strip .tag span").all_text_contents()
         == tab.page.locator("#inspector .tag span").all_text_contents()

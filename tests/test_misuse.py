@@ -114,6 +114,10 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: simulate_runs(NETWORK, [5]), "Run must be a Run, not 5"),
     (lambda: simulate_runs(NETWORK, [RUN], threads=np.nan), "Threads must be an integer, not nan"),
     (lambda: simulate_runs(NETWORK, [RUN], threads=0), "Threads must be from 1 to 1024, not 0"),
+    (
+        lambda: simulate(NETWORK, engine="amaranth", threads=2),
+        "Engine must be compiled to run on 2 threads, not amaranth",
+    ),
     (lambda: pattern(5, 4), NO_TRAFFIC),
     (lambda: pattern("uniform", "4"), "Ports must be an integer, not '4'"),
     (lambda: list(time_engines(NETWORK, seconds="x")), "Seconds must be a number, not 'x'"),

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -10,9 +11,11 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from command_line import exit_status
 from long_runs import long
+from multicube.sim.command import entry_point
 from multicube.sim.engines.engine_selection import resolve_engine
 from page_code import PAGES, ROOT, commands, files, python_blocks
 
@@ -134,6 +137,21 @@ def test_commands_of_the_pages(
         else:
             assert program == "python"
             _python(tmp_path, *arguments)
+
+
+LINES = re.findall(r"`multicube ([^`]+)`", (ROOT / "README.md").read_text())
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_commands_in_tables_have_all_that_they_need(line: str) -> None:
+    """Those of README.md that are not run: they are read, and no argument is missing."""
+    command: click.Command = entry_point.multicube
+    words = shlex.split(line)
+    while isinstance(command, click.Group):
+        name, found, words = command.resolve_command(click.Context(command), words)
+        assert found is not None, name
+        command = found
+    command.make_context("multicube", words)
 
 
 def _python(folder: Path, script: str, *arguments: str) -> None:

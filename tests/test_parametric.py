@@ -9,7 +9,7 @@ from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.export.parametric import with_parameter
 from multicube.hdl.export.style import Style
-from multicube.hdl.export.verilog import verilog_text
+from multicube.hdl.export.verilog import verilog_text, write_verilog
 from refusals import refused
 from verilog_tools import assert_lint_free, read_with_icarus, run_yosys
 
@@ -93,6 +93,9 @@ def test_what_a_payload_does_else_is_refused(call: Callable, tmp_path: Path) -> 
     network = build("cube ports=2 depth=1")
     with refused("Only the payload of a network can be a parameter, not of <Fabric of ..."):
         verilog_text(network.fabric, parameter=True)
+    memory = build("combining ports=4")
+    with refused("Only the payload of a network can be a parameter, not of <combining ..."):
+        write_verilog(memory, tmp_path / "net.v", parameter=True)
     output = tmp_path / "net.v"
     # Payloads of 10 to 16 bits have as many bits of parity.
     words = ("cube", "ports=2", "depth=1", "parity=byte", "payload=10")

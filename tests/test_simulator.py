@@ -469,6 +469,21 @@ class Chatty(Elaboratable):
         return m
 
 
+@pytest.mark.parametrize("parts", [0, 2])
+def test_a_design_of_nothing_takes_time_too(parts: int) -> None:
+    m = Module()
+    m.submodules += [Module() for _ in range(parts)]
+    simulation, seen = Simulator(m), []
+
+    async def testbench(ctx: Any) -> None:
+        await ctx.delay(1e-6)
+        seen.append(True)
+
+    simulation.add_testbench(testbench)
+    simulation.run()
+    assert seen == [True]
+
+
 @pytest.mark.parametrize(
     ("design", "message"),
     [

@@ -183,6 +183,10 @@ def test_command_from_a_run_to_energy(
     ("words", "message"),
     [
         (["cube", "--saif", "x"], "--saif FILE needs --liberty FILE"),
+        (
+            ["cube", "--memories", "gated"],
+            "--memories gated needs --liberty FILE: a clock ",
+        ),
         (["cube", "--liberty", "none.lib"], "No such file or directory: 'none.lib'"),
         (
             ["cube", "--liberty", str(TINY), "--seeds", "1"],
@@ -201,7 +205,7 @@ def test_command_from_a_run_to_energy(
             "Option --verilog does not go with --reset-form",
         ),
     ],
-    ids=["alone", "missing", "fpga", "no-saif", "foreign", "reset"],
+    ids=["alone", "latches", "missing", "fpga", "no-saif", "foreign", "reset"],
 )
 def test_command_rejects(
     yosys: None, words: list[str], message: str, capsys: pytest.CaptureFixture

@@ -52,6 +52,8 @@ def test_permutation_as_json() -> None:
         ("fat-tree broadcast", "Network must have one terminal at each node"),
         ("star nodes=6 uniform", "Task must be broadcast, concentration, or a permutation"),
         ("ring k=4 concentration", "Links must be two-way for a concentration"),
+        ("mesh k=2 broadcast --operation max", "Task broadcast takes no --operation: it combines"),
+        ("mesh k=2 broadcast --tries 0", "Task broadcast takes no --tries: its schedule is"),
     ],
 )
 def test_refused(words: str, message: str) -> None:

@@ -89,9 +89,8 @@ def begin(cert, verilog, form):
 
 class Checker:
     def __init__(self, cert, verilog, ports):
-        self.cert, self.contracts = cert, cert["contracts"]
         self.net, self.kind = begin(cert, verilog, "multicube certificate 1")
-        self.sources, self.sinks = cert["terminals"]
+        self.cert, (self.sources, self.sinks) = cert, cert["terminals"]
         names = {port["name"] for port in ports if port["name"].endswith("__valid")}
         own = {f"{side}__{t}__valid" for side, n in zip("io", cert["terminals"]) for t in range(n)}
         need(names == own, "other terminals")
@@ -168,7 +167,7 @@ class Checker:
         return found
 
     def check_routes(self):
-        """All routes end at their destination, and waits go up in the order."""
+        """All routes end where they should, waits go up in the order, and parts share nothing."""
         order, tags = self.cert["order"], self.cert["tags"]
         place = {channel: n for n, channel in enumerate(order)}
         need(len(place) == len(order), "a channel is twice in the order")
@@ -192,6 +191,10 @@ class Checker:
                     stack += seen[channel, tag]
             self.check_waits(seen, place)
             self.check_ends(starts, seen, to)
+        for one, other in self.cert["partitions"]:
+            need({*one, *other} == {*range(self.sources)}, "a partition is not whole")
+            a, b = ({c for s in p for d in p for c in self.used[s, d]} for p in (one, other))
+            need(a.isdisjoint(b), f"two halves share {min(a & b, default='')}")
 
     def follow(self, before, nexts):
         for after, _, _ in nexts:
@@ -229,12 +232,6 @@ class Checker:
                     stack += graph[at]
             self.used[s, to] = [channel for channel, _ in found]
 
-    def check_partitions(self):
-        for one, other in self.cert["partitions"]:
-            need({*one, *other} == {*range(self.sources)}, "a partition is not whole")
-            a, b = ({c for s in p for d in p for c in self.used[s, d]} for p in (one, other))
-            need(a.isdisjoint(b), f"two halves share {min(a & b, default='')}")
-
     def check_bounds(self):
         """The turns of queues, from the last channel to the first, and the cycles of all pairs."""
         bounds, (fewest, most) = self.cert["bounds"], self.cert["lengths"]
@@ -265,8 +262,7 @@ class Checker:
 def check(cert, verilog, ports):
     checker = Checker(cert, verilog, ports)
     checker.check_routes()
-    checker.check_partitions()
-    cells = [one for one in checker.contracts.values() if one["kind"] != "table"]
+    cells = [one for one in cert["contracts"].values() if one["kind"] != "table"]
     need(not cert["delivers"] or all(one.get("fair", True) for one in cells), "it is not fair")
     if cert["bounds"] is not None:
         timed = all(one.get("timed") and one["stages"] * cert["lengths"][1] < 2 for one in cells)
@@ -283,10 +279,13 @@ def verdict(cert, verilog, ports, check=check):
 
 
 def main(check=check, what=None):
-    paths = (*sys.argv[1:3], f"{sys.argv[2]}.json")
-    cert, verilog, ports = (Path(path).read_text() for path in paths)
-    found = json.loads(cert)
-    if why := verdict(found, verilog, json.loads(ports)["ports"], check):
+    try:
+        cert, net = sys.argv[1:]
+        cert, verilog, ports = (Path(each).read_text() for each in (cert, net, f"{net}.json"))
+        found, ports = json.loads(cert), json.loads(ports)["ports"]
+    except (OSError, LookupError, TypeError, ValueError) as error:
+        sys.exit(f"void: cert.json and net.v can't be read: {error}")
+    if why := verdict(found, verilog, ports, check):
         sys.exit(f"void: {why}")
     most = f"within {b['most']} cycles" if (b := found.get("bounds")) else "without a bound"
     own = f"each packet is delivered {most}" if found.get("delivers") else "no deadlock"

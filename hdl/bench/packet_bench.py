@@ -33,6 +33,7 @@ class SourcePlan:
     Attributes
     ----------
     component : type[wiring.Component]
+        The class of the sources.
     parameters : Mapping[str, Any]
         Those other than the layout of packets and the tags, which the network gives.
     straps, contents : Sequence[Mapping]

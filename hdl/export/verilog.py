@@ -65,6 +65,7 @@ class Clock:
     Attributes
     ----------
     name, reset : str
+        Names of the ports of clock and reset, a bit each.
     active_low : bool
         Whether the reset is active at 0.
     inner : str
@@ -445,6 +446,8 @@ def verilog_text(
         payload can't be a parameter.
     """
     check_flag("Parameter", parameter)
+    if parameter:
+        _payload(fabric)
     own = (name, title, _styled(clock, style), find_target(target), style)
     text, _ = _exported(_fabric_of(fabric), *own, alike=parameter)
     return _with_payload(fabric, text, own) if parameter else text
@@ -454,14 +457,20 @@ def _with_payload(
     network: Fabric | FabricComponent, text: str, own: tuple[str, str, Clock, Target, Style]
 ) -> str:
     """The Verilog of a network, with the width of payloads as a parameter."""
-    width = getattr(network, "parameters", {}).get("payload")
-    if not isinstance(network, FabricComponent) or width is None:
-        raise InvalidValue(f"Only the payload of a network can be a parameter, not of {network!r}")
+    component, own_width = _payload(network)
 
     def wider(width: int) -> str:
-        return _exported(_fabric_of(network.altered(payload=width)), *own, alike=True)[0]
+        return _exported(_fabric_of(component.altered(payload=width)), *own, alike=True)[0]
 
-    return with_parameter(width, text, wider)
+    return with_parameter(own_width, text, wider)
+
+
+def _payload(network: Fabric | FabricComponent) -> tuple[FabricComponent, int]:
+    """A network whose payloads' width can be a parameter, and this width."""
+    width: int | None = getattr(network, "parameters", {}).get("payload")
+    if not isinstance(network, FabricComponent) or width is None:
+        raise InvalidValue(f"Only the payload of a network can be a parameter, not of {network!r}")
+    return network, width
 
 
 def _exported(
@@ -560,10 +569,12 @@ def write_verilog(
     >>> summary["top"], summary["cells"]
     ('network', 4)
     """
+    check_flag("Parameter", parameter)
+    if parameter:
+        _payload(fabric)
     given, fabric = fabric, _fabric_of(fabric)
     check_path("Output", path)
     check_flag("Core", core)
-    check_flag("Parameter", parameter)
     made_for = find_target(target)
     clock = _styled(clock, style)
     clocks = {domain: clock.of(domain).ports for domain in fabric.clocks}

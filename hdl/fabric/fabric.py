@@ -54,9 +54,15 @@ _MOST_INPUT_BITS = 2**16 - 4
 class Meter(NamedTuple):
     """An output of a component that is to be counted; a component lists these in its `meters`.
 
-    `kind` is "pulses" if each bit of the output is an event, "number" if the output is the number
-    of events in this cycle, and "level" if it is the number of items stored. `statistic` is the
-    name used in results; "dropped" and "corrupted" also enter the packet accounting.
+    Attributes
+    ----------
+    statistic : str
+        The name used in results; "dropped" and "corrupted" also enter the packet accounting.
+    port : str
+        The name of the output.
+    kind : "pulses", "number" or "level"
+        Whether each bit of the output is an event, the output is the number of events in this
+        cycle, or it is the number of items stored.
     """
 
     statistic: str
@@ -65,7 +71,15 @@ class Meter(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """A port without inner structure: its direction as seen by the component, and its shape."""
+    """A port without inner structure.
+
+    Attributes
+    ----------
+    flow : Flow
+        Its direction as seen by the component.
+    shape : ShapeLike
+        What it carries.
+    """
 
     flow: wiring.Flow
     shape: ShapeLike
@@ -633,6 +647,7 @@ class Scope:
     Parameters
     ----------
     fabric : Fabric
+        The whole fabric.
     name : str
         Prefix of the names of the cells.
     """
@@ -683,10 +698,12 @@ class FabricComponent(wiring.Component):
     Parameters
     ----------
     fabric : Fabric or Callable[[], Fabric]
+        The cells and links, or a function that makes them.
 
     Attributes
     ----------
     fabric : Fabric
+        The cells and links.
     instances : dict[str | None, wiring.Component]
         After elaboration: the component of each cell by name, and this component under None.
 

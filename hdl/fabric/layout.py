@@ -47,11 +47,13 @@ class Layout:
     Attributes
     ----------
     nodes : Sequence[Node]
+        The boxes and routers that are drawn, with their places.
     terminals : Sequence[Terminal]
         With their place; None if all are at their nodes.
     routes : Mapping[Pin, Route]
         By driver or by receiver. Other lines are straight.
     captions : Sequence[Caption]
+        Texts beside them.
     unit : float
         As in `Diagram`.
     labels : Mapping[int, str]

@@ -35,9 +35,11 @@ class Parameter:
     Attributes
     ----------
     description : str
+        What it means, in a line.
     name : str
         Name of the field, and of the word `name=value` on the command line.
     default : Any
+        The value if none is given.
     title : str
         The name used in messages.
     least, most : int or None

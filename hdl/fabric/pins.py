@@ -16,7 +16,12 @@ Thing = TypeVar("Thing", bound=Hashable)
 class Pin(NamedTuple):
     """One end of a wire: a member of a cell's signature, or of the fabric's own if `cell` is None.
 
-    `path` leads to an interface such as `("o", 1)` or to one leaf of it, `("o", 1, "valid")`.
+    Attributes
+    ----------
+    cell : str or None
+        The name of the cell.
+    path : Path
+        It leads to an interface such as `("o", 1)` or to one leaf of it, `("o", 1, "valid")`.
     """
 
     cell: str | None

@@ -12,9 +12,16 @@ __all__ = ["Lane", "Streams", "Wire", "named_wires", "streams"]
 
 
 class Lane(NamedTuple):
-    """What an output tells of its link: the direction, and the number of its virtual channel.
+    """What an output tells of its link.
 
     Channels of one link share its wires: they have the same ends and the same direction.
+
+    Attributes
+    ----------
+    direction : str
+        The direction in words, such as "+x"; empty if there is no name for it.
+    channel : int
+        The number of its virtual channel, from 0.
     """
 
     direction: str = ""
@@ -56,10 +63,13 @@ def named_wires(
         By driver.
     """
     wires: dict[Pin, Wire] = {}
+    cells = fabric.cells
     for driver, receiver in links:
-        if driver.cell != receiver.cell:
+        (cell, path), (other, to) = driver, receiver
+        if cell != other:
             direction, channel = lane(driver)
-            begin, end = _title(fabric, driver, terminal), _title(fabric, receiver, terminal)
+            begin = f"{terminal} {path[1]}" if cell is None else cells[cell].title
+            end = f"{terminal} {to[1]}" if other is None else cells[other].title
             ends = f"{begin} -> {end}"
             wires[driver] = Wire(f"{ends}, {direction}" if direction else ends, channel)
     alike = Counter(wires.values())
@@ -114,7 +124,3 @@ def _streams_below(fabric: Fabric, pin: Pin) -> Iterator[tuple[Path, bool]]:
     for suffix, forward in drives.items():
         if suffix[-1:] == ("valid",) and drives.get((*suffix[:-1], "ready")) is not forward:
             yield suffix[:-1], forward
-
-
-def _title(fabric: Fabric, pin: Pin, terminal: str) -> str:
-    return f"{terminal} {pin.path[1]}" if pin.cell is None else fabric.cells[pin.cell].title

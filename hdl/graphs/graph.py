@@ -65,6 +65,7 @@ class Link(NamedTuple):
     Attributes
     ----------
     node, port, peer, peer_port : int
+        The nodes at its ends, by number, each with its output or input.
     channels : int
         Virtual channels that share its wires, from 1 to 64.
     latency : int
@@ -91,6 +92,13 @@ class Channel(NamedTuple):
     """A virtual channel of the link that leaves `node` by output `port`.
 
     Terminals have a channel too, from their node: `Graph.exits`.
+
+    Attributes
+    ----------
+    node, port : int
+        The node that it leaves, and the output.
+    number : int
+        Its number among the channels of the link, from 0.
     """
 
     node: int
@@ -99,7 +107,13 @@ class Channel(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A way through a node: from an input to an output; None for the node's terminals."""
+    """A way through a node: from an input to an output.
+
+    Attributes
+    ----------
+    input, output : End or None
+        The port and channel; None for the node's terminals.
+    """
 
     input: End | None
     output: End | None
@@ -323,7 +337,9 @@ class ListedGraph(Graph):
     Parameters
     ----------
     nodes : int
+        Number of nodes.
     links : Iterable[Link]
+        Each in one direction.
     homes : Sequence[int] or None
         For each terminal, its node; by default each node has one.
     names : Sequence[str]
@@ -434,8 +450,11 @@ class ChanneledGraph(RelinkedGraph):
     Parameters
     ----------
     graph : Graph
+        The graph whose links they are.
     least : int
+        Fewest channels of a link.
     most : int or None
+        Most channels; by default those of the link that has most, or `least` if that is more.
     """
 
     def __init__(self, graph: Graph, least: int, most: int | None = None) -> None:

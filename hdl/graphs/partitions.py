@@ -270,6 +270,7 @@ class Partition:
     code : AddressCode
         The code of addresses; a number n stands for n bits.
     subnetworks : tuple[Subnetwork, ...]
+        The subnetworks, in any order.
 
     Raises
     ------

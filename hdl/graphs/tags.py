@@ -189,6 +189,7 @@ class AddressCode:
     Attributes
     ----------
     radix, digits : int
+        The base of a digit, and the number of digits.
     """
 
     radix: int
@@ -317,6 +318,7 @@ class MixedCode(AddressCode):
     radix : int
         The greatest radix.
     digits : int
+        The number of digits.
     sizes : tuple[int, ...]
         The radix of each digit, least significant first.
     aligned : bool
@@ -363,6 +365,7 @@ class TagScheme:
     Attributes
     ----------
     routing : "destination", "xor" or "difference"
+        What the tag holds.
     code : AddressCode
         Code of the terminals' addresses; of those of sinks, if sources have another.
     source_digits, destination_digits : tuple[int, ...]

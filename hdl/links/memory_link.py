@@ -43,12 +43,14 @@ class MemoryLink(wiring.Signature):
         Width of a row of memory in bits: of a word, or of two if there are operations on double
         words.
     operations : tuple[Operation, ...]
+        Those that a request may ask for: its field `operation` is the number of one of them.
 
     Attributes
     ----------
     part_bits : int
         0 if all operations have one size.
     request_layout, reply_layout : data.StructLayout
+        The fields of a request and of a reply.
 
     Members
     -------

@@ -27,6 +27,7 @@ class Packet(data.StructLayout):
     tag : int
         Width of the tag in bits.
     payload : ShapeLike
+        Shape of the data that a word carries.
     broadcast : bool
         Add `mask`, as wide as the tag: a 1 means both values of this bit of the tag.
     flits : bool

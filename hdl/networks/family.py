@@ -1,5 +1,6 @@
 """Families: entries of the catalogue, each for networks that differ only in parameters."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -66,14 +67,19 @@ class Family:
     Attributes
     ----------
     name : str
+        The name in `build` and in the command.
     description : str
+        What these networks are, in a line.
     component : type[Network]
+        The class of its networks.
     group : Group
+        Where the catalogue lists it.
     fixed : dict[str, Any]
         Arguments of the component that make it this family.
     example : dict[str, Any]
         Parameters of a small network of 4 to 16 terminals, if the defaults are larger: for tests.
     aliases : tuple[str, ...]
+        Other names of it.
     papers : tuple[str, ...]
         The works that it is from, as docs/generate/networks.toml calls them; those of its whole
         group are said there.
@@ -114,6 +120,17 @@ class Family:
         TypeError, ValueError
             If a parameter does not exist or is given twice, or a value does not fit.
         """
+        defaults = {about.name: about.default for about in self.parameters}
+        return self.component(family=self.name, **self.fixed, **defaults | self.values(parameters))
+
+    def values(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of parameters by their own names, as `build` reads them.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter does not exist or is given twice, or a value does not fit.
+        """
         known = {about.name: about for about in self.parameters}
         chosen: dict[str, Any] = {}
         for word, value in parameters.items():
@@ -127,5 +144,4 @@ class Family:
             if name in chosen:
                 raise InvalidValue(f"Parameter {name} is given twice")
             chosen[name] = known[name].parse(value) if isinstance(value, str) else value
-        defaults = {about.name: about.default for about in self.parameters}
-        return self.component(family=self.name, **self.fixed, **defaults | chosen)
+        return chosen

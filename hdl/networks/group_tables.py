@@ -35,6 +35,7 @@ class Missing(NamedTuple):
     Attributes
     ----------
     group : int
+        The number of the group.
     node : str
         Where the packets of other children wait for it.
     child : str

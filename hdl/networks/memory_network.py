@@ -29,7 +29,15 @@ __all__ = ["MemoryNetwork", "Place", "tag_bits"]
 
 
 class Place(NamedTuple):
-    """The location of a word of memory: the tag that leads to its module, and its address there."""
+    """The location of a word of memory.
+
+    Attributes
+    ----------
+    tag : int
+        The tag that leads to its module.
+    address : int
+        Its row there.
+    """
 
     tag: int
     address: int

@@ -44,8 +44,15 @@ __all__ = [
 
 
 class Terminals(NamedTuple):
-    """The attachment of a network's terminals: for each source a stream to send, and for each sink
-    one to receive."""
+    """The attachment of a network's terminals.
+
+    Attributes
+    ----------
+    inputs : list[Pin]
+        For each source, the stream into which it sends.
+    outputs : list[Pin]
+        For each sink, the stream from which it receives.
+    """
 
     inputs: list[Pin]
     outputs: list[Pin]
@@ -54,7 +61,12 @@ class Terminals(NamedTuple):
 class Theory(NamedTuple):
     """A formula that predicts the performance under uniform traffic, and its arguments.
 
-    `model` is the name of one of `multicube.sim.theory.prediction.MODELS`.
+    Attributes
+    ----------
+    model : str
+        The name of one of `multicube.sim.theory.prediction.MODELS`.
+    arguments : dict[str, Any]
+        Its arguments, without the load.
     """
 
     model: str
@@ -89,9 +101,16 @@ class Confinement(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A measured span of a run: its cycles, and the number of packets that the network took in it.
+    """A measured span of a run.
 
-    `packet` is the layout of what the links carried, if they carried packets.
+    Attributes
+    ----------
+    cycles : int
+        How long it was.
+    injected : int
+        Packets that the network took in it.
+    packet : Packet or None
+        The layout of what the links carried, if they carried packets.
     """
 
     cycles: int
@@ -107,6 +126,7 @@ class LinkCounts(NamedTuple):
     Attributes
     ----------
     total : int
+        The number of all links.
     bisection : int or None
         Links between two halves of the nodes, divided so that they are as few as possible; None if
         that number is not known.
@@ -118,6 +138,8 @@ class LinkCounts(NamedTuple):
 
 Readings = Mapping[str, Mapping[str, Mapping[str, int]]]
 """The counts of the meters of a network's cells: by statistic, cell, and output of the meter."""
+
+_ONLY_LANE = Lane()
 
 
 class Network(FabricComponent, ABC):
@@ -507,7 +529,7 @@ class Network(FabricComponent, ABC):
         Lane
             Direction in words, and number of the channel.
         """
-        return Lane()
+        return _ONLY_LANE
 
     @abstractmethod
     def path(self, source: int, destination: int) -> list[Pin]:

@@ -545,7 +545,11 @@ class RoutedNetwork(PacketNetwork):
         given, graph = self.parameters, self.relation.graph
         plain = {"recovery": "none", "group_entries": 0, "pipeline": 0}
         given.check_bounded(plain, ("wormhole", "cut-through", "store-and-forward"))
-        if graph.latency > 1 or self.relation.phases is not None:
+        if graph.latency > 1:
+            raise InvalidValue(
+                f"Latency of links must be 1 for a bound on latency, not {graph.latency}"
+            )
+        if self.relation.phases is not None:
             return super().channel_model
         slow = given.depth == 1 and given.refill == "no"
 

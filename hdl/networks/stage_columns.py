@@ -13,7 +13,15 @@ __all__ = ["Columns", "place_columns"]
 
 
 class Columns(NamedTuple):
-    """The free ends of the columns: by source those of the first boxes, by sink of the last."""
+    """The free ends of the columns.
+
+    Attributes
+    ----------
+    inputs : list[Pin]
+        By source, those of the first boxes.
+    outputs : list[Pin]
+        By sink, those of the last boxes.
+    """
 
     inputs: list[Pin]
     outputs: list[Pin]

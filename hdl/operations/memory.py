@@ -63,6 +63,7 @@ class Operation:
     Attributes
     ----------
     name : str
+        Its name in results and in the command, such as "fetch-and-add".
     function : Callable[[int, int], int]
         The new value, from the old one and the operand; associative. Its result is truncated to the
         width of a word.

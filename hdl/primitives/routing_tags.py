@@ -210,13 +210,16 @@ class TagEncoder(wiring.Component):
     Parameters
     ----------
     scheme : TagScheme
+        How tags are computed.
 
     Members
     -------
     source : In(width)
         This terminal's own address, in the scheme's code of sources. Constant.
     destination : In(width)
+        The terminal that the packet is for, in the scheme's code.
     tag : Out(width)
+        The tag with which the packet leaves.
     """
 
     def __init__(self, scheme: TagScheme) -> None:
@@ -252,6 +255,7 @@ class TagDecoder(wiring.Component):
     Parameters
     ----------
     scheme : TagScheme
+        How tags are computed.
     broadcast : bool
         Whether packets have a broadcast mask.
 
@@ -260,6 +264,7 @@ class TagDecoder(wiring.Component):
     address : In(width)
         This terminal's own address, in the code of the scheme. Constant.
     tag : In(width)
+        The tag as it has arrived.
     mask : In(width)
         Destination tags with a mask only.
     source : Out(width)

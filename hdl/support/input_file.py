@@ -5,6 +5,7 @@ import os
 
 from ..fabric.checks import check_path
 from ..fabric.errors import InvalidValue
+from .separate_files import note_read
 
 __all__ = ["as_text", "read_content", "read_input", "read_text"]
 
@@ -27,8 +28,12 @@ def read_input(path: str | os.PathLike[str], most: int = -1) -> bytes:
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     os.set_blocking(descriptor, True)
-    with open(descriptor, "rb") as file:
-        return file.read(most)
+    try:
+        with open(descriptor, "rb") as file:
+            return file.read(most)
+    except OSError as error:
+        error.filename = os.fspath(path)  # it has the number of the descriptor, or nothing
+        raise
 
 
 def read_content(what: str, path: str | os.PathLike[str]) -> bytes:
@@ -46,6 +51,7 @@ def read_content(what: str, path: str | os.PathLike[str]) -> bytes:
         If there is no such file, or it is of more than 256 MiB.
     """
     check_path(what, path)
+    note_read(path)
     try:
         content = read_input(path, _MOST_BYTES + 1)
     except OSError as error:

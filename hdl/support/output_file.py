@@ -14,6 +14,7 @@ from typing import TextIO
 
 from ..fabric.checks import check_path
 from ..fabric.errors import InvalidValue
+from .separate_files import note_written
 
 __all__ = [
     "alone",
@@ -39,7 +40,8 @@ def check_output(path: AnyPath) -> None:
     Raises
     ------
     ValueError
-        If its folder does not exist, the file or folder is not writable, or it is a folder.
+        If its folder does not exist, the file or folder is not writable, it is a folder, or the
+        command that runs reads it.
     OSError
         If no such path can exist, for example because its name is too long.
     """
@@ -60,6 +62,7 @@ def check_output(path: AnyPath) -> None:
         raise InvalidValue(f"Output {path} is a socket, not a file")
     elif _stream(path) is None and not os.access(path, os.W_OK):
         raise InvalidValue(f"Output {path} can't be written: no permission")
+    note_written(path)
 
 
 def output_format(path: AnyPath, formats: Sequence[str]) -> str:

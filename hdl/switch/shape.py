@@ -74,7 +74,9 @@ class RouterShape:
     Attributes
     ----------
     inputs : tuple[InputChannel, ...]
+        What comes in: from links and from terminals.
     outputs : tuple[OutputChannel, ...]
+        What goes out: to links and to terminals.
     choice : bool
         Whether headers may have a choice of outputs.
     equal_choices : bool

@@ -15,6 +15,7 @@ from .shared_arguments import (
     chosen_loads,
     chosen_look,
     figure_options,
+    given,
     messages,
     run_options,
     sweep_options,
@@ -59,7 +60,7 @@ def compare(
     from ..run.sweeps import LoadsLost
     from .printed_tables import print_comparison
 
-    check_outputs(output, as_json)
+    check_outputs([*output, *given(options["resume"])], as_json)
     for path in output:
         output_format(path, FORMATS)
     look = chosen_look(options, output)

@@ -12,6 +12,7 @@ from ..computer.defaults import LIMIT, STACK_BYTES
 from .shared_arguments import (
     check_outputs,
     engine_option,
+    given,
     messages,
     network_arguments,
     network_from,
@@ -89,7 +90,7 @@ def run(
     """
     from ..computer.computer_run import run_computer
 
-    check_outputs([vcd] if vcd is not None else [], as_json)
+    check_outputs(given(vcd), as_json)
     done = run_computer(
         program,
         network_from(network, parameters),

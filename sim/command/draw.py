@@ -5,7 +5,7 @@ import json
 import click
 
 from ...hdl.fabric.errors import InvalidValue
-from .shared_arguments import network_arguments, network_from
+from .shared_arguments import check_outputs, messages, network_arguments, network_from
 
 __all__ = ["draw"]
 
@@ -44,6 +44,7 @@ def draw(
     from ..report.drawing import draw as draw_network
     from ..report.heat import read_heat
 
+    check_outputs([output], as_json)
     built = network_from(network, parameters)
     used = None if heat is None else read_heat(heat, built)
     if ends is not None and group is not None:
@@ -55,7 +56,8 @@ def draw(
         counts = {"nodes": len(diagram.nodes), "terminals": [built.sources, built.sinks]}
         click.echo(json.dumps({"output": output, **counts, "links": diagram.links}))
     else:
-        click.echo(f"{output}: {caption(diagram)}")
+        with messages([output]):
+            click.echo(f"{output}: {caption(diagram)}")
 
 
 def _pairs(ends: str | None) -> list[tuple[int, int]]:

@@ -17,6 +17,7 @@ from ...hdl.fabric.errors import MulticubeError
 from ...hdl.support.children import end_children
 from ...hdl.support.interruption import terminable
 from ...hdl.support.room import lacks_memory
+from ...hdl.support.separate_files import separate_files
 from . import INTERRUPTED, NO_MEMORY
 from .group import LazyGroup, Subcommand
 
@@ -171,7 +172,7 @@ def main(arguments: list[str] | None = None) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # As on standard error: a file name that is not UTF-8 does not make the command fail.
         sys.stdout.reconfigure(errors=_PLAIN)
-    with terminable() as terminations:
+    with terminable() as terminations, separate_files():
         try:
             _run(arguments)
         except SystemExit as end:

@@ -273,6 +273,8 @@ def export(
     if parameter:
         unfit = {"partitions", "node", "face", "terminal_clocks", "group_port"}
         refuse_given("--parameter", unfit)
+    if periods and not is_regular(output):
+        raise InvalidValue(f"Option --period needs files of constraints, which {output} has not")
     period = _periods(periods)
     style = Style(memories, reset, initial=not no_initial)
     summary = write_verilog(

@@ -11,7 +11,7 @@ from rich.text import Text
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import output_format
 from ..report.formats import FORMATS
-from .shared_arguments import check_outputs, engine_option, messages
+from .shared_arguments import check_outputs, engine_option, messages, refuse_option
 
 if TYPE_CHECKING:
     from ..papers import Item, PaperResult
@@ -49,8 +49,8 @@ def paper(
     from ..papers import Options, find_item
 
     if item is None:
-        if output:
-            raise InvalidValue("Output needs an item: multicube paper ITEM -o FILE")
+        for name in ("output", "quick", "cycles", "seed", "engine", "scheduler"):
+            refuse_option(name, "Without ITEM there is", "it is of an item")
         _list(as_json)
         return
     chosen = find_item(item)

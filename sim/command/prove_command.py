@@ -18,8 +18,7 @@ __all__ = ["prove"]
 @click.option("--top", default="network", metavar="NAME", help="The name of the module.")
 @click.option(
     "--limit",
-    type=click.FloatRange(min=0),
-    default=600,
+    default=600.0,
     metavar="SECONDS",
     help="Seconds for the proof of each contract; with 0 no proof is tried.",
 )
@@ -47,7 +46,7 @@ def prove(
     if not output.endswith(".json"):
         raise InvalidValue(f"Certificate must end in .json, not {output}")
     verilog = verilog or f"{output.removesuffix('.json')}.v"
-    check_outputs([output, verilog], as_json=False)
+    check_outputs([output, verilog, f"{verilog}.json"], as_json=False)
     built = network_from(network, parameters)
     found = certificate(built, top=top, limit=limit, tell=_silent if quiet else click.echo)
     with ExitStack() as files:

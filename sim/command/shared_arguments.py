@@ -26,10 +26,12 @@ __all__ = [
     "chosen_look",
     "engine_option",
     "figure_options",
+    "given",
     "messages",
     "network_arguments",
     "network_from",
     "refuse_given",
+    "refuse_option",
     "run_options",
     "same_engine_option",
     "sweep_options",
@@ -84,18 +86,48 @@ def refuse_given(
             raise InvalidValue(f"Option {option} does not go with {other.opts[-1]}")
 
 
+def refuse_option(name: str, whose: str, why: str) -> None:
+    """Refuse an option that is given to something that does not take it.
+
+    Parameters
+    ----------
+    name : str
+        The name of its parameter.
+    whose : str
+        What does not take it, and the verb, such as "A trace takes".
+    why : str
+
+    Raises
+    ------
+    ValueError
+        If it is given.
+    """
+    context = click.get_current_context()
+    if context.get_parameter_source(name) != ParameterSource.DEFAULT:
+        (option,) = (each.opts[-1] for each in context.command.params if each.name == name)
+        raise InvalidValue(f"{whose} no {option}: {why}")
+
+
 def check_outputs(outputs: Sequence[str], as_json: bool) -> None:
     """Check that all files can be written, before the work begins.
 
     Raises
     ------
     ValueError
-        If one can't, or both a file and the JSON object would go to standard output.
+        If one can't or is named twice, or both a file and the JSON object would go to standard
+        output.
     """
-    for path in outputs:
+    for number, path in enumerate(outputs):
         check_output(path)
+        if os.path.realpath(path) in map(os.path.realpath, outputs[:number]):
+            raise InvalidValue(f"Output {path} is named twice")
         if as_json and is_standard_output(path):
             raise InvalidValue(f"Output {path} and --json would both go to standard output")
+
+
+def given(*paths: str | None) -> list[str]:
+    """Those of some files for which an option was given."""
+    return [path for path in paths if path is not None]
 
 
 def messages(outputs: Sequence[str]) -> AbstractContextManager:
@@ -131,8 +163,8 @@ def _read_size(_context: object, _option: object, text: str | None) -> tuple[flo
         raise InvalidValue(f"Size must be width and height in inches: 7,4, not {text!r}") from None
 
 
-def _names(_context: object, _option: object, text: str) -> tuple[str, ...]:
-    return tuple(text.split(",")) if text else ()
+def _names(_context: object, _option: object, text: str | None) -> tuple[str, ...]:
+    return () if text is None else tuple(text.split(","))
 
 
 warmup_option = click.option(
@@ -204,7 +236,6 @@ _RUN_OPTIONS = (
     ),
     click.option(
         "--operations",
-        default="",
         callback=_names,
         metavar="NAME,...",
         help="Operations of the processors, drawn at random; all for all. Default: fetch-and-add.",
@@ -252,7 +283,10 @@ def chosen_loads(loads: str | None, clip: bool) -> dict[str, Any]:
     """The arguments `loads` and `clip` of a sweep. Only loads that were given can be too high."""
     from ..run.sweeps import parse_loads
 
-    return {"loads": parse_loads(loads or "0.1:0.9:0.1"), "clip": clip or loads is None}
+    return {
+        "loads": parse_loads("0.1:0.9:0.1" if loads is None else loads),
+        "clip": clip or loads is None,
+    }
 
 
 _FIGURE_OPTIONS = (
@@ -287,7 +321,10 @@ def chosen_look(options: dict[str, Any], outputs: Sequence[str]) -> "Look | None
     """
     chosen = {name: options.pop(name) for name in ("title", "size", "width", "style", "text")}
     given = [name for name, value in chosen.items() if value not in (None, False)]
-    if not any(os.path.splitext(path)[1] in PICTURES for path in outputs):
+    endings = {os.path.splitext(path)[1] for path in outputs}
+    if chosen["text"] and ".svg" not in endings:
+        raise InvalidValue("--text is for a picture of text: write one with -o FILE.svg")
+    if endings.isdisjoint(PICTURES):
         if given:
             raise InvalidValue(f"--{given[0]} is for a picture: write one with -o FILE.svg")
         return None

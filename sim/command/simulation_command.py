@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import output_format
 from ..report.formats import FORMATS
 from .shared_arguments import (
@@ -16,9 +15,11 @@ from .shared_arguments import (
     chosen_loads,
     chosen_look,
     figure_options,
+    given,
     messages,
     network_arguments,
     network_from,
+    refuse_option,
     run_options,
     sweep_options,
 )
@@ -121,25 +122,27 @@ def sim(
         _run_workload(built, workload, timeline, as_json, trace_options, how)
         return
     for name in ("timeline", "flit_bytes", "cycle_ns", "until"):
-        _refuse(name, "Without --workload FILE there is", "it is of a workload")
+        refuse_option(name, "Without --workload FILE there is", "it is of a workload")
     if trace is not None:
         for name in ("traffic", *_MEASURED, "seed", "source_depth"):
-            _refuse(name, "A trace takes", "it lists every packet itself")
+            refuse_option(name, "A trace takes", "it lists every packet itself")
         packets: Pattern | Trace = read_trace(trace, built.sources, built.sinks)
     else:
         packets = network_traffic(traffic, built)
         if packets.when.quota:
             why = "all packets are sent at once, and all measured"
             for name in _MEASURED:
-                _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
+                refuse_option(name, f"Traffic {short_name(packets.name)} takes", why)
         if packets.flows is not None:
-            _refuse("load", f"Traffic {short_name(packets.name)} takes", "its flows have rates")
+            refuse_option(
+                "load", f"Traffic {short_name(packets.name)} takes", "its flows have rates"
+            )
         if packets.when.interval is not None:
             why = "each terminal has one packet at a time, and its interval says when"
             for name in ("load", "source_depth"):
-                _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
-    outputs = [options[name] for name in ("vcd", "activity") if options[name] is not None]
-    check_outputs(outputs, as_json)
+                refuse_option(name, f"Traffic {short_name(packets.name)} takes", why)
+    outputs = given(options["vcd"], options["activity"])
+    check_outputs([*outputs, *given(options["checkpoint"])], as_json)
     failure: SimulationError | None = None
     try:
         result = simulate(built, traffic=packets, load=load, unit=unit, progress=True, **options)
@@ -178,8 +181,8 @@ def _run_workload(
 
     for name in click.get_current_context().params:
         if name not in _OF_WORKLOADS:
-            _refuse(name, *_LISTED)
-    outputs = [timeline] if timeline is not None else []
+            refuse_option(name, *_LISTED)
+    outputs = given(timeline)
     check_outputs(outputs, as_json)
     longest = network.lengths[1] if isinstance(network, PacketNetwork) else 1
     workload = read_any_workload(path, longest=longest, **trace_options)
@@ -207,14 +210,6 @@ _MEASURED = ("load", "cycles", "warmup", "precision", "limit", "seeds")
 """Options for traffic without end."""
 
 
-def _refuse(name: str, whose: str, why: str) -> None:
-    """Raise ValueError if an option was given that this traffic does not take."""
-    context = click.get_current_context()
-    if context.get_parameter_source(name) != click.core.ParameterSource.DEFAULT:
-        (option,) = (each.opts[-1] for each in context.command.params if each.name == name)
-        raise InvalidValue(f"{whose} no {option}: {why}")
-
-
 @click.command()
 @network_arguments
 @sweep_options
@@ -237,7 +232,7 @@ def sweep(
     from ..run.sweeps import sweep as run_sweep
     from .printed_tables import print_sweep
 
-    check_outputs(output, as_json)
+    check_outputs([*output, *given(options["resume"])], as_json)
     for path in output:
         output_format(path, FORMATS)
     look = chosen_look(options, output)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from ...hdl.fabric.errors import InvalidValue
-from .shared_arguments import engine_option, network_arguments, network_from
+from .shared_arguments import engine_option, network_arguments, network_from, refuse_option
 
 __all__ = ["steps"]
 
@@ -62,6 +62,10 @@ def steps(
             f"terminals at {graph.nodes} nodes"
         )
     record: dict[str, Any] = {"network": built.family, "parameters": built.chosen, "task": task}
+    if task != "concentration":
+        refuse_option("operation", f"Task {task} takes", "it combines nothing")
+    if task in ("broadcast", "concentration"):
+        refuse_option("tries", f"Task {task} takes", "its schedule is computed")
     with phase("looking for a schedule"):
         if task in ("broadcast", "concentration"):
             found = fan_out(graph, seed=seed)

@@ -105,6 +105,8 @@ def synth(
     if liberty is None:
         if saif is not None:
             raise InvalidValue("--saif FILE needs --liberty FILE")
+        if memories == "gated":
+            raise InvalidValue("--memories gated needs --liberty FILE: a clock gate has a latch")
         setup = Setup(device, seeds, flags, limit)
     else:
         refuse_given("--liberty", {"device", "seeds", "flags"})

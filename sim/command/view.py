@@ -8,7 +8,7 @@ import click
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import check_output, is_standard_output
-from .shared_arguments import messages, network_from
+from .shared_arguments import messages, network_from, refuse_option
 
 if TYPE_CHECKING:
     from ..live import LivePair
@@ -98,6 +98,7 @@ def _page(
     seed: int,
 ) -> "tuple[Page | LivePair, str]":
     """The page that is asked for, and the name of its file."""
+    from ...hdl.catalogue.catalogue import FAMILIES, described
     from ...hdl.fabric.parameters import pairs
     from ...hdl.networks.network import Network
     from ..live import DesignPage, LivePage, LivePair, lesson_network
@@ -110,6 +111,8 @@ def _page(
         own, name = own_design(network), network.rpartition(":")[2]
         if isinstance(own, Network):
             return LivePage(own, traffic, load=load, seed=seed), name
+        for option in ("traffic", "load", "seed"):
+            refuse_option(option, "A design that is no network takes", "it has no sources")
         return DesignPage(own), name
     if network is not None:
         built = network_from(network, parameters)
@@ -122,6 +125,11 @@ def _page(
     if beside is None and lesson is not None:
         beside = lesson_beside(lesson)
     if beside:
-        other = built.altered(**pairs(beside.split()))
+        # What was not given is chosen anew, such as the policy of another switch.
+        family, given = FAMILIES[built.family], built.chosen
+        if network is not None:
+            family, words = described(network)
+            given = family.values({**words, **pairs(parameters)})
+        other = family.build(**given | family.values(pairs(beside.split())))
         return LivePair(page, LivePage(other, traffic, load=load, seed=seed)), name
     return page, name

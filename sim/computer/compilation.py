@@ -12,6 +12,7 @@ from ...hdl.computer.address_map import DEVICES, LOCAL, PROGRAM, SHARED, SHARED_
 from ...hdl.fabric.checks import check_integer, check_path, check_several, shown
 from ...hdl.fabric.errors import InvalidValue, MulticubeError
 from ...hdl.support.children import run_program, scratch_folder
+from ...hdl.support.input_file import read_content
 from .defaults import STACK_BYTES
 from .program_image import ProgramImage, read_image
 
@@ -112,10 +113,7 @@ def compile_program(
     check_path("Program", program)
     options = [f"-D{_macro(define)}" for define in check_several("Macros", defines, "texts")]
     source = Path(program).absolute()
-    try:
-        source.read_bytes()
-    except OSError as error:
-        raise InvalidValue(f"Program {source} can't be read: {error.strerror}") from None
+    read_content("Program", program)
     with scratch_folder() as work:
         script = _MEMORY.format(
             program=PROGRAM, own=LOCAL, stack=stack, shared=SHARED, shared_bytes=4 << SHARED_BITS

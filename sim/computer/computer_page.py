@@ -16,6 +16,7 @@ from ...hdl.fabric.diagram import Node, Terminal
 from ...hdl.fabric.layout import Layout
 from ...hdl.networks.graph_layout import fabric_layout
 from ...hdl.networks.network import Network
+from ...hdl.support.input_file import read_content
 from ..live.design_page import Design, DesignPage
 from .compilation import compile_program
 from .computer_run import computer_of
@@ -88,7 +89,11 @@ class ComputerPage(DesignPage):
             "given": {"on": 1},
             "program": {
                 "cores": self.computer.nodes,
-                "source": self.path.read_text().splitlines(),
+                # Bytes have the lines that the compiler counts; texts have more ends of lines.
+                "source": [
+                    line.decode(errors="replace")
+                    for line in read_content("Program", self.path).splitlines()
+                ],
                 "places": _places(self.program, self.path.name),
                 "console_rows": CONSOLE_ROWS,
             },

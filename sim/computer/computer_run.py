@@ -189,6 +189,8 @@ def run_computer(
     computer = computer_of(network, image, stack)
     most = len(computer.nodes) - 1
     watched = [check_integer("Core for waveforms", core, 0, most) for core in watched]
+    if len(set(watched)) < len(watched) or not watched:
+        raise InvalidValue(f"Cores for waveforms must be some, each once, not {watched}")
     with ExitStack() as opened:
         (running,) = open_engines(engine, [computer])
         opened.enter_context(running)

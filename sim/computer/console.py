@@ -22,7 +22,17 @@ class NodeReader(Protocol):
 
 
 class ConsoleLine(NamedTuple):
-    """A line that a core has printed: which core, the cycle of its first character, its text."""
+    """A line that a core has printed.
+
+    Attributes
+    ----------
+    core : int
+        The number of the core.
+    cycle : int
+        The cycle of its first character.
+    text : str
+        The line, without its end.
+    """
 
     core: int
     cycle: int

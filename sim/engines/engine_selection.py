@@ -111,6 +111,9 @@ def open_engines(
     NoCompiler, VerilatorMissing
         If the engine needs a compiler, or Verilator, and there is none.
     ValueError
-        If there is no such engine.
+        If there is no such engine, or it runs on one core only and more are asked for.
     """
-    return _KINDS[resolve_engine(name)].open(fabrics, threads)
+    name = resolve_engine(name)
+    if name != CompiledEngine.name and threads not in (None, 1):
+        raise InvalidValue(f"Engine must be compiled to run on {threads} threads, not {name}")
+    return _KINDS[name].open(fabrics, threads)

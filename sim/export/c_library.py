@@ -26,6 +26,14 @@ from ..engines.compiled.words import word_count
 
 __all__ = ["CLibrary", "write_c_library"]
 
+_HEADERS = {
+    *("assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits"),
+    *("locale", "math", "setjmp", "signal", "stdalign", "stdarg", "stdatomic", "stdbool"),
+    *("stddef", "stdint", "stdio", "stdlib", "stdnoreturn", "string", "tgmath", "threads"),
+    *("time", "uchar", "wchar", "wctype"),
+}
+"""The headers of C11: the library's own header would be taken for one of these."""
+
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 _QUIET = """\
@@ -116,6 +124,8 @@ class CLibrary:
                 "Name of a C library must be small letters, digits and underscores, "
                 f"not {shown(name)}"
             )
+        if name in _HEADERS:
+            raise InvalidValue(f"Name of a C library must not be that of C's header {name}.h")
         self.network = network
         self.name = name
         self.fabric = network.fabric

@@ -15,6 +15,7 @@ from ...hdl.fabric.fabric import Fabric, Pin
 from ...hdl.fabric.layout import Layout, arranged
 from ...hdl.fabric.wires import Lane, named_wires, streams
 from ...hdl.networks.graph_layout import fabric_layout
+from ...hdl.support.input_file import read_content
 from ..engines.compiled.words import word_count
 from .cells import described
 from .live_bench import LiveFabric
@@ -181,13 +182,13 @@ def own_design(words: str) -> Any:
         If the file has no such name, or does not run.
     """
     file, _, name = words.rpartition(":")
+    read_content("File", file)
     try:
         found = runpy.run_path(file)
-        made = found[name]() if callable(found[name]) else found[name]
-    except OSError:
-        raise
-    except KeyError as error:
-        raise InvalidValue(f"File {file} defines no {error.args[0]!r}") from None
-    except Exception as error:
+        made = found.get(name)
+        made = made() if callable(made) else made
+    except (Exception, SystemExit) as error:
         raise InvalidValue(f"File {file}: {type(error).__name__}: {error}") from error
+    if name not in found:
+        raise InvalidValue(f"File {file} defines no {name!r}")
     return made

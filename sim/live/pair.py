@@ -5,6 +5,7 @@ import os
 from functools import cached_property
 
 from ...hdl.fabric.checks import check_kind
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import whole_file
 from .page import LivePage, filled
 
@@ -17,7 +18,7 @@ class LivePair:
     Parameters
     ----------
     first, second : LivePage
-        Their networks should have the same terminals.
+        Pages of networks with as many terminals.
 
     Attributes
     ----------
@@ -30,8 +31,8 @@ class LivePair:
 
     Raises
     ------
-    TypeError
-        If one of them is no `LivePage`.
+    TypeError, ValueError
+        If one of them is no `LivePage`, or their networks have not as many terminals.
 
     Examples
     --------
@@ -44,6 +45,11 @@ class LivePair:
     def __init__(self, first: LivePage, second: LivePage) -> None:
         for page in (first, second):
             check_kind("Page", page, LivePage, "a live page")
+        if first.network.ports != second.network.ports:
+            raise InvalidValue(
+                "Networks side by side must have as many terminals, "
+                f"not {first.network.ports} and {second.network.ports}"
+            )
         self.pages = first, second
         self.name = " and ".join(dict.fromkeys((first.name, second.name)))
         self.lessons = first.lessons

@@ -55,6 +55,7 @@ class TypeActivity:
     type : str
         Name of the type; "terminals" for what the terminals send.
     cells : int
+        The number of cells of this type.
     payload, control : int
         Changes of bits of the wires that these cells drive: of the payloads of streams, and of all
         others, which are tags and handshakes. A wire counts once, whatever the number of cells that

@@ -106,6 +106,12 @@ class DelayBounds:
         for queue in [*reversed(order), *range(network.sources)]:
             self._times[queue] = self._at_head(queue)
 
+    def __repr__(self) -> str:
+        return f"<DelayBounds of {self._network}>"
+
+    def __reduce__(self) -> tuple[type["DelayBounds"], tuple[PacketNetwork]]:
+        return DelayBounds, (self._network,)  # the rest follows from it
+
     def of(self, source: int, destination: int) -> FlowBound:
         """The bound for packets from one terminal to another, of its class of messages.
 

@@ -27,6 +27,7 @@ class GraphMeasures:
     Attributes
     ----------
     nodes, terminals : int
+        How many there are.
     links : int
         Two links in opposite directions count once.
     one_way_links : int
@@ -131,7 +132,9 @@ class CommunicationMeasures:
     Attributes
     ----------
     graph : GraphMeasures
+        Counts of nodes, links and distances.
     alpha : float
+        The share of F in L, from 0 to 1.
     fan_out : FanOut
         F, with a broadcast.
     bisection : Bisection

@@ -30,7 +30,9 @@ class Access:
     Attributes
     ----------
     processor : int
+        The number of the processor that asked.
     operation : Operation
+        What it asked for.
     operand : int
         From 0 to 2^width - 1, like all values.
     reply : int, optional

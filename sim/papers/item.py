@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from ...hdl.fabric.checks import check_field
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import Network
+from ..engines.engine_selection import check_engine
 from ..measure.result import Latency, Result
 from ..report.save import save_result
 from ..run.cluster import finished_anywhere
@@ -65,7 +66,7 @@ class Options:
     Raises
     ------
     TypeError, ValueError
-        If a number is not one that a run can have.
+        If a number is not one that a run can have, or there is no such engine.
     """
 
     quick: bool = False
@@ -79,6 +80,7 @@ class Options:
         if self.cycles is not None:
             check_field(self, "cycles", "Cycles", 1, LONGEST)
         check_field(self, "seed", "Seed", 0)
+        check_engine(self.engine)
 
     def window(self, slots: int, ports: int, *, least: int = 0, quick: int = 10) -> int:
         """The cycles of a window with so many slots, which are terminals times cycles.

@@ -12,6 +12,8 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from ...hdl.export.verilog import verilog_text
+from ...hdl.export.verilog_names import check_name
+from ...hdl.fabric.checks import check_number
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
 from ...hdl.graphs.partitions import Partition
@@ -26,6 +28,8 @@ from .route_gates import route_rows
 __all__ = ["certificate"]
 
 FORMAT = "multicube certificate 1"
+
+_MOST_SECONDS = 1_000_000
 
 
 def _told(_: str) -> None:
@@ -48,15 +52,20 @@ def certificate(
     top : str
         Name of the module.
     limit : float
-        Seconds after which a proof of a contract is given up; 0 if none is tried.
+        Seconds after which a proof of a contract is given up, at most a million; 0 if none is
+        tried.
     tell : Callable[[str], None]
         Is told each step.
 
     Raises
     ------
     ValueError
-        If it has cells for which there is no contract, or packets may deadlock, or not arrive.
+        If it has cells for which there is no contract, or packets may deadlock, or not arrive; or
+        the name or the limit is not as above.
     """
+    check_name("Module name", top)
+    if not 0 <= check_number("Limit", limit) <= _MOST_SECONDS:
+        raise InvalidValue(f"Limit must be from 0 to {_MOST_SECONDS} seconds, not {limit:g}")
     if isinstance(network, MemoryNetwork):
         return memory_certificate(network, top=top, limit=limit, tell=tell)
     _check(network)

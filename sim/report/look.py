@@ -1,9 +1,12 @@
 """How a figure looks on its page: its size, the size of its letters, its style."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from logging import LogRecord, getLogger
+from logging.handlers import BufferingHandler
 from typing import Any
 
 import matplotlib
@@ -26,6 +29,17 @@ _PRINTED: dict[str, Any] = {
     "lines.markersize": 3.5,
 }
 """Letters and lines of a figure that is printed as large as it is."""
+
+
+@contextmanager
+def _complaints() -> Iterator[list[LogRecord]]:
+    """What matplotlib complains of in the body, and then does not print."""
+    handler, logger = BufferingHandler(sys.maxsize), getLogger("matplotlib")
+    logger.addHandler(handler)
+    try:
+        yield handler.buffer
+    finally:
+        logger.removeHandler(handler)
 
 
 @dataclass(frozen=True)
@@ -70,7 +84,10 @@ class Look:
             check_word("Width", self.width, WIDTHS)
         if self.style is not None and self.style not in matplotlib.style.available:
             try:
-                matplotlib.rc_params_from_file(self.style, use_default_template=False)
+                with _complaints() as said:
+                    matplotlib.rc_params_from_file(self.style, use_default_template=False)
+                if said:
+                    raise InvalidValue(said[0].getMessage())
             except (OSError, ValueError, TypeError, UnicodeDecodeError):
                 raise InvalidValue(
                     "Style must be a file of matplotlib's parameters or one of "

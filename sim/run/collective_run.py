@@ -171,6 +171,11 @@ def _asked(
     first, flits = check_collective(kind, members, members[0] if root is None else root, flits)
     if not is_component(operation):
         check_word("Operation", operation, OPERATIONS)
+    if operation != "add" and kind not in ("reduce", "allreduce"):
+        raise InvalidValue(
+            f"Operation is for reduce and allreduce; for {kind} it can't be "
+            f"{operation_name(operation)}"
+        )
     if kind == "barrier":
         operation = "add" if algorithm == NETWORK and len(members) > _MOST_BITS else "or"
     network = _able(network, kind, algorithm, operation)

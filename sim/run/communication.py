@@ -75,6 +75,7 @@ class StepRun:
     Attributes
     ----------
     engine : str
+        The name of the engine that ran it.
     steps : int
         The step in which the last word arrived, as the processors counted them. A step is a cycle.
     words : int

@@ -18,7 +18,7 @@ from ..engines.verilator import VerilatorEngine, VerilatorFailed, VerilatorMissi
 from ..workload.class_traffic import network_traffic
 from ..workload.traffic import check_load
 from .probe import crossings
-from .run import Run
+from .run import MOST_SEEDS, Run
 from .workers import Job, finished_jobs
 
 __all__ = ["ENGINES", "EnginesDiffer", "Timing", "time_engine", "time_engines"]
@@ -198,7 +198,7 @@ def time_engines(
     """
     check_kind("Network", network, Network, "a network")
     check_load(load)
-    side_by_side = check_integer("Runs", side_by_side, 1)
+    side_by_side = check_integer("Runs", side_by_side, 1, MOST_SEEDS)
     seconds = check_number("Seconds", seconds)
     verilator_limit = check_number("Verilator limit", verilator_limit)
     if not 0 < seconds < float("inf"):

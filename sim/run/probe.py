@@ -1,6 +1,7 @@
 """Reads the counters of a bench from an engine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.stamp import STAMP_SUM_BITS
 from ...hdl.computer.computer import Computer
 from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.wires import Wire
 from ...hdl.networks.network import Window
 from ..engines import Engine, PortEngine
 from ..measure.access_history import is_serializable
@@ -153,24 +155,28 @@ class Probe:
 
     def links(self) -> dict[str, list[int]]:
         """Flits that crossed each link in the window, on each of its virtual channels."""
-        links: dict[str, dict[int, int]] = {}
+        found: dict[Wire, int] = {}
         wires = self.bench.wires
         for run in self.runs:
-            for output, flits in crossings(self.engine, self.bench, run).items():
+            for output, flits in _crossed(self.engine, self.bench, run):
                 if (wire := wires.get(output)) is not None:
-                    channels = links.setdefault(wire.link, {})
-                    channels[wire.channel] = channels.get(wire.channel, 0) + flits
-        return {link: [flits[number] for number in sorted(flits)] for link, flits in links.items()}
+                    found[wire] = found.get(wire, 0) + flits
+        links: dict[str, list[int]] = {wire.link: [] for wire in found}
+        for wire in sorted(found, key=attrgetter("channel")):
+            links[wire.link].append(found[wire])
+        return links
 
 
 def crossings(engine: PortEngine, bench: Bench | Computer, run: int = 0) -> dict[Pin, int]:
     """Flits that crossed each metered link so far while `measure` was 1, by its output."""
+    return dict(_crossed(engine, bench, run))
+
+
+def _crossed(engine: PortEngine, bench: Bench | Computer, run: int) -> Iterator[tuple[Pin, int]]:
     packed = engine.read([name for name, _ in bench.link_meters], "crossed", run)
-    return {
-        output: (counts >> COUNT_BITS * index) % 2**COUNT_BITS
-        for counts, (_, outputs) in zip(packed, bench.link_meters)
-        for index, output in enumerate(outputs)
-    }
+    for counts, (_, outputs) in zip(packed, bench.link_meters):
+        for index, output in enumerate(outputs):
+            yield output, (counts >> COUNT_BITS * index) % 2**COUNT_BITS
 
 
 def link_flits(engine: PortEngine, bench: Bench) -> int:

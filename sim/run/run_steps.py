@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...hdl.networks.network import Network
+from ...hdl.support.garbage import nothing_collected
 from ..measure.result import ClassResult, Latency, Result
 from .probe import Probe
 
@@ -65,7 +66,8 @@ def result_of(
     slowest = int(np.argmin(entered))
     window = max(cycles, 1)
     span = window * len(probe.runs)
-    links = probe.links()
+    with nothing_collected():
+        links = probe.links()
     return Result(
         network=network.family,
         parameters=network.chosen,

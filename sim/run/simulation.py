@@ -1,8 +1,6 @@
 """Runs a network on the bench: warm-up, window, drain, and the check of the packet counts."""
 
-import gc
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any, Literal
@@ -13,6 +11,7 @@ from ...hdl.catalogue.naming import field_names, takes_fields, takes_names
 from ...hdl.fabric.checks import check_integer, check_kind, check_limit
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import Network
+from ...hdl.support.garbage import nothing_collected
 from ..engines import Engine, PortEngine
 from ..engines.engine_selection import open_engines, resolve_engine, runs_together
 from ..measure.result import Result, SimulationError
@@ -106,12 +105,12 @@ def simulate_runs(network: Network, runs: Sequence[Run], **options: Any) -> list
     if any(run.seeds > 1 for run in runs) and not runs_together(engine):
         raise InvalidValue(f"Seeds must be 1 on engine {engine}, which runs one at a time")
     words = f"building the bench of {max(network.sources, network.sinks)} terminals"
-    with phase(words, asked.progress is True), _nothing_collected():
+    with phase(words, asked.progress is True), nothing_collected():
         benches = [
             reduce(lambda bench, each: each.prepare(bench), observers, bench)
             for bench in _benches(network, runs, bins, time)
         ]
-    with phase("preparing the engine", asked.progress is True), _nothing_collected():
+    with phase("preparing the engine", asked.progress is True), nothing_collected():
         engines = open_engines(engine, benches, threads=asked.threads)
     results: list[Result] = []
     for opened in engines:
@@ -130,18 +129,6 @@ def simulate_runs(network: Network, runs: Sequence[Run], **options: Any) -> list
     for run, result in zip(runs, results):
         _audit(network, run, result)
     return results
-
-
-@contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """No search for garbage meanwhile: it would look at millions of new objects, which all stay."""
-    usual = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if usual:
-            gc.enable()
 
 
 def run_bench(engine: Engine, network: Network, bench: Bench, run: Run) -> Result:

@@ -339,8 +339,12 @@ def _checked(loads: Sequence[float]) -> list[float]:
 class LoadsLost(MulticubeError):
     """Some loads could not be simulated, because their processes were killed.
 
-    `sweep` holds the results of all other loads, and `comparison`, if several networks were to be
-    compared, those of the networks before it too.
+    Attributes
+    ----------
+    sweep : Sweep
+        The results of all other loads.
+    comparison : Comparison or None
+        If several networks were to be compared, also those of the networks before it.
     """
 
     comparison: Comparison | None = None

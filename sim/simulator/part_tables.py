@@ -41,11 +41,14 @@ class PartTables:
         self._part = part
         self._rows = len(part.logic.module.registers)
         size = part.cells * self._rows
-        self._state = registers[part.first_register :][:size].reshape(-1, self._rows, part.lanes)
+        blocks = part.cells // part.lanes
+        self._state = registers[part.first_register :][:size].reshape(
+            blocks, self._rows, part.lanes
+        )
         self._live = aligned(part.cells, np.uint32)
         self._live[: part.count * part.runs] = ones(WORD)
         self.sources = {row: self._wires(parts, *row) for row in part.input_rows}
-        shape = part.cells // part.lanes, max(1, len(self.sources)), part.lanes
+        shape = blocks, max(1, len(self.sources)), part.lanes
         self._index = aligned(shape, np.int32)
         kinds: list[InputKind] = []
         for at, wires in enumerate(self.sources.values()):

@@ -66,6 +66,7 @@ class Route(NamedTuple):
     Attributes
     ----------
     seed : int
+        The seed of the placer.
     fmax : float
         In MHz.
     logic, routing : float

@@ -15,7 +15,17 @@ __all__ = ["MODELS", "Prediction", "predict"]
 
 
 class Prediction(TypedDict):
-    """The prediction for a network at a load; None where no formula applies."""
+    """The prediction for a network at a load; None where no formula applies.
+
+    Attributes
+    ----------
+    latency_mean : float or None
+        Mean latency, in cycles.
+    throughput : float or None
+        Packets per terminal and cycle.
+    attempts : float or None
+        Mean number of times that a packet is offered to the network.
+    """
 
     latency_mean: float | None
     throughput: float | None

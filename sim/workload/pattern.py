@@ -30,7 +30,9 @@ class Pattern:
     name : str
         The traffic as text, as `traffic.pattern` reads it.
     where : Destinations
+        Where packets go.
     when : InjectionProcess
+        When they are made.
     flows : Flows, optional
         What is sent in place of the former two, which only say so on average.
     """

@@ -9,12 +9,14 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache, cached_property
 from importlib import import_module
 from types import FunctionType
 from typing import Any, NamedTuple
 
+from multicube.hdl.fabric.parameters import Parameters
 from numpydoc.docscrape import NumpyDocString
 from page_code import ROOT
 
@@ -26,6 +28,7 @@ __all__ = [
     "public",
     "public_names",
     "types",
+    "undescribed",
 ]
 
 
@@ -124,6 +127,30 @@ def faults(each: Documented) -> list[str]:
     if not each.text:
         return ["no docstring"]
     return [*_faults_of_text(each.text), *_faults_of_sections(each, _Parsed(each.text))]
+
+
+def undescribed(each: Documented) -> list[str]:
+    """What the docstring of a class names without a description, and fields that it does not name.
+
+    A field may be described where it is inherited from. The parameters of a network describe
+    themselves, in a line each that the command shows too.
+    """
+    made: type = each.item
+    names = list(getattr(made, "_fields", ()))
+    if is_dataclass(made) and not issubclass(made, Parameters):
+        names = [field.name for field in fields(made)]
+    lines = [line for base in made.__mro__ for line in _held(base)]
+    silent = [names for names, _, about in _held(made) if not "".join(about).strip()]
+    known = {name for names, _, _ in lines for name in names.split(", ")}
+    return silent + [name for name in names if name[0] != "_" and name not in known]
+
+
+def _held(made: type) -> list[tuple[str, str, list[str]]]:
+    """Names, type and description of each line of what a class takes and holds."""
+    if not made.__module__.startswith("multicube"):
+        return []
+    parsed = _Parsed(inspect.cleandoc(made.__doc__ or ""))
+    return [*parsed["Parameters"], *parsed["Attributes"]]
 
 
 def has_example(each: Documented) -> bool:

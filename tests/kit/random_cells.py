@@ -89,7 +89,7 @@ class RandomBits(wiring.Component):
 def random_cells(seed: int, count: int) -> Fabric:
     """Cells of one type; most of their inputs are others' outputs, some the boundary's."""
     rng = random.Random(seed)
-    fabric = Fabric({"bit": In(1), "small": In(3), "wide": In(40)})
+    fabric = Fabric({"one": In(1), "few": In(3), "wide": In(40)})
     type_ = CellType(RandomBits, seed=seed)
     names = [f"cell_{number}" for number in range(count)]
     for name in names:
@@ -112,14 +112,14 @@ def random_cells(seed: int, count: int) -> Fabric:
         output = {"late_in": "late", "small": "small_out", "wide": "wide_out"}[port]
         for driver, name in zip(shuffled(), names):
             boundary = port != "late_in" and rng.random() < 0.1
-            source = Pin(None, (port,)) if boundary else Pin(driver, (output,))
-            fabric.link(source, Pin(name, (port,)))
+            outside = Pin(None, ("few" if port == "small" else port,))
+            fabric.link(outside if boundary else Pin(driver, (output,)), Pin(name, (port,)))
     order = rng.sample(names, count)
     for number, name in enumerate(order):
         if number % LONGEST:
             fabric.link(Pin(order[number - 1], ("chain_out",)), Pin(name, ("chain",)))
         elif rng.random() < 0.3:
-            fabric.link(Pin(None, ("bit",)), Pin(name, ("chain",)))
+            fabric.link(Pin(None, ("one",)), Pin(name, ("chain",)))
         else:
             fabric.link(Pin(rng.choice(names), ("early", 0)), Pin(name, ("chain",)))
     return fabric

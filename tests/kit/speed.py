@@ -51,6 +51,7 @@ network = build(family, **parameters)
 run = Run(pattern("uniform", network.sources), load, seed=1, source_depth=4)
 (engine,) = open_engines("compiled", [bench_for(network, run.sources(network), bins=2)], threads=1)
 if cycles:
+    engine.set("send", 1)
     engine.set("measure", 1)
     engine.step(cycles // 10)
     start = time.process_time()

@@ -39,7 +39,15 @@ STREAM = Kind()
 
 
 class Controls(NamedTuple):
-    """The configuration of the network: constants, or pins that drive it."""
+    """The configuration of the network: constants, or pins that drive it.
+
+    Attributes
+    ----------
+    bypass_extra, bypass_last : int or Pin
+        1 if the boxes of this stage are bypassed.
+    avoid : int or Pin
+        The lines that packets do not take, as `AvoidedLines`.
+    """
 
     bypass_extra: int | Pin
     bypass_last: int | Pin

@@ -61,6 +61,7 @@ class SwitchingMode:
     Attributes
     ----------
     name, description : str
+        The value of the parameter `switch`, and what it means in a line.
     flits : bool
         Whether packets can have several flits.
     depth : int or None

@@ -63,7 +63,15 @@ class Stage:
 
 
 class Hop(NamedTuple):
-    """One box of a path: its position, and the box ports that the path uses."""
+    """One box of a path: its position, and the box ports that the path uses.
+
+    Attributes
+    ----------
+    stage, box : int
+        The stage, counted from the sources, and the number of the box in it, from 0.
+    input, output : int
+        The ports of the box, from 0.
+    """
 
     stage: int
     box: int
@@ -78,6 +86,7 @@ class MultistagePlan:
     Attributes
     ----------
     name : str
+        The name of the topology, such as "omega".
     radices : tuple[int, ...]
         Inputs of a box of each stage.
     stages : tuple[Stage, ...]

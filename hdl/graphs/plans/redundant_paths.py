@@ -74,8 +74,11 @@ class RedundantPathPlan:
     Attributes
     ----------
     name : str
+        The name of the topology.
     radix : int
+        Inputs, and outputs, of a box.
     paths : int
+        Paths from an input to an output.
     stages : tuple[BitStage, ...]
         In the order in which a packet meets them.
     width : int

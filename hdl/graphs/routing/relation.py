@@ -37,6 +37,7 @@ class Relation(ABC):
     Attributes
     ----------
     graph : Graph
+        The nodes, links and terminals between which it leads.
     ordered : bool
         Whether packets of one source and destination stay in order: true if `route` never offers
         more than one channel.

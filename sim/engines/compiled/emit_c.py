@@ -41,7 +41,7 @@ __all__ = [
 InputKind = str
 """How the lanes read an input: "strap" (a constant per lane), "same" (one wire for all),
 "row" (consecutive wires), "pair" (for each `HALF` lanes, wires of two rows, each of as many from a
-multiple of `HALF` on) or "any"; of sliced types also `TURNED` or `IN_ORDER` with the
+multiple of `HALF` on) or "any"; of sliced types also `TURNED`, `STRAIGHT` or `IN_ORDER` with the
 number of terms."""
 
 HALF = 8
@@ -60,12 +60,6 @@ STRUCTURES = (
 typedef struct Context Context;
 typedef struct Type Type;
 
-typedef struct {
-  uint64_t taken, given;   /* these bits of a word become those */
-  int32_t word;            /* which one of all planes' words */
-  int32_t turn;            /* by so many bits it is rotated */
-} Term;
-
 struct Type {
   void (*publish)(Context *, const Type *);
   void (*update)(Context *, const Type *, long begin, long end);
@@ -81,7 +75,9 @@ struct Type {
   void (*leave)(Context *, const Type *);
   long block;              /* cells that are computed together */
   long first_plane;        /* of [block][plane][word] */
-  const Term *terms;       /* [block][input][word][term] */
+  /* [block][input][term][which word of all planes, by how many bits it is rotated or which of its
+     bits are taken, which bits they become][word] */
+  const uint64_t *terms;
   const uint64_t *strap_planes; /* [block][bit of a strap][word] */
   uint32_t *kept;          /* [vector][number][lane]: from late outputs to the update */
 };
@@ -300,6 +296,9 @@ class TypeCode:
         The module in planes and lanes.
     shown : frozenset[tuple[Path, int]]
         Port and word of the outputs that are planes, and are stored in lanes as well.
+    unread : frozenset[tuple[Path, int]]
+        Port and word of the outputs in lanes of a sliced type that no cell reads: they depend on
+        registers only, or have twins that are read. They are stored when the clock stops.
     lanes : int
         Cells whose words are adjacent in the tables: `LANES`, or 1 if there is one cell only.
     """
@@ -311,6 +310,7 @@ class TypeCode:
     late: tuple[tuple[Path, ...], ...]
     slices: Slices | None = None
     shown: frozenset[tuple[Path, int]] = frozenset()
+    unread: frozenset[tuple[Path, int]] = frozenset()
     lanes: int = LANES
 
     @property
@@ -386,6 +386,24 @@ class TypeEmitter:
             for word, node in enumerate(self.module.outputs[path]):
                 body.output(path, word, node)
         return body.function("publish", "Context *c, const Type *t", "0", "t->cells")
+
+    def show(self) -> str:
+        """The function that stores the outputs of a sliced type that no cell reads."""
+        body = self._body("now")
+        for path, word in sorted(self.code.unread, key=str):
+            if path in self.early:
+                body.output(path, word, self.module.outputs[path][word])
+            else:
+                body.same_output(path, self.module.twins[path], word)
+        return body.function("show", "Context *c, const Type *t", "0", "t->cells")
+
+    def carry(self, slices: Slices) -> str:
+        """The function that computes the registers that a sliced type has besides."""
+        body = self._body("now")
+        for number, node in enumerate(slices.carried):
+            place = LANES * slices.place_of(number)
+            body.lines.append(f"store(t->kept + AT(KEPT) + {place}, {body.number(node)});")
+        return body.function("carry", "Context *c, const Type *t", "0", "t->cells")
 
     def update(self) -> str:
         module, body = self.module, self._body("next")

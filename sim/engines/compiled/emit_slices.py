@@ -11,6 +11,7 @@ begins to run (`enter`), and stores them there when it ends (`leave`). So nobody
 """
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ....hdl.fabric.fabric import Path
@@ -24,11 +25,14 @@ from .statements import LANES, LONGEST, Statements, indented, pointers
 if TYPE_CHECKING:
     from .emit_c import TypeEmitter
 
-__all__ = ["IN_ORDER", "TURNED", "SliceEmitter", "plane_rows"]
+__all__ = ["IN_ORDER", "STRAIGHT", "TURNED", "SliceEmitter", "plane_rows"]
 
-TURNED, IN_ORDER = "turned", "in order"
-"""How an input that is a plane is made of others: by rotations, or by moves that keep the order.
-The number of terms follows."""
+TURNED, STRAIGHT, IN_ORDER = "turned", "straight", "in_order"
+"""How an input that is a plane is made of others: by rotations of words, also of such as follow
+each other, or by moves that keep the order. The number of terms follows."""
+
+_LONGEST_LANES = 2 * LONGEST
+"""Most statements of a C function in lanes, where it costs more to hand on values."""
 
 _FOUND = ("pair", "any")
 """How inputs are read that are not read twice, since it takes long."""
@@ -62,8 +66,9 @@ class _Function(Steps):
         parts: list[tuple[bool, list[str]]] = []
         for step in range(max(steps, default=0) + 1):
             lines = self._lane_lines(step) if step % 2 else self._plane_lines(step)
-            for at in range(0, len(lines), LONGEST):
-                parts.append((step % 2 == 1, lines[at : at + LONGEST]))
+            most = _LONGEST_LANES if step % 2 else LONGEST
+            for at in range(0, len(lines), most):
+                parts.append((step % 2 == 1, lines[at : at + most]))
         counts = connected(parts)
         bodies = [self._part(lane, lines) for lane, lines in parts]
         arrays = [
@@ -112,7 +117,7 @@ class _Function(Steps):
             "const uint32_t *now = c->now;",
             f"const int32_t *index = t->index + b * {rows[1]};",
             there,
-            f"const Term *terms = t->terms {place} TERMS;",
+            f"const uint64_t *terms = t->terms {place} TERMS;",
             *lines,
         ]
 
@@ -160,14 +165,24 @@ class _Function(Steps):
                     if at == step:
                         body.need(*write.nodes)
                         body.write(number, write)
+        users: dict[Node, list[Node]] = {}
+        for user in here:
+            for arg in user.args:
+                users.setdefault(arg, []).append(user)
         for number, node in self.states:
             if self.state_steps[number] == step:
+                # What uses the old value comes before the new one is stored, where it is known;
+                # what uses the new one comes next.
                 if number in old:
-                    body.need(old[number])
+                    body.need(*users.get(old[number], ()), old[number])
                 if node.op != "register" or node.attr != number:
-                    body.state_of(number, node, self.emitter.module.registers[number].width)
-        for path, word, node in self.lane_stores:
-            if self.first_step(node) == step:
+                    body.state_of(number, node)
+                body.need(*users.get(node, ()))
+        shown = [each for each in self.lane_stores if self.first_step(each[2]) == step]
+        for path, words in groupby(shown, lambda each: each[0]):
+            together = list(words)
+            body.need(*(node for *_, node in together))
+            for _, word, node in together:
                 body.output(path, word, node)
         for place, node in self.kept:
             if self.first_step(node) == step:
@@ -184,6 +199,7 @@ class _Planes:
     def __init__(self, function: _Function, step: int) -> None:
         self.emitter, self._in_planes = function.emitter, function.in_planes
         self._steps, self._step, self._bytes = function.step, step, function.bytes
+        self._turned: set[str] = set()
         self.lines: list[str] = []
         self._done: set[Node] = set()
 
@@ -199,6 +215,10 @@ class _Planes:
     def need(self, *nodes: Node) -> None:
         for node in Graph.cone(nodes, known=self):
             self._done.add(node)
+            if node.op == "collect" and (name := self._bytes[node][0]) not in self._turned:
+                self._turned.add(name)
+                bits = sum(1 << bit for other, bit in self._bytes.values() if other == name)
+                self.lines.append(f"to_planes({name}, {bits});")
             self.lines.append(f"P {self.name(node)} = {self._expression(node)};")
 
     def name(self, node: Node) -> str:
@@ -216,7 +236,7 @@ class _Planes:
             return self._input(node)
         if node.op == "collect":
             name, bit = self._bytes[node]
-            return f"PLANE_OF({name}, {bit})"
+            return f"((const P *){name})[{bit}]"
         values = [self._value(arg) for arg in node.args]
         match node.op:
             case "and" | "or":
@@ -307,10 +327,23 @@ class _Lanes(Statements):
     def _expression(self, node: Node, name: str) -> str:
         if node.op == "kept":
             return f"load(kept + {LANES * node.attr})"
+        if node.op == "register" and node.attr >= len(self._slices.module.registers):
+            return f"load({self._carried(node.attr)})"
         return super()._expression(node, name)
 
-    def state_of(self, number: int, node: Node, width: int) -> None:
-        self.lines.append(f"store(state + {LANES * number}, {self._of_width(node, width)});")
+    def state_of(self, number: int, node: Node) -> None:
+        registers = self._slices.module.registers
+        if number < len(registers):
+            value = self._of_width(node, registers[number].width)
+            place = f"state + {LANES * number}"
+        else:
+            value, place = self.number(node), self._carried(number)
+        self.lines.append(f"store({place}, {value});")
+
+    def _carried(self, number: int) -> str:
+        """Where a register is that the module does not have."""
+        place = self._slices.slices.place_of(number - len(self._slices.module.registers))
+        return f"kept + {LANES * place}"
 
 
 class _Names(dict[Node, str]):
@@ -347,12 +380,12 @@ class SliceEmitter:
         self.inputs: dict[int, str] = {}
         self._term_count = 0
         for row, kind in enumerate(code.kinds):
-            for way, function in ((TURNED, "turned"), (IN_ORDER, "in_order")):
+            for way in (TURNED, STRAIGHT, IN_ORDER):
                 if kind.startswith(way):
                     count = int(kind.removeprefix(way))
                     place = f"terms + {self._term_count}"
-                    self.inputs[row] = f"PLANE({function}, c->planes, {place}, {count})"
-                    self._term_count += count * slices.words
+                    self.inputs[row] = f"{way}(c->planes, {place}, {count})"
+                    self._term_count += 3 * count * slices.words
 
     def loads(self, node: Node) -> bool:
         """Whether a node in lanes is loaded anew in each step that uses it."""
@@ -369,7 +402,7 @@ class SliceEmitter:
             "ROWS": max(rows, 1),
             "STRAPS": max(len(self.strap_rows), 1),
             "TERMS": max(self._term_count, 1),
-            "KEPT": len(self.slices.kept_lanes),
+            "KEPT": len(self.slices.kept_lanes) + len(self.slices.carried),
             "REGISTERS": self.row_counts[0],
             "OUTPUTS": self.row_counts[2],
         }
@@ -379,6 +412,8 @@ class SliceEmitter:
                 *(f"#define {name} {size}" for name, size in sizes.items()),
                 SLICE_PRELUDE,
                 self._words(),
+                self.base.show(),
+                self.base.carry(self.slices),
                 SLICE_BORDERS,
                 *late,
                 self.base.publish(),
@@ -404,7 +439,8 @@ class SliceEmitter:
 
     def _output(self, function: _Function, path: Path, word: int, node: Node) -> None:
         if self.module.widths[path][word] > 1:
-            function.lane_stores.append((path, word, node))
+            if (path, word) not in self.base.code.unread:
+                function.lane_stores.append((path, word, node))
             return
         function.stores.append((self.output_rows[path, word], node))
         if (path, word) in self.base.code.shown:

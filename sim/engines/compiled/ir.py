@@ -31,6 +31,7 @@ kept        number              what was kept of this cycle in lanes
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ....hdl.fabric.fabric import Path
@@ -157,6 +158,16 @@ class Module:
     signals: "Callable[[str], tuple[Words, int]]"
     signal_names: list[str]
 
+    @cached_property
+    def twins(self) -> dict[Path, Path]:
+        """For each output of several bits the first one that always has the same value."""
+        first: dict[tuple[Words, frozenset[Path]], Path] = {}
+        return {
+            path: first.setdefault((words, self.depends[path]), path)
+            for path, words in self.outputs.items()
+            if self.widths[path] != [1]
+        }
+
 
 def _ones(width: int) -> int:
     return (1 << width) - 1
@@ -244,6 +255,11 @@ class Graph:
                 return self.zero
             if b.attr == _ones(a.width):
                 return a
+        elif a.width == 1:
+            if self._opposite(a, b):
+                return self.zero
+            if self._is_not(a) and self._is_not(b):
+                return self.not_(self.or_(a.args[0], b.args[0]), 1)
         return self._node("and", (a, b), a.width)
 
     def or_(self, a: Node, b: Node) -> Node:
@@ -253,6 +269,11 @@ class Graph:
         width = max(a.width, b.width)
         if b.is_const and b.attr == _ones(width):
             return b
+        if width == 1:
+            if self._opposite(a, b):
+                return self.one
+            if self._is_not(a) and self._is_not(b):
+                return self.not_(self.and_(a.args[0], b.args[0]), 1)
         return self._node("or", (a, b), width)
 
     def xor(self, a: Node, b: Node) -> Node:
@@ -264,10 +285,19 @@ class Graph:
                 return a
             if a.op == "xor" and a.args[1].is_const:
                 return self.xor(a.args[0], self.const(a.args[1].attr ^ b.attr))
+        elif a.width == b.width == 1 and self._opposite(a, b):
+            return self.one
         return self._node("xor", (a, b), max(a.width, b.width))
 
     def not_(self, a: Node, width: int) -> Node:
         return self.xor(a, self.const(_ones(width)))
+
+    def _is_not(self, a: Node) -> bool:
+        """Whether a bit is the opposite of another one."""
+        return a.op == "xor" and a.args[1] is self.one
+
+    def _opposite(self, a: Node, b: Node) -> bool:
+        return (self._is_not(a) and a.args[0] is b) or (self._is_not(b) and b.args[0] is a)
 
     def add(self, a: Node, b: Node, width: int) -> Node:
         a, b = self._ordered(self.slice(a, 0, width), self.slice(b, 0, width))
@@ -353,10 +383,16 @@ class Graph:
             return a
         if condition.is_const:
             return a if condition.attr else b
-        if condition.op == "xor" and condition.args[1] is self.one:
+        if self._is_not(condition):
             return self.mux(condition.args[0], b, a)
         width = max(a.width, b.width)
         if width == 1:
+            if a is condition or self._opposite(a, condition):
+                a = self.one if a is condition else self.zero
+            if b is condition or self._opposite(b, condition):
+                b = self.zero if b is condition else self.one
+            if self._opposite(a, b):
+                return self.xor(condition, b)
             if a.is_const:
                 if a.attr:
                     return self.or_(condition, b)
@@ -455,12 +491,19 @@ class Graph:
     ) -> list[Node]:
         """Copy the graphs of the roots; `replace` returns a node to use instead, or None."""
         roots = list(roots)
-        copies: dict[Node, Node] = {}
-        for node in self.cone(roots):
-            args = [copies[arg] for arg in node.args]
-            other = replace(node, args)
-            copies[node] = other if other is not None else self.rebuilt(node, args)
+        copies = self.copies(roots, replace)
         return [copies[root] for root in roots]
+
+    def copies(
+        self, roots: Iterable[Node], replace: Callable[[Node, Sequence[Node]], Node | None]
+    ) -> dict[Node, Node]:
+        """The copies of all nodes that the roots depend on; see `copy`."""
+        found: dict[Node, Node] = {}
+        for node in self.cone(roots):
+            args = [found[arg] for arg in node.args]
+            other = replace(node, args)
+            found[node] = other if other is not None else self.rebuilt(node, args)
+        return found
 
     def rebuilt(self, node: Node, args: Sequence[Node]) -> Node:
         """The same operation on other arguments."""

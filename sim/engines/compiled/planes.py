@@ -9,12 +9,12 @@ import numpy as np
 
 from ....hdl.fabric.fabric import CellType, Fabric, Path
 from .emit_c import LANES, is_large
-from .emit_slices import IN_ORDER, TURNED
+from .emit_slices import IN_ORDER, STRAIGHT, TURNED
 from .ir import Module
 from .schedule import Schedule
 from .slices import PLANE, Slices, plane_words, saving, sliced
 
-__all__ = ["FEWEST", "TERM", "slicing", "terms_of"]
+__all__ = ["FEWEST", "arranged", "slicing", "terms_of"]
 
 FEWEST = PLANE // 2
 """Cells of a type that is sliced, at least."""
@@ -22,10 +22,10 @@ FEWEST = PLANE // 2
 _WORTH = 1.05
 """A type is sliced if its operations then cost less than this part of what they cost in lanes."""
 
-TERM = np.dtype(
+_TERM = np.dtype(
     [("taken", np.uint64), ("given", np.uint64), ("word", np.int32), ("turn", np.int32)]
 )
-"""As in C: some bits of a word of the planes, and which bits they become."""
+"""Some bits of a word of the planes, by how many bits it is rotated, and which bits they become."""
 
 _MOST_TURNS = 4
 """Rotated words of which an input is made, at most, if there is another way."""
@@ -67,8 +67,36 @@ def slicing(
         planes = frozenset(
             path for path in inputs.single if _is_plane(fabric, widths, kind_of, cells, path, runs)
         )
-        found[type_] = sliced(modules[type_], words, inputs.straps, planes)
+        same = _same(fabric, [modules[each] for each in wanted], kind_of, modules[type_], cells)
+        found[type_] = sliced(modules[type_], words, inputs.straps, planes, same)
     return found
+
+
+def _same(
+    fabric: Fabric,
+    kinds: Sequence[Module],
+    kind_of: np.ndarray,
+    module: Module,
+    cells: np.ndarray,
+) -> frozenset[tuple[Path, Path]]:
+    """The inputs that have the values of an earlier one, since twins drive both."""
+    numbers = fabric.drivers.paths.numbers
+    first = np.tile(np.arange(len(numbers)), (len(kinds) + 1, 1))
+    for kind, other in enumerate(kinds):
+        for path, twin in other.twins.items():
+            if path != twin and path in numbers and twin in numbers:
+                first[kind, numbers[path]] = numbers[twin]
+    if np.all(first == first[-1]):
+        return frozenset()
+    found: dict[tuple[bytes, bytes], Path] = {}
+    same = set()
+    for path, width in module.inputs.items():
+        drivers, outputs = fabric.drivers.of(cells, path)
+        if width > 1 and np.all(drivers >= 0):  # others are constants
+            key = drivers.tobytes(), first[kind_of[drivers], outputs].tobytes()
+            if (earlier := found.setdefault(key, path)) != path:
+                same.add((path, earlier))
+    return frozenset(same)
 
 
 def _is_plane(
@@ -131,10 +159,26 @@ def _table(rows: list[tuple[int, int, int, int, int]], count: int) -> np.ndarray
     """Terms by the word that they are of; rows begin with its number, in ascending order."""
     to = np.array([row[0] for row in rows], np.int64)
     counts = np.bincount(to, minlength=count)
-    table = np.zeros((count, max(1, counts.max(initial=0))), TERM)
+    table = np.zeros((count, max(1, counts.max(initial=0))), _TERM)
     number = np.arange(len(rows)) - (np.cumsum(counts) - counts)[to]
-    table[to, number] = np.array([row[1:] for row in rows], TERM)
+    table[to, number] = np.array([row[1:] for row in rows], _TERM)
     return table
+
+
+def arranged(way: str, terms: np.ndarray, words: int) -> tuple[str, np.ndarray]:
+    """The terms as the code reads them, a row for each block of so many words.
+
+    Rotated words that follow each other in all blocks are read together.
+    """
+    blocks = terms.reshape(-1, words, terms.shape[1])
+    place = np.arange(words)[:, None]
+    if way == TURNED and words > 1 and np.all(blocks["given"]):
+        first = blocks["word"][:, :1]
+        if np.all(blocks["word"] == first + place):
+            way = STRAIGHT
+    moved = blocks["turn" if way != IN_ORDER else "taken"]
+    found = [blocks["word"].astype(np.uint64), moved.astype(np.uint64), blocks["given"]]
+    return way, np.stack(found, axis=1).transpose(0, 3, 1, 2).reshape(len(blocks), -1)
 
 
 def _in_order(

@@ -14,7 +14,6 @@ from .emit_c import LANES, InputKind, TypeCode, emit
 from .emit_slices import plane_rows
 from .ir import Module
 from .netlist import lowered
-from .planes import TERM
 from .schedule import Schedule, schedule
 from .slices import PLANE, Slices
 from .words import word_widths
@@ -86,7 +85,8 @@ class Group:
             self.plane_count = len(self.planes) + len(slices.registers) + len(slices.kept)
         self.first_plane = 0
         self.shown: set[tuple[Path, int]] = set()
-        self.terms: np.ndarray = np.zeros(0, TERM)
+        self.read: set[Path] = set()
+        self.terms: np.ndarray = np.zeros(0, np.uint64)
         self.strap_planes: np.ndarray = np.zeros(0, np.uint64)
         self.kept: np.ndarray = np.zeros(0, np.uint32)
         # The tables of `_CType`, filled when the machine is loaded.
@@ -125,6 +125,23 @@ class Group:
     def used(self) -> np.ndarray:
         """The positions that have a cell."""
         return np.flatnonzero(self.numbers >= 0)
+
+    @property
+    def unread(self) -> frozenset[tuple[Path, int]]:
+        """The outputs in lanes that no cell reads, of a sliced type; see `TypeCode`."""
+        if self.slices is None:
+            return frozenset()
+        return frozenset(
+            (path, word)
+            for path, word in self.outputs
+            if self.module.widths[path][word] > 1
+            and path not in self.read
+            and (path in self.slices.after or self.twin(path) != path)
+        )
+
+    def twin(self, path: Path) -> Path:
+        """The output that is read in the place of one."""
+        return path if self.slices is None else self.module.twins.get(path, path)
 
     def wire(self, path: Path, word: int, place: Place) -> Place:
         """Number of the wire for a word of an output of the cell at a position, or at several."""
@@ -206,6 +223,7 @@ class Program:
                     tuple(outputs),
                     group.slices,
                     frozenset(group.shown),
+                    group.unread,
                 )
             )
             for group, outputs in zip(groups, sets)

@@ -93,24 +93,72 @@ INLINE uint64_t word_of(const uint8_t *p, int n) {
 #endif
 }
 #if WORDS == 1
-#define PLANE_OF(p, n) word_of(p, n)
+#define EACH_WORD(of) of(0)
 #else
-#define PLANE_OF(p, n)                                                             \\
-  ((P){word_of(p, n), word_of(p + 64, n), word_of(p + 128, n), word_of(p + 192, n)})
+#define EACH_WORD(of) ((P){of(0), of(1), of(2), of(3)})
 #endif
-/* A word of a plane whose bits come from elsewhere: each term moves some of them. */
-INLINE uint64_t turned(const uint64_t *planes, const Term *term, int count) {
-  uint64_t r = 0;
-  _Pragma("GCC unroll 8") for (int n = 0; n < count; n++) {
-    const uint64_t w = planes[term[n].word];
-    r |= (w << term[n].turn | w >> (-term[n].turn & 63)) & term[n].given;
+/* In the place of a byte for each cell, of which some bits are used, 8 planes. */
+#if WIDTH == 16 && defined __GFNI__ && defined __AVX512VBMI__ && !defined __clang__
+typedef char B __attribute__((vector_size(64)));
+typedef int64_t Q __attribute__((vector_size(64)));
+#define UP(n) n, n + 8, n + 16, n + 24, n + 32, n + 40, n + 48, n + 56
+#define DOWN(n) n + 7, n + 6, n + 5, n + 4, n + 3, n + 2, n + 1, n
+/* Bit m of byte n of each 8 bytes becomes bit n of byte m. */
+INLINE Q turned_bits(Q x) {
+  const Q ones = (Q){} + 0x8040201008040201;
+  const B back = {DOWN(0), DOWN(8), DOWN(16), DOWN(24), DOWN(32), DOWN(40), DOWN(48), DOWN(56)};
+  return (Q)__builtin_ia32_vgf2p8affineqb_v64qi((B)ones, __builtin_shuffle((B)x, back), 0);
+}
+/* Byte m of 8 bytes n becomes byte n of 8 bytes m. */
+INLINE Q turned_bytes(Q x) {
+  return (Q)__builtin_shuffle((B)x, (B){UP(0), UP(1), UP(2), UP(3), UP(4), UP(5), UP(6), UP(7)});
+}
+#if WORDS == 1
+INLINE void to_planes(uint8_t *p, int bits) { *(Q *)p = turned_bytes(turned_bits(*(Q *)p)); }
+#else
+INLINE void to_planes(uint8_t *p, int bits) {
+  Q *q = (Q *)p, x[4], y[4];
+  _Pragma("GCC unroll 4") for (int n = 0; n < 4; n++) x[n] = turned_bytes(turned_bits(q[n]));
+  const Q low = {0, 8, 1, 9, 2, 10, 3, 11}, high = {4, 12, 5, 13, 6, 14, 7, 15};
+  y[0] = __builtin_shuffle(x[0], x[1], low), y[1] = __builtin_shuffle(x[2], x[3], low);
+  y[2] = __builtin_shuffle(x[0], x[1], high), y[3] = __builtin_shuffle(x[2], x[3], high);
+  const Q left = {0, 1, 8, 9, 2, 3, 10, 11}, right = {4, 5, 12, 13, 6, 7, 14, 15};
+  q[0] = __builtin_shuffle(y[0], y[1], left), q[1] = __builtin_shuffle(y[0], y[1], right);
+  q[2] = __builtin_shuffle(y[2], y[3], left), q[3] = __builtin_shuffle(y[2], y[3], right);
+}
+#endif
+#else
+INLINE void to_planes(uint8_t *p, int bits) {
+  P x[8];
+  _Pragma("GCC unroll 8") for (int n = 0; n < 8; n++) {
+#define BIT_OF(w) word_of(p + 64 * w, n)
+    if (bits >> n & 1) x[n] = EACH_WORD(BIT_OF);
+  }
+  _Pragma("GCC unroll 8") for (int n = 0; n < 8; n++)
+    if (bits >> n & 1) ((P *)p)[n] = x[n];
+}
+#endif
+/* A plane whose bits come from elsewhere: each term moves some of them. */
+INLINE P rotated(P x, const P *term) { return (x << term[1] | x >> (-term[1] & 63)) & term[2]; }
+INLINE P turned(const uint64_t *planes, const uint64_t *terms, int count) {
+  P r = NONE;
+  _Pragma("GCC unroll 8") for (int n = 0; n < count; n++, terms += 3 * WORDS) {
+#define WORD(w) planes[terms[w]]
+    r |= rotated(EACH_WORD(WORD), (const P *)terms);
   }
   return r;
 }
-INLINE uint64_t in_order(const uint64_t *planes, const Term *term, int count) {
+INLINE P straight(const uint64_t *planes, const uint64_t *terms, int count) {
+  typedef P U __attribute__((aligned(8)));
+  P r = NONE;
+  _Pragma("GCC unroll 8") for (int n = 0; n < count; n++, terms += 3 * WORDS)
+    r |= rotated(*(const U *)(planes + *terms), (const P *)terms);
+  return r;
+}
+INLINE uint64_t word_in_order(const uint64_t *planes, const uint64_t *term, int count) {
   uint64_t r = 0;
-  for (int n = 0; n < count; n++) {
-    const uint64_t w = planes[term[n].word], taken = term[n].taken, given = term[n].given;
+  for (int n = 0; n < count; n++, term += 3 * WORDS) {
+    const uint64_t w = planes[*term], taken = term[WORDS], given = term[2 * WORDS];
 #ifdef __BMI2__
     r |= __builtin_ia32_pdep_di(__builtin_ia32_pext_di(w, taken), given);
 #else
@@ -120,13 +168,10 @@ INLINE uint64_t in_order(const uint64_t *planes, const Term *term, int count) {
   }
   return r;
 }
-#if WORDS == 1
-#define PLANE(way, planes, terms, n) way(planes, terms, n)
-#else
-#define PLANE(way, planes, terms, n)                                               \\
-  ((P){way(planes, terms, n), way(planes, (terms) + (n), n),                        \\
-       way(planes, (terms) + 2 * (n), n), way(planes, (terms) + 3 * (n), n)})
-#endif
+INLINE P in_order(const uint64_t *planes, const uint64_t *terms, int count) {
+#define IN_ORDER(w) word_in_order(planes, terms + w, count)
+  return EACH_WORD(IN_ORDER);
+}
 /* A bit that is the same in all cells. */
 INLINE P everywhere(uint32_t mask) { return -(uint64_t)(mask & 1) - NONE; }
 static void fail_plane(Context *c, const Type *t, long event, long b, const P *hit) {
@@ -160,9 +205,10 @@ void enter(Context *c, const Type *t) {
         for (int n = 0; n < w->bits; n++) collect(here + w->plane + n, v, bit_of(x, n));
       }
   }
+  carry(c, t);
 }
 
-/* Store the planes in states and wires in lanes. */
+/* Store the planes in states and wires in lanes, and outputs that no cell reads. */
 void leave(Context *c, const Type *t) {
   for (long b = 0; b < t->cells; b += BLOCK) {
     const P *here = (const P *)(c->planes + t->first_plane) + b / BLOCK * ROWS;
@@ -178,6 +224,7 @@ void leave(Context *c, const Type *t) {
         store(to + LANES * w->row, x);
       }
   }
+  show(c, t);
 }
 """
 """The functions by which the driver begins and ends to run a sliced type."""

@@ -78,8 +78,10 @@ class Steps:
         for node in self.cone:
             if node in waits:
                 self._place(node, ends.get(node.attr[0], 1) if node.op == "read" else 0)
-        self._move_late(waits)
-        self._keep_registers()
+        self.state_steps = {number: self.first_step(node) for number, node in self.states}
+        for _ in range(2):  # where old values are used is known after the first time
+            self._move_late(waits)
+            self._keep_registers()
         self._find_bytes()
         events = [self.step[node] for node in self.events if not node.is_const]
         self.event_step = max(events, default=0)
@@ -155,9 +157,11 @@ class Steps:
             if not node.is_const and node not in self.in_planes:
                 last[node] = min(last.get(node, step), step)
 
-        for _, node in self.states:
-            if not node.is_const:
-                used(node, self._lane_step(node))
+        # The next value of a register is stored where it is used besides.
+        others = {arg for node in self.cone if node not in self.in_planes for arg in node.args}
+        for number, node in self.states:
+            if node not in others:
+                used(node, self.state_steps[number])
         for *_, node in self.lane_stores + self.kept:
             if not node.is_const:
                 used(node, self._lane_step(node))

@@ -9,7 +9,7 @@ The module's graph is rewritten accordingly. In the new graph a plane is a node 
 made of planes, and two operations convert: `spread` and `collect` (see `ir`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -63,6 +63,10 @@ class Slices:
         Planes that are computed for outputs that depend on inputs, and then used for next values.
     kept_lanes : list[Node]
         The same in lanes.
+    carried : list[Node]
+        By number from that of the module's registers on: what is computed in lanes for the outputs
+        of the next cycle, and is a register since the next cycle uses it again. The nodes are those
+        of the module's graph.
     """
 
     graph: Graph
@@ -78,6 +82,11 @@ class Slices:
     after: dict[Path, Words] = field(default_factory=dict)
     kept: list[Node] = field(default_factory=list)
     kept_lanes: list[Node] = field(default_factory=list)
+    carried: list[Node] = field(default_factory=list)
+
+    def place_of(self, number: int) -> int:
+        """Where one of `carried` is, behind what is kept in lanes."""
+        return len(self.kept_lanes) + number
 
 
 def plane_nodes(cone: Iterable[Node]) -> set[Node]:
@@ -101,17 +110,30 @@ def saving(module: Module, words: int, straps: frozenset[Path], single: frozense
 
 
 @lru_cache(maxsize=256)
-def sliced(module: Module, words: int, straps: frozenset[Path], single: frozenset[Path]) -> Slices:
-    """A module in planes and lanes. Parameters as of `Partition`."""
-    return _Slicer(module, Partition(module, words, straps, single), words).result
+def sliced(
+    module: Module,
+    words: int,
+    straps: frozenset[Path],
+    single: frozenset[Path],
+    same: frozenset[tuple[Path, Path]] = frozenset(),
+) -> Slices:
+    """A module in planes and lanes.
+
+    Parameters are those of `Partition`, and `same`: inputs, each with another of the same values
+    that is read in its place.
+    """
+    partition = Partition(module, words, straps, single)
+    return _Slicer(module, partition, words, dict(same)).result
 
 
 class _Slicer:
     """Rewrites a module's graph."""
 
-    def __init__(self, module: Module, partition: Partition, words: int) -> None:
+    def __init__(
+        self, module: Module, partition: Partition, words: int, same: Mapping[Path, Path]
+    ) -> None:
         self.graph = graph = Graph()
-        self.module, self._partition = module, partition
+        self.module, self._partition, self._same = module, partition, same
         self.result = result = Slices(graph, words, partition.single)
         self._bits: dict[Node, list[Node]] = {}
         self._lanes: dict[Node, Node] = {}
@@ -139,6 +161,7 @@ class _Slicer:
             result.writes.append([self._write(write) for write in memory.writes])
         result.events += [self._bit(event.hit, 0) for event in module.events]
         self._look_ahead()
+        self._carry()
         self._keep()
 
     def _look_ahead(self) -> None:
@@ -146,9 +169,9 @@ class _Slicer:
         early = [path for path, sources in self.module.depends.items() if not sources]
         nodes = [node for path in early for node in self.result.outputs[path]]
         self._planes_next = dict(zip(self.result.registers, self.result.nexts))
-        found = iter(self.graph.copy(nodes, self._advanced))
+        self._ahead = self.graph.copies(nodes, self._advanced)
         for path in early:
-            self.result.after[path] = tuple(next(found) for _ in self.result.outputs[path])
+            self.result.after[path] = tuple(self._ahead[n] for n in self.result.outputs[path])
 
     def _advanced(self, node: Node, args: Sequence[Node]) -> Node | None:
         """The node that has in this cycle the value that a node has in the next one."""
@@ -161,24 +184,58 @@ class _Slicer:
             return self.graph.read(memory, word, node.width, args[0], after=True)
         return None
 
-    def _keep(self) -> None:
-        """Let what late outputs are made of be kept, where the update needs it again."""
+    def _late(self) -> list[Node]:
+        """The outputs that depend on inputs."""
+        outputs, depends = self.result.outputs, self.module.depends
+        return [node for path, words in outputs.items() if depends[path] for node in words]
+
+    def _carry(self) -> None:
+        """Let what the next cycle's early outputs are made of be carried over to it."""
         result = self.result
-        late = [
+        original = {node: key for key, node in self._lanes.items()}
+        roots = [*self._late(), *self._updated()]
+        cone = Graph.cone(roots)
+        planes = plane_nodes(cone)
+        found = {
             node
-            for path, words in result.outputs.items()
-            if self.module.depends[path]
-            for node in words
-        ]
-        found = {node for node in Graph.cone(late) if self._is_worth_keeping(node)}
+            for node in cone
+            if node in self._ahead
+            and node in original
+            and node not in planes
+            and self._is_worth_carrying(node)
+        }
+        used = {arg for node in cone if node not in found for arg in node.args} | {*roots}
+        first = len(self.module.registers)
+        new: dict[Node, Node] = {}
+        for node in cone:
+            if node in found and node in used:
+                number = first + len(result.carried)
+                new[node] = self.graph.register(number, node.width)
+                result.carried.append(original[node])
+                result.lane_nexts[number] = self._ahead[node]
+        self._replace(new)
+
+    def _is_worth_carrying(self, node: Node) -> bool:
+        """Whether it is more than a load to compute a value in lanes."""
+        return node.op == "mux" and node.width > 1 and any(a.op == "mux" for a in node.args)
+
+    def _updated(self) -> list[Node]:
+        """What the update computes."""
+        result = self.result
         writes = [node for some in result.writes for write in some for node in write.nodes]
-        roots = [
+        return [
             *result.nexts,
             *result.lane_nexts.values(),
             *result.events,
             *writes,
             *(node for words in result.after.values() for node in words),
         ]
+
+    def _keep(self) -> None:
+        """Let what late outputs are made of be kept, where the update needs it again."""
+        result = self.result
+        found = {node for node in Graph.cone(self._late()) if self._is_worth_keeping(node)}
+        roots = self._updated()
         cone = Graph.cone(roots)
         needed = {arg for node in cone if node not in found for arg in node.args} | set(roots)
         planes = plane_nodes(cone)
@@ -191,7 +248,22 @@ class _Slicer:
                 else:
                     new[node] = self.graph.kept(len(result.kept_lanes), node.width)
                     result.kept_lanes.append(node)
-        copied = iter(self.graph.copy(roots, lambda node, args: new.get(node)))
+        self._replace(new, kept=True)
+
+    def _replace(self, new: Mapping[Node, Node], kept: bool = False) -> None:
+        """Use other nodes in the place of some; those that are kept, not where outputs are made."""
+        result = self.result
+        if not new:
+            return
+        if not kept:
+            made = self.graph.copies(
+                [node for words in result.outputs.values() for node in words],
+                lambda node, args: new.get(node),
+            )
+            result.outputs = {
+                path: tuple(made[node] for node in words) for path, words in result.outputs.items()
+            }
+        copied = iter(self.graph.copy(self._updated(), lambda node, args: new.get(node)))
         result.nexts = [next(copied) for _ in result.nexts]
         result.lane_nexts = {number: next(copied) for number in result.lane_nexts}
         result.events = [next(copied) for _ in result.events]
@@ -245,7 +317,7 @@ class _Slicer:
 
     def _input(self, node: Node) -> Node:
         port, word = node.attr
-        return self.graph.input(port, word, node.width)
+        return self.graph.input(self._same.get(port, port), word, node.width)
 
     def _as_lanes(self, node: Node) -> Node:
         graph = self.graph

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from zipfile import ZipFile
+from zipfile import ZipFile, is_zipfile
 
 import numpy as np
 from numpy.lib import format as npy
@@ -94,6 +94,9 @@ class State:
         """
         with open(path, "rb") as stream:
             try:
+                if not is_zipfile(stream):
+                    raise InvalidValue("it is no archive of arrays (.npz)")
+                stream.seek(0)
                 with np.load(stream, allow_pickle=False) as parts:
                     if parts.zip.getinfo("head.npy").file_size > _LONGEST_HEAD:
                         raise InvalidValue(f"its head has more than {_LONGEST_HEAD} bytes")

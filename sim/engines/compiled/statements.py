@@ -141,6 +141,11 @@ class Statements:
         number = self.emitter.output_numbers[path, word]
         self.lines.append(f"store(out + {self.lanes * number}, {value});")
 
+    def same_output(self, path: Path, other: Path, word: int) -> None:
+        """Store a word that has been stored for another output."""
+        to, there = (self.lanes * self.emitter.output_numbers[each, word] for each in (path, other))
+        self.lines.append(f"store(out + {to}, load(out + {there}));")
+
     def _output_width(self, path: Path, word: int) -> int:
         return self.emitter.code.module.widths[path][word]
 

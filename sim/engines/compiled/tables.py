@@ -13,7 +13,7 @@ from ....hdl.fabric.fabric import Cell, CellType, Fabric, Path, Pin
 from .emit_c import HALF, LANES, InputKind, element_bytes
 from .emit_slices import TURNED
 from .ir import WORD, Module
-from .planes import TERM, slicing, terms_of
+from .planes import arranged, slicing, terms_of
 from .program import Group, Program, whole_vectors
 from .schedule import Schedule
 from .slices import PLANE
@@ -287,14 +287,16 @@ class Tables:
         for row, (path, _) in enumerate(group.inputs):
             if kinds[row] == TURNED:
                 way, terms = self._terms(group, path)
+                way, table = arranged(way, terms, words)
                 kinds[row] = f"{way}{terms.shape[1]}"
-                tables.append(terms.reshape(blocks, -1))
+                tables.append(table)
         group.kinds = tuple(kinds)
-        empty = np.zeros((blocks, 1), TERM)
+        empty = np.zeros((blocks, 1), np.uint64)
         found = np.concatenate(tables or [empty], axis=1)
-        group.terms = aligned(found.shape, TERM)
+        group.terms = aligned(found.shape, np.uint64)
         group.terms[:] = found
-        group.kept = aligned((group.cells // LANES, len(slices.kept_lanes), LANES), np.uint32)
+        kept = len(slices.kept_lanes) + len(slices.carried)
+        group.kept = aligned((group.cells // LANES, kept, LANES), np.uint32)
         group.strap_planes = aligned((blocks, max(1, len(slices.straps)), words), np.uint64)
         block, at = np.divmod(group.used, group.block)
         word, bit = np.divmod(at, PLANE)
@@ -327,12 +329,14 @@ class Tables:
         for kind in kinds[:1].tolist() if alike else np.unique(kinds).tolist():
             some = np.arange(len(kinds)) if alike else np.flatnonzero(kinds == kind)
             number, output = divmod(kind, len(names))
-            type_ = self.groups[number - 1].type if number else None
+            type_, path = None, names[output]
             if number:  # The last word of an output of 33 bits is a plane too.
                 driver = self.groups[number - 1]
-                driver.shown.update(each for each in driver.planes if each[0] == names[output])
+                type_, path = driver.type, driver.twin(path)
+                driver.read.add(path)
+                driver.shown.update(each for each in driver.planes if each[0] == path)
             places = self._places[runs[some], cells[some]] if number else runs[some]
-            yield self._output(type_, names[output], some, places)
+            yield self._output(type_, path, some, places)
 
     def _output(
         self, type_: CellType | None, path: Path, numbers: np.ndarray, places: np.ndarray

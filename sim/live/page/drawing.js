@@ -118,7 +118,7 @@ class Drawing extends View {
     c.textBaseline = "middle";
     // Where labels would be too small, only some are written: every second, fourth, ...
     const gap = this.terminalGap(), every = gap >= 8 ? 1 : 2 ** Math.ceil(Math.log2(11 / Math.max(gap, 0.1)));
-    c.font = `${Math.max(9, Math.min(12, gap * every * 0.8))}px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace`;
+    c.font = `${Math.max(9, Math.min(this.letter, gap * every * 0.8))}px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace`;
     for (const each of this.terminals) {
       if (!each.label || each.number % every) continue;
       const [x, y] = this.at([each.x, each.y]);

@@ -1,6 +1,9 @@
 "use strict";
 // The view: how the scene lies on its canvas, and what is at a place there.
 
+/** Width of a letter of a label, by its height. */
+const LETTER = 0.61;
+
 class View extends Scene {
   constructor(canvas, about, queues) {
     super(about, queues);
@@ -26,8 +29,12 @@ class View extends Scene {
 
   fit() {
     const [left, top, right, bottom] = this.bounds();
-    const labels = this.terminals.some((each) => each.label && (each.side === "left" || each.side === "right"));
-    const side = labels ? Math.min(90, this.wide * 0.1) : 26, above = 22;
+    const beside = this.terminals.filter((each) => each.label && (each.side === "left" || each.side === "right"));
+    const letters = Math.max(0, ...beside.map((each) => each.label.length)), above = 22;
+    // Room for labels with letters of 12, or on a narrow page of 9.
+    this.letter = Math.max(9, Math.min(12, (this.wide * 0.14 - 8) / LETTER / Math.max(1, letters)));
+    const needed = Math.min(letters * this.letter * LETTER + 8, this.wide * 0.2);
+    const side = letters ? Math.max(Math.min(90, this.wide * 0.1), needed) : 26;
     const scale = Math.min((this.wide - 2 * side) / Math.max(right - left, 1e-3),
       (this.high - 2 * above) / Math.max(bottom - top, 1e-3));
     // A drawing may be stretched somewhat to use the whole window.
