@@ -18,7 +18,7 @@ from .measure.result import Result as Result
 from .measure.result import SimulationError as SimulationError
 from .report.save import save_sweep as save_sweep
 from .report.timeline import write_timeline as write_timeline
-from .run.collective_run import CollectiveRun as CollectiveRun
+from .run.collective import CollectiveRun as CollectiveRun
 from .run.collective_run import run_collective as run_collective
 from .run.comparing import compare as compare
 from .run.messages import Copies as Copies

@@ -1,20 +1,28 @@
 # amaranth: UnusedElaboratable=no
 """Proofs of the rules of AXI4 and Wishbone, for ever, whatever managers and memory do."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Array, Cat, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
 from amaranth.lib import data
 from claims import Claims, Rows, needs_yosys
 from long_runs import long
+from multicube.hdl import build
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.operations.bus_operations import bus_operations, row_bits
 from multicube.hdl.terminals import ordered_requests
 from multicube.hdl.terminals.axi import AxiTarget
 from multicube.hdl.terminals.bus_words import WordMap
 from multicube.hdl.terminals.ordered_requests import RequestsByIdentity
+from multicube.hdl.terminals.remote_memory import (
+    RemoteProcessorEnd,
+    masked_link,
+    reply_payload,
+    request_payload,
+)
 from multicube.hdl.terminals.wishbone import WishboneTarget
 from multicube.hdl.terminals.wishbone_bursts import WishboneBurstTarget
 from proof_table import proves
@@ -64,13 +72,18 @@ SENT = (*(f"aw{name}" for name in MANAGER), *(f"ar{name}" for name in MANAGER))
     "`rvalid` stay high, with all that belongs to them unchanged, until they are taken. They are "
     "raised only for bursts that were accepted and are not yet answered. No response is EXOKAY. A "
     "request to memory stays until it is taken, and has an identity that is free.",
-    sizes="words of one byte, two requests each way, bursts of up to 256 beats of every kind",
+    sizes="words of one byte, two requests each way, bursts of up to 256 beats of every kind, "
+    "without and with masks",
 )
-@pytest.mark.parametrize("reorder", [False, long(True)])
-def test_rules_of_axi(tmp_path: Path, reorder: bool) -> None:
+@pytest.mark.parametrize("option", ["plain", long("reorder"), long("mask")])
+def test_rules_of_axi(tmp_path: Path, option: str) -> None:
     claims = Claims()
-    target = AxiTarget(LINK, words=WORDS, data=8, ids=1, reorder=reorder)
-    face = Face(claims, target, (*SENT, "wdata", "wstrb", "wlast", "wvalid", "bready", "rready"))
+    mask = option == "mask"
+    words = replace(WORDS, columns=(1, 2), tag=2) if mask else WORDS
+    link = masked_link(LINK) if mask else LINK
+    target = AxiTarget(link, words=words, data=8, ids=1, mask=mask, reorder=option == "reorder")
+    sent = (*SENT, *(["awuser"] if mask else []))
+    face = Face(claims, target, (*sent, "wdata", "wstrb", "wlast", "wvalid", "bready", "rready"))
     bus, request = target.bus, target.o.request
     b, r = Cat(bus.bid, bus.bresp), Cat(bus.rid, bus.rdata, bus.rresp, bus.rlast)
     claims.claim(face.kept(bus.bvalid, bus.bready, b))
@@ -234,6 +247,51 @@ def test_order_of_requests_by_identity(
             for g in places:
                 claims.claim(~(both & live[g] & older[e][f] & older[f][g]) | older[e][g])
     assert claims.hold(tmp_path, inductive=True)
+
+
+@proves(
+    RemoteProcessorEnd,
+    says="A request with a mask is answered exactly once, with the last of as many replies as the "
+    "mask has modules; the others are swallowed.",
+    sizes="eight modules, two requests, with masks",
+)
+def test_a_request_with_a_mask_has_one_answer(tmp_path: Path) -> None:
+    """The replies of one identity, any, are counted upwards."""
+    claims = Claims()
+    network = build("cube ports=8 broadcast=1")
+    link = MemoryLink(tag=3, identity=1, address=1, width=1)
+    sent, received = map(network.packet_of, (request_payload(link), reply_payload(link)))
+    end = RemoteProcessorEnd(link, sent, received, network.tags, queued=False, masks=True)
+    claims.m.submodules.end = end
+    request, reply, back = end.i.request, end.i.reply, end.back
+    for stream, name in ((request, "request"), (back, "back")):
+        shown = Value.cast(stream.payload)
+        claims.m.d.comb += shown.eq(claims.free(len(shown), name))
+    one = claims.symbol(1, "one")
+    left, asked = Signal(4), Signal()
+    comes = claims.free(1, "comes")
+    is_asked = request.valid & request.ready & (request.payload.identity == one)
+    is_back = back.valid & back.ready & (back.payload.payload.identity == one)
+    ends = reply.valid & reply.ready & (reply.payload.identity == one)
+    mask = request.payload.tag[3:]
+    claims.m.d.comb += [
+        request.valid.eq(claims.free(1, "offered") & (~asked | (request.payload.identity != one))),
+        end.o.ready.eq(claims.free(1, "taken")),
+        reply.ready.eq(claims.free(1, "wanted")),
+        back.valid.eq(comes & ((back.payload.payload.identity != one) | (left != 0))),
+    ]
+    named = sum((module & ~mask) == 0 for module in (Const(n, 3) for n in range(8)))
+    with claims.m.If(is_asked):
+        claims.m.d.sync += [left.eq(named), asked.eq(1)]
+    with claims.m.Elif(is_back):
+        claims.m.d.sync += left.eq(left - 1)
+    with claims.m.If(ends):
+        claims.m.d.sync += asked.eq(0)
+    claims.claim(~ends | (is_back & (left == 1)))
+    claims.claim(~(is_back & (left == 1)) | ends)
+    claims.claim(asked == (left != 0))
+    claims.claim(~is_back | (left != 1) | (reply.payload.value == back.payload.payload.value))
+    assert claims.hold(tmp_path)
 
 
 @proves(

@@ -534,3 +534,39 @@ def test_remote_memory_is_a_network_with_memory(simulate: Callable[..., None]) -
             await ctx.tick()
 
     simulate(network, testbench)
+
+
+MASKED = {
+    "cube": {"ports": 4, "payload": 32, "broadcast": 1},
+    "dcsh": {"k": 4, "n": 1, "payload": 32, "broadcast": 1},
+}
+
+
+@pytest.mark.parametrize("family", ["cube", long("dcsh")])
+def test_a_mask_writes_to_several_modules(family: str, simulate: Callable[..., None]) -> None:
+    """Whatever the mask, all words that it names and no others have the beat when it is answered;
+    what is not a plain store is refused, and changes nothing."""
+    network = AxiNetwork(build(family, **MASKED[family]), rows=4, atomics=True)
+    rng = random.Random(49)
+    words, quarter = [0] * 16, 16 * 4
+
+    async def testbench(ctx: Any) -> None:
+        managers = [Manager(ctx, network.port(p)) for p in range(4)]
+        for mask in [*range(4), 3]:
+            first, count = rng.randrange(12), rng.randint(1, 4)
+            beats = [rng.getrandbits(32) for _ in range(count)]
+            done = await rng.choice(managers).write(4 * first, beats, user=mask)
+            assert done == OKAY
+            for at, beat in enumerate(beats, first):
+                for word in range(16):
+                    if word // 4 == at // 4 and (word ^ at) & 3 & ~mask == 0:
+                        words[word] = beat
+            assert await rng.choice(managers).read(0, 16) == (words, {OKAY})
+        assert await managers[1].write(quarter, [1], user=2) == SLVERR
+        assert await managers[1].write(0, [1], user=1, atop=0b010000) == SLVERR
+        assert await managers[1].atomic(0, 1, 0b110000, user=3) == (0, SLVERR)
+        assert await managers[0].read(0, 16) == (words, {OKAY})
+
+    simulate(network, testbench)
+    assert len(network.port(0).awuser) == 2
+    assert not hasattr(AxiNetwork(build("cube", ports=4, payload=32)).port(0), "awuser")

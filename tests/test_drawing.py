@@ -196,6 +196,25 @@ def test_a_path_is_highlighted(tmp_path: Path) -> None:
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
+def test_the_tree_of_a_group_is_highlighted(call: Call, tmp_path: Path) -> None:
+    """A mesh of nine, from the middle: eight links to the others, nine to terminals, or from them,
+    and one from the root, or to it."""
+    network = build("mesh k=3 n=2")
+    copies, merges = network.group_pins(4, range(9))
+    for pins in (copies, merges):
+        axes = drawn(network.diagram, Marks.links(network.diagram, pins))
+        assert len(lines(axes, HIGHLIGHT)) == 8 + 9 + 1
+    assert (
+        call("draw", "mesh", "k=3", "--group", "4:all", "-o", str(tmp_path / "a.svg")).status == 0
+    )
+    both = call("draw", "mesh", "k=3", "--group", "4:0", "--path", "0:1", "-o", "-")
+    assert (both.status, both.err) == (
+        2,
+        "multicube: A path and the tree of a group can't be shown together\n",
+    )
+    assert call("draw", "cube", "--group", "1:all", "-o", "-").status == 2
+
+
 def test_names_are_not_formulas(tmp_path: Path) -> None:
     diagram = graph_diagram(ListedGraph(2, [Link(0, 0, 1, 0)], names=["$a^$", "<c>"]))
     save_figure(diagram_figure(diagram), tmp_path / "names.svg")

@@ -1,7 +1,9 @@
 # amaranth: UnusedElaboratable=no
 """A floating-point adder as a component of a user's, by which routers merge values."""
 
+import json
 import random
+from functools import reduce
 from typing import Any
 
 import group_traffic
@@ -12,12 +14,30 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from group_traffic import Traffic
+from long_runs import long
 from multicube.hdl import build
+from multicube.sim import run_collective
 from refusals import refusals
+
+
+def bfloat16(value: Any) -> int:
+    """The bits of a number of NumPy, rounded."""
+    bits = int(np.float32(value).view(np.uint32))
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def number(bits: int) -> Any:
+    return np.uint32(bits << 16).view(np.float32)
+
+
+def total(one: int, other: int) -> int:
+    return bfloat16(number(one) + number(other))
 
 
 class BFloat16Add(wiring.Component):
     """The sum of two normal numbers, or zeros, rounded to the nearest, or to even."""
+
+    perform = staticmethod(total)
 
     def __init__(self, width: int) -> None:
         super().__init__({"a": In(width), "b": In(width), "o": Out(width)})
@@ -49,20 +69,6 @@ class BFloat16Add(wiring.Component):
         packed = (Cat(normal[3:10], power) + up)[:15]
         m.d.comb += self.o.eq(Mux(total.any(), Cat(packed, large[15]), 0))
         return m
-
-
-def bfloat16(value: Any) -> int:
-    """The bits of a number of NumPy, rounded."""
-    bits = int(np.float32(value).view(np.uint32))
-    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-
-
-def number(bits: int) -> Any:
-    return np.uint32(bits << 16).view(np.float32)
-
-
-def total(one: int, other: int) -> int:
-    return bfloat16(number(one) + number(other))
 
 
 def test_adder_rounds_as_numpy() -> None:
@@ -102,6 +108,21 @@ def test_routers_add_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert traffic.run(200).packets == traffic.expected
 
 
+@pytest.mark.parametrize("kind", ["reduce", long("allreduce")])
+def test_collectives_are_checked_in_the_order_of_the_tree(kind: str) -> None:
+    """Words whose sums depend on the order: in that of the members it is another one."""
+    network = build("mesh", k=2, group_entries=1, length="1:8", payload=16, reduction=BFloat16Add)
+    draw = random.Random(7)
+    words = [[bfloat16(draw.uniform(-300, 300)) for _ in range(6)] for _ in range(4)]
+    how = {"root": 1, "flits": 6, "words": words, "engine": "amaranth"}
+    run = run_collective(network, kind, operation=BFloat16Add, **how)
+    assert (run.correct, run.algorithm, run.operation) == (True, "network", "BFloat16Add")
+    assert json.loads(json.dumps(run.to_json()))["parameters"]["reduction"] == "BFloat16Add"
+    columns = list(zip(*words))
+    in_tree = [network.group_total(1, dict(enumerate(each)), total) for each in columns]
+    assert in_tree != [reduce(total, each) for each in columns]
+
+
 class Narrow(wiring.Component):
     a: In(4)
     b: In(4)
@@ -118,4 +139,28 @@ test_components_are_refused = refusals(
         "Reduction Narrow must have the members a and b, In, and o, Out, of 16 bits, and no others",
     ),
     (int, "Reduction must be none, add, ..., not <class 'int'>"),
+)
+
+
+class Plain(BFloat16Add):
+    perform = None
+
+
+def collective(reduction: Any, operation: Any, algorithm: str, words: Any = None) -> None:
+    network = build("mesh", k=2, group_entries=1, payload=16, reduction=reduction)
+    run_collective(network, "reduce", operation=operation, algorithm=algorithm, words=words)
+
+
+test_collectives_are_refused = refusals(
+    collective,
+    (BFloat16Add, "add", "network", "Operation must be BFloat16Add, ..., not add"),
+    (
+        BFloat16Add,
+        BFloat16Add,
+        "ring",
+        "Algorithm of reduce must be one of network, auto, not 'ring'",
+    ),
+    (Plain, Plain, "auto", "Reduction Plain must have a static method perform(first, second), ..."),
+    ("add", "add", "auto", [[1], [2]], "Words must be 4 lists of 1, one for each member"),
+    ("add", "add", "auto", [[1]] * 3 + [[1 << 16]], "Word must be from 0 to 65535, not 65536"),
 )

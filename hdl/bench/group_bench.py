@@ -43,6 +43,17 @@ class GroupTask:
     words: Mapping[int, Sequence[int]]
     width: int
 
+    @property
+    def length(self) -> int:
+        """How many words each of those that send has."""
+        (length,) = {len(words) for words in self.words.values()}
+        return length
+
+    @property
+    def listeners(self) -> Sequence[int]:
+        """The terminals that hear so many."""
+        return [self.root] if self.kind is Kind.REDUCE else self.members
+
 
 class GroupTerminal(wiring.Component):
     """Sends a list of words to a group, in packets of several flits, and stores all that it hears.
@@ -145,6 +156,11 @@ class GroupBench(Bench):
         With groups.
     task : GroupTask
 
+    Attributes
+    ----------
+    network, task
+        The arguments.
+
     Raises
     ------
     ValueError
@@ -156,12 +172,12 @@ class GroupBench(Bench):
     def __init__(self, network: PacketNetwork, task: GroupTask) -> None:
         tables = network.group_tables({0: (task.root, task.members)})
         super().__init__(2, LONG_TIME_BITS, False, False)
-        self.network = network
+        self.network, self.task = network, task
         self.packet = packet = network.packet_of(task.width)
         self.sources = self.sinks = [f"terminal_{number}" for number in range(network.ports)]
         outside = len(self.links)
         ends = network.place(self, packet)
-        depth = max(map(len, task.words.values()))
+        depth = task.length
         kind = CellType(GroupTerminal, packet=packet, depth=depth, longest=network.lengths[1])
         for number, name in enumerate(self.sources):
             words = tuple(task.words.get(number, ()))

@@ -12,7 +12,8 @@ __all__ = ["Axi"]
 class Axi(wiring.Signature):
     """An AXI4 bus, as a manager sees it. The names are those of the standard.
 
-    The signals that a memory has no use for are left out: lock, cache, prot, qos, region and user.
+    The signals that a memory has no use for are left out: lock, cache, prot, qos, region, and
+    `user` but in requests to write.
 
     Parameters
     ----------
@@ -24,10 +25,12 @@ class Axi(wiring.Signature):
         Width of an identity in bits, at least 1.
     atomics : bool
         Whether there is `awatop`, of AXI5.
+    user : int
+        Width of `awuser` in bits; 0 for none.
 
     Members
     -------
-    awid, awaddr, awlen, awsize, awburst, awatop, awvalid : Out
+    awid, awaddr, awlen, awsize, awburst, awatop, awuser, awvalid : Out
     awready : In(1)
     wdata, wstrb, wlast, wvalid : Out
     wready : In(1)
@@ -39,14 +42,18 @@ class Axi(wiring.Signature):
     rready : Out(1)
     """
 
-    def __init__(self, *, address: int, data: int, ids: int = 4, atomics: bool = False) -> None:
+    def __init__(
+        self, *, address: int, data: int, ids: int = 4, atomics: bool = False, user: int = 0
+    ) -> None:
         self.address = address
         self.data = check_data_bits(data)
         self.ids = check_integer("Identity bits", ids, 1, 32)
         self.atomics = atomics
+        self.user = check_integer("User bits", user, 0)
 
         def address_channel(name: str) -> dict[str, wiring.Member]:
             atop = {"awatop": Out(6)} if atomics and name == "aw" else {}
+            mask = {"awuser": Out(user)} if user and name == "aw" else {}
             return {
                 f"{name}id": Out(ids),
                 f"{name}addr": Out(address),
@@ -54,6 +61,7 @@ class Axi(wiring.Signature):
                 f"{name}size": Out(3),
                 f"{name}burst": Out(2),
                 **atop,
+                **mask,
                 f"{name}valid": Out(1),
                 f"{name}ready": In(1),
             }

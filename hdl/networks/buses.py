@@ -29,6 +29,7 @@ def bus_memory(
     rows: int | None = None,
     windows: tuple[str, ...] = WINDOWS,
     outstanding: int = 16,
+    masks: bool = False,
 ) -> MemoryNetwork | RemoteMemory:
     """Memory with the operations of a bus, behind a network.
 
@@ -48,6 +49,8 @@ def bus_memory(
     outstanding : int
         Requests that a processor may wait for, if the network carries packets. If it is 1, they may
         overtake each other.
+    masks : bool
+        Whether requests have masks, if the network carries packets.
 
     Raises
     ------
@@ -71,6 +74,7 @@ def bus_memory(
             rows=16 if rows is None else rows,
             operations=operations,
             outstanding=outstanding,
+            masks=masks,
         )
     changed: dict[str, Any] = {"width": row_bits(data), "operations": operations}
     if rows is not None:
@@ -79,8 +83,11 @@ def bus_memory(
 
 
 def word_map(memory: MemoryNetwork | RemoteMemory) -> WordMap:
-    """Where the words of a memory are, for the targets of a bus."""
+    """Where the words of a memory are, for the targets of a bus; with masks, a word's number has
+    one after its module's."""
     columns = tuple(memory.tag(1 << bit) for bit in range((memory.ports - 1).bit_length()))
+    if isinstance(memory, RemoteMemory) and memory.masks:
+        columns += tuple(column << memory.link.tag // 2 for column in columns)
     return WordMap(columns, memory.memory_rows, memory.link.tag)
 
 
@@ -89,7 +96,7 @@ class BusPorts(FabricComponent):
 
     Parameters
     ----------
-    network, data, rows
+    network, data, rows, masks
         As in `bus_memory`.
 
     Attributes
@@ -106,8 +113,10 @@ class BusPorts(FabricComponent):
     prefix: str
     """The name of the bus in the names of ports."""
 
-    def __init__(self, network: Network, *, data: int | None, rows: int | None) -> None:
-        self.memory = bus_memory(network, data, rows)
+    def __init__(
+        self, network: Network, *, data: int | None, rows: int | None, masks: bool = False
+    ) -> None:
+        self.memory = bus_memory(network, data, rows, masks=masks)
         link = self.memory.link
         self.data = link.width * 8 // 9
         self.ports = self.memory.ports
@@ -212,7 +221,8 @@ class AxiNetwork(BusPorts):
     """A network between processors and memory, with an AXI4 port for each processor.
 
     Word a, in module a mod N, has the address a times data / 8 at each port; the two address bits
-    above choose what a write does. `terminals.axi.AxiTarget` says how.
+    above choose what a write does. `terminals.axi.AxiTarget` says how. If packets of the network
+    have broadcast masks, a write can have one, too.
 
     Parameters
     ----------
@@ -255,13 +265,17 @@ class AxiNetwork(BusPorts):
     ) -> None:
         self.options: dict[str, Any] = {"ids": ids, "atomics": atomics}
         self.reorder = reorder
-        super().__init__(network, data=data, rows=rows)
+        masks = isinstance(network, PacketNetwork) and network.broadcasts
+        if masks:
+            self.options["mask"] = True
+        super().__init__(network, data=data, rows=rows, masks=masks)
         self.target.build()  # Invalid options must be rejected now, not during elaboration.
 
     @property
     def bus(self) -> Axi:
-        lanes = (self.data // 8).bit_length() - 1
-        return Axi(address=lanes + self.words.bits + 2, data=self.data, **self.options)
+        target = self.target.build()
+        assert isinstance(target, AxiTarget)
+        return target.axi
 
     @property
     def target(self) -> CellType:

@@ -12,6 +12,7 @@ from ..graphs.partitions import Subnetwork
 from ..graphs.routing.group_deadlock import MERGE, SENDS, Wait, group_deadlock
 from ..graphs.routing.group_tree import GroupTree, Kind
 from ..graphs.routing.relation import Relation
+from ..operations.folds import fold_some
 from ..routers.group_table import GroupTable
 from ..switch.merge import Groups, MergeRow
 from ..switch.shape import InputChannel, RouterShape
@@ -21,6 +22,7 @@ __all__ = [
     "check_inside",
     "group_cycle",
     "group_rows",
+    "group_total",
     "group_turns",
     "missing",
     "place_group_tables",
@@ -200,6 +202,27 @@ def group_rows(
                 row = MergeRow(len(shape.inputs), len(shape.outputs))
                 rows["merges"][number] = row.number(values)
     return found
+
+
+def group_total(
+    tree: GroupTree,
+    shapes: Sequence[RouterShape],
+    words: Mapping[int, int],
+    perform: Callable[[int, int], int],
+) -> int:
+    """What routers make of one word of each member: each merges those of its children, in the order
+    of its inputs (`operations.folds.fold_some`)."""
+    graph = tree.graph
+    terminals = {channel: number for number, channel in enumerate(graph.entries)}
+    totals: dict[int, int] = {}
+    root = graph.exit_homes[tree.root]
+    for node in reversed([root, *(child.node for child in tree.merged)]):
+        values: list[int | None] = [None] * len(shapes[node].inputs)
+        for child in tree.nodes[node].children:
+            value = totals[child.node] if child.port >= 0 else words[terminals[child]]
+            values[shapes[node].input(_entry(tree, child))] = value
+        totals[node] = fold_some(perform, values)
+    return totals[root]
 
 
 def _outputs(shape: RouterShape, channels: Iterable[Channel]) -> int:

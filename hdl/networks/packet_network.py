@@ -247,6 +247,55 @@ class PacketNetwork(Network):
         """
         raise InvalidValue(f"Network must be of routers to have groups, not {self.family!r}")
 
+    def group_pins(self, root: int, members: Iterable[int]) -> tuple[list[Pin], list[Pin]]:
+        """The drivers of the links on which the packets of a group are copied, and merged: of
+        diagrams' lines, with the ports `i` of the terminals that send.
+
+        Parameters
+        ----------
+        root : int
+            The root of the group.
+        members : Iterable[int]
+            Its members.
+
+        Returns
+        -------
+        tuple[list[Pin], list[Pin]]
+            Those of a multicast from the root to all, and those of values from all to the root.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is not of routers, or there is no such tree.
+        """
+        raise InvalidValue(f"Network must be of routers to have groups, not {self.family!r}")
+
+    def group_total(
+        self, root: int, words: Mapping[int, int], perform: Callable[[int, int], int]
+    ) -> int:
+        """What routers make of one word of each member of a group, in their order.
+
+        Parameters
+        ----------
+        root : int
+            The root of the group.
+        words : Mapping[int, int]
+            By member.
+        perform : Callable[[int, int], int]
+            Merges two words.
+
+        Returns
+        -------
+        int
+            The word at the root.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is not of routers, or there is no such tree.
+        """
+        raise InvalidValue(f"Network must be of routers to have groups, not {self.family!r}")
+
     def missing(self, signal: Callable[[str, str], int]) -> Sequence[Missing]:
         """The children for which packets of groups have waited for `patience` cycles.
 

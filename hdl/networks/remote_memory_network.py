@@ -14,6 +14,7 @@ from ..terminals.memory_module import MemoryModule
 from ..terminals.remote_memory import (
     RemoteMemoryEnd,
     RemoteProcessorEnd,
+    masked_link,
     reply_payload,
     request_payload,
 )
@@ -80,6 +81,9 @@ class RemoteMemory(FabricComponent):
         Requests that a processor may wait for.
     operations : tuple[Operation, ...]
         Operations of the memory modules, all of them on words.
+    masks : bool
+        Whether requests have the broadcast masks of the network's packets. The network copies such
+        a request, and the processor gets the last reply.
 
     Attributes
     ----------
@@ -88,7 +92,8 @@ class RemoteMemory(FabricComponent):
     ports, memory_rows : int
         Memory modules, and rows in each.
     link : MemoryLink
-        The link of a processor: tags are addresses of memory modules.
+        The link of a processor: tags are addresses of memory modules, with `masks` also of others
+        (`terminals.remote_memory.masked_link`).
 
     Members
     -------
@@ -111,6 +116,7 @@ class RemoteMemory(FabricComponent):
         rows: int = 16,
         outstanding: int = 16,
         operations: tuple[Operation, ...] = OPERATIONS,
+        masks: bool = False,
     ) -> None:
         check_packets(network, "Memory ports")
         outstanding = check_integer("Outstanding", outstanding, 1)
@@ -131,13 +137,15 @@ class RemoteMemory(FabricComponent):
             )
         self.ports = network.ports // network.classes
         self.memory_rows = check_integer("Rows", rows, 1)
-        self.link = MemoryLink(
+        self._modules = MemoryLink(
             tag=network.tags.code.width,
             identity=max(1, (outstanding - 1).bit_length()),
             address=max(1, (rows - 1).bit_length()),
             width=width,
             operations=operations,
         )
+        self.masks = masks
+        self.link = masked_link(self._modules) if masks else self._modules
         super().__init__(self._joined)
 
     @property
@@ -168,14 +176,15 @@ class RemoteMemory(FabricComponent):
 
     def place(self, fabric: Fabric) -> list[Pin]:
         """Add all cells to a fabric; return the pins for the processors."""
-        network, link = self.network, self.link
+        network, link = self.network, self._modules
         payloads = [request_payload(link), reply_payload(link)]
         if (classes := network.classes) == 2:
             widest = max(each.size for each in payloads)
             payloads = [_widened(each, widest) for each in payloads]
         request, reply = map(network.packet_of, payloads)
         common = {"link": link, "tags": network.tags, "queued": network.transparent}
-        processor = CellType(RemoteProcessorEnd, **common, sent=request, received=reply)
+        masks = {"masks": True} if self.masks else {}
+        processor = CellType(RemoteProcessorEnd, **common, sent=request, received=reply, **masks)
         memory_end = CellType(RemoteMemoryEnd, **common, sent=reply, received=request)
         memory = CellType(MemoryModule, link=link, rows=self.memory_rows)
         if classes == 2:

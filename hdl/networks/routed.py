@@ -37,6 +37,7 @@ from .group_tables import (
     check_inside,
     group_cycle,
     group_rows,
+    group_total,
     group_turns,
     missing,
     place_group_tables,
@@ -638,6 +639,25 @@ class RoutedNetwork(PacketNetwork):
         trees = {number: group_tree(self.relation, *group) for number, group in groups.items()}
         passes = self.parameters.switch != "wormhole"
         return group_cycle(self.relation, trees, kinds, passes=passes, named=self.named)
+
+    def group_pins(self, root: int, members: Iterable[int]) -> tuple[list[Pin], list[Pin]]:
+        tree = group_tree(self.relation, root, members)
+        exits = self.terminals.outputs
+
+        def driver(channel: Channel) -> Pin:
+            return self._drivers(self.relation.graph.link_of(channel))[channel.number]
+
+        copies = [driver(channel) for channel in tree.copied if channel.port >= 0]
+        merges = [driver(channel) for channel in tree.merged]
+        copies += [Pin(None, ("i", tree.root)), *(exits[member] for member in tree.members)]
+        merges += [*(Pin(None, ("i", member)) for member in tree.members), exits[tree.root]]
+        return copies, merges
+
+    def group_total(
+        self, root: int, words: Mapping[int, int], perform: Callable[[int, int], int]
+    ) -> int:
+        tree = group_tree(self.relation, root, words)
+        return group_total(tree, self.shapes, words, perform)
 
     def missing(self, signal: Callable[[str, str], int]) -> list[Missing]:
         merges = self.groups and self.parameters.grouped.merges

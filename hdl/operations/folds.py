@@ -1,9 +1,9 @@
 # amaranth: UnusedElaboratable=no
 """Folds: associative operations that merge values, taken from those on words of memory."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, ShapeLike, Signal, Value, ValueLike
 from amaranth.lib import wiring
@@ -13,7 +13,7 @@ from ..fabric.checks import check_word
 from ..fabric.errors import InvalidValue
 from .memory import Operation, find_operation
 
-__all__ = ["FOLDS", "REDUCTIONS", "ComponentFold", "Fold", "fold_of"]
+__all__ = ["FOLDS", "REDUCTIONS", "ComponentFold", "Fold", "fold_of", "fold_some", "is_component"]
 
 FOLDS: dict[str, Operation] = {
     "add": find_operation("fetch-and-add"),
@@ -127,16 +127,17 @@ class Fold:
 class ComponentFold:
     """Merges values by components of a user's, such as floating-point adders.
 
-    They are combinational, and so often in a row as the logarithm of the number of values says. In
-    which order values meet is not said: results are the same only if the operation is associative
-    and commutative.
+    They are combinational, and so often in a row as the logarithm of the number of values says.
+    Values meet as `fold_some` says, so that each time the result is the same, also of an operation
+    that is not associative.
 
     Attributes
     ----------
     component : type[wiring.Component]
         Its constructor takes the width of a value, and its members are `a : In(width)`,
         `b : In(width)` and `o : Out(width)`. Benches of packets for one terminal have payloads of
-        other widths.
+        other widths. Collectives are checked by its static method `perform`, a function of two
+        integers.
     width : int
 
     Raises
@@ -155,6 +156,26 @@ class ComponentFold:
                 f"Reduction {self.component.__name__} must have the members a and b, In, and o, "
                 f"Out, of {self.width} bits, and no others"
             )
+
+    @property
+    def name(self) -> str:
+        return self.component.__name__
+
+    def perform(self, first: int, second: int) -> int:
+        """Merge two values into one, by the component's own function.
+
+        Raises
+        ------
+        ValueError
+            If it has none.
+        """
+        function = getattr(self.component, "perform", None)
+        if function is None:
+            raise InvalidValue(
+                f"Reduction {self.name} must have a static method perform(first, second), by which "
+                "results are checked"
+            )
+        return int(function(first, second))
 
     def build_some(self, m: Module, values: Sequence[ValueLike], taken: Value) -> Value:
         """As `Fold.build_some`; a component has no identity, so single values pass by."""
@@ -175,6 +196,25 @@ class ComponentFold:
                     one, here, number = merged, here | there, number + 1
                 left.append((one, here))
         return left[0][0]
+
+
+def fold_some(perform: Callable[[int, int], int], values: Sequence[int | None]) -> int:
+    """Merge those of several values that are there, as `build_some` does it in hardware: in pairs,
+    then pairs of pairs. One must be there."""
+    left = list(values)
+    while len(left) > 1:
+        pairs = [left[at : at + 2] for at in range(0, len(left), 2)]
+        left = []
+        for pair in pairs:
+            there = [value for value in pair if value is not None]
+            left.append(reduce(perform, there) if there else None)
+    assert left[0] is not None
+    return left[0]
+
+
+def is_component(reduction: object) -> bool:
+    """Whether it is a component of a user's, and no name of an operation."""
+    return isinstance(reduction, type) and issubclass(reduction, wiring.Component)
 
 
 def fold_of(reduction: str | type[wiring.Component], shape: ShapeLike) -> Fold | ComponentFold:

@@ -90,20 +90,33 @@ class Copying:
         return Mux(silent, 0, asked)
 
     def ready(
-        self, m: Module, asked: Value, takes: Value, kept: Value, uses: Value, passed: Value
+        self,
+        m: Module,
+        asked: Value,
+        takes: Value,
+        kept: Value,
+        uses: Value,
+        passed: Value,
+        choice: bool,
     ) -> Signal:
         """Whether the flit leaves its queue in this cycle, if it is valid.
 
         It does when the last exit takes it. `asked` are the exits that the header is for, `takes`
         those that it is granted, `kept` and `uses` those that it has before and with these, and
-        `passed` those that take what they are shown.
+        `passed` those that take what they are shown. With a `choice`, a packet for one terminal
+        leaves by one of those that it is for.
         """
         head = self._head
         taken, pending = (
             Signal(len(uses), name=f"{each}_{self._name}") for each in ("taken", "pending")
         )
         ready = Signal(name=f"all_taken_{self._name}")
-        target = uses | Mux(self.several, asked, 0) if self._queue is None else uses
+        if self._queue is not None:
+            target: Value = uses
+        elif choice:
+            target = uses | Mux(self.several, asked, 0)
+        else:
+            target = Mux(self._following, kept, asked)
         m.d.comb += [
             taken.eq(self.given | (uses & passed)),
             pending.eq(target & ~taken),

@@ -11,7 +11,7 @@ from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..graphs.routing.group_tree import Kind
 from ..links.packet import Packet
-from ..operations.folds import REDUCTIONS, fold_of
+from ..operations.folds import REDUCTIONS, fold_of, is_component
 from ..primitives.round_robin import RoundRobin
 
 __all__ = ["Groups", "Merge", "MergeRow"]
@@ -39,8 +39,7 @@ class Groups:
     def __post_init__(self) -> None:
         check_integer("Groups", self.count, 1)
         check_integer("Patience", self.patience, 1)
-        own = isinstance(self.reduction, type) and issubclass(self.reduction, wiring.Component)
-        if not own and self.reduction not in ("none", *REDUCTIONS):
+        if not is_component(self.reduction) and self.reduction not in ("none", *REDUCTIONS):
             raise InvalidValue(
                 f"Reduction must be none, {', '.join(REDUCTIONS)}, not {self.reduction!r}"
             )
@@ -96,7 +95,7 @@ class Merge(wiring.Component):
     i : In(stream.Signature(packet)).array(inputs)
         Flits of packets that are to be merged only.
     group : Out(bits)
-        The group that is looked up.
+        The group that is looked up; the same one until a packet has left.
     row : In(MergeRow(inputs, outputs))
         Its entry.
     o : Out(stream.Signature(packet))
@@ -139,10 +138,16 @@ class Merge(wiring.Component):
         inputs, bits = range(len(self.i)), self.groups.bits
         valid = Cat(port.valid for port in self.i)
         numbers = [port.payload.tag[:bits] for port in self.i]
-        busy, joined = Signal(), Signal(len(inputs))
+        # Inside of packets: their group and kind, and whose have ended.
+        busy, ended = Signal(), Signal(len(inputs))
+        kept, kept_kind = Signal(bits), Signal(2)
         candidate, kind, own = Signal(bits), Signal(2), Signal(len(inputs))
         m.submodules.turn = turn = RoundRobin(len(inputs))
-        m.d.comb += [turn.request.eq(valid), turn.taken.eq(1), self.group.eq(candidate)]
+        m.d.comb += [
+            turn.request.eq(valid & ~busy.replicate(len(inputs))),
+            turn.taken.eq(1),
+            self.group.eq(candidate | kept),
+        ]
         for i in inputs:
             with m.If(turn.granted[i]):
                 m.d.comb += [candidate.eq(numbers[i]), kind.eq(self.i[i].payload.kind)]
@@ -151,7 +156,7 @@ class Merge(wiring.Component):
         children, root = self.row.children, self.row.around.any()
         taken, missing = Signal(len(inputs)), Signal(len(inputs))
         m.d.comb += [
-            taken.eq(Mux(busy, joined, children)),
+            taken.eq(children & ~ended),
             missing.eq(taken & ~Mux(busy, valid, own)),
             self.o.valid.eq(taken.any() & ~missing.any()),
         ]
@@ -160,23 +165,21 @@ class Merge(wiring.Component):
         left = Signal(len(inputs))
         m.d.comb += left.eq(0 if self.single else taken & ~last)
         with m.If(moves):
-            m.d.sync += [busy.eq(left.any()), joined.eq(left)]
+            m.d.sync += busy.eq(left.any())
+            m.d.sync += ended.eq(Mux(left.any(), ended | (taken & last), 0))
 
-        kept, kept_kind = Signal(bits), Signal(2)
         out = self.o.payload
         values = [Value.cast(port.payload.payload) for port in self.i]
         m.d.comb += [
             self.exits.eq(Mux(kind[0] & root, self.row.around, self.row.exits)),
-            out.tag.eq(candidate),
-            out.kind.eq(Mux(root & (kind == Kind.ALL_REDUCE), Kind.MULTICAST, kind)),
+            out.tag.eq(self.group),
+            out.kind.eq(Mux(root & (kind == Kind.ALL_REDUCE), Kind.MULTICAST, kind) | kept_kind),
             Value.cast(out.payload).eq(self.fold.build_some(m, values, taken)),
             out.last.eq(~left.any()),
         ]
-        if not self.single:
-            with m.If(busy):
-                m.d.comb += [out.tag.eq(kept), out.kind.eq(kept_kind)]
-            with m.Elif(moves):
-                m.d.sync += [kept.eq(out.tag), kept_kind.eq(out.kind)]
+        with m.If(moves):
+            m.d.sync += kept.eq(Mux(left.any(), out.tag, 0))
+            m.d.sync += kept_kind.eq(Mux(left.any(), out.kind, 0))
         m.d.comb += [port.ready.eq(taken[i] & moves) for i, port in enumerate(self.i)]
         self._watch(m, valid.any() & ~busy & ~self.o.valid, missing, candidate)
         with m.If(moves & ~busy):

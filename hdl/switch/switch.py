@@ -323,7 +323,8 @@ class Switch(RoutedSwitch):
         self._merging, head, queue = place_merge(m, self, groups, waiting, replay)
         flit, exits = head.payload.flit, head.payload.exits
         ready = Const(1)
-        return self._at_head(m, "merge", head, flit.last, flit, exits, ready, queue, merged=True)
+        found = self._at_head(m, "merge", head, flit.last, flit, exits, ready, queue, merged=True)
+        return found._replace(word=found.word[: self._stored_flit.size])  # as wide as the others
 
     def _ahead(self, m: Module, i: int, selector: Selector | None) -> Waiting:
         """The queue of an input whose outputs are read ahead, and what is at its head."""
@@ -463,9 +464,11 @@ class Switch(RoutedSwitch):
                 wanted = copying.wanted(asked, kept[i], self.shape.choice)
                 if self.shape.choice:
                     taken = Mux(copying.several, Cat(grants[i]), taken)
-                ready = copying.ready(m, asked, takes[i], kept[i], uses[i], Cat(passed))
+                ready = copying.ready(
+                    m, asked, takes[i], kept[i], uses[i], Cat(passed), self.shape.choice
+                )
                 if i < len(self.i) and self._merging is not None:
-                    ready = Mux(copying.merging, self._merging.i[i].ready, ready)
+                    ready = ready | self._merging.i[i].ready
             m.d.comb += [
                 requests[i].eq(Mux(header, wanted & self._open(one) & ~held, 0)),
                 takes[i].eq(taken),

@@ -47,15 +47,19 @@ class AxiTarget(wiring.Component):
     With `atomics`, `awatop` is that of AXI5: AtomicStore and AtomicLoad with ADD, CLR, EOR and SET,
     little-endian, and AtomicSwap, of one beat of all bytes, whatever the quarter of the address.
 
+    With a `mask`, a write is for several words at once, in as many modules: each beat stores to all
+    words whose number differs from its own only in bits of the module that are 1 in `awuser`. It is
+    answered when all have been stored. Reads have no mask.
+
     The response is DECERR at words that do not exist, and SLVERR for read-modify-writes without all
-    bytes, and for other atomics. Such a beat changes nothing, but the others of its burst are
-    performed. A burst that the standard forbids changes nothing at all, and is answered SLVERR:
-    INCR over a boundary of 4 kB (or the end of all addresses), FIXED of more than 16 beats, WRAP of
-    other than 2, 4, 8 or 16 beats or not aligned, one of the reserved kind, or with beats wider
-    than the data. There is no exclusive access: as of any subordinate without it (A7.2), the answer
-    to an exclusive read is OKAY and not EXOKAY, so that no exclusive write follows; one that comes
-    nevertheless is a plain one, and answered OKAY. What it is used for, atomics and the quarters of
-    addresses do.
+    bytes or for several words, and for other atomics. Such a beat changes nothing, but the others
+    of its burst are performed. A burst that the standard forbids changes nothing at all, and is
+    answered SLVERR: INCR over a boundary of 4 kB (or the end of all addresses), FIXED of more than
+    16 beats, WRAP of other than 2, 4, 8 or 16 beats or not aligned, one of the reserved kind, or
+    with beats wider than the data. There is no exclusive access: as of any subordinate without it
+    (A7.2), the answer to an exclusive read is OKAY and not EXOKAY, so that no exclusive write
+    follows; one that comes nevertheless is a plain one, and answered OKAY. What it is used for,
+    atomics and the quarters of addresses do.
 
     Throughput is one beat per cycle in sum, less one cycle between bursts of a channel. No output
     of `bus` depends combinationally on an input of it. If network and memory show a reply L cycles
@@ -67,17 +71,20 @@ class AxiTarget(wiring.Component):
     link : MemoryLink
         Its operations are `bus_operations(data)`, its identities have two bits or more.
     words : WordMap
+        With a mask, its columns are those of a module's number, and then those of the mask.
     data, ids, atomics
         As in `Axi`.
     reorder : bool
         Whether answers of different identities may overtake each other.
+    mask : bool
+        Whether there is `awuser`, with a bit for each bit of a module's number.
     lengths : tuple[int, int]
         Words of a load or a reply, and of any other request (`pacing`).
 
     Members
     -------
-    bus : In(Axi(address, data, ids, atomics))
-        An address has log2(data / 8) + `words.bits` + 2 bits.
+    bus : In(Axi(address, data, ids, atomics, user))
+        An address has log2(data / 8) + 2 bits, and those of a word's number.
     o : Out(link)
     """
 
@@ -90,6 +97,7 @@ class AxiTarget(wiring.Component):
         ids: int = 4,
         atomics: bool = False,
         reorder: bool = False,
+        mask: bool = False,
         lengths: Lengths = (1, 1),
     ) -> None:
         check_link(link)
@@ -103,7 +111,14 @@ class AxiTarget(wiring.Component):
         self.reorder = reorder
         self.lengths = lengths
         self.lane_bits = (data // 8).bit_length() - 1
-        self.axi = Axi(address=self.lane_bits + words.bits + 2, data=data, ids=ids, atomics=atomics)
+        mask_bits = len(words.columns) // 2 if mask else 0
+        self.axi = Axi(
+            address=self.lane_bits + words.bits - mask_bits + 2,
+            data=data,
+            ids=ids,
+            atomics=atomics,
+            user=mask_bits,
+        )
         super().__init__({"bus": In(self.axi), "o": Out(link)})
 
     @property
@@ -146,6 +161,11 @@ class AxiTarget(wiring.Component):
     def _code(self, name: str) -> int:
         return [operation.name for operation in bus_operations(self.data)].index(name)
 
+    def _word(self, address: Value, mask: Value) -> Value:
+        """The number of an address's word, as `words` has it: with a mask after the module's."""
+        number, modules = address[self.lane_bits : -2], len(self.words.columns) - self.axi.user
+        return Cat(number[:modules], mask, number[modules:])
+
     def _burst(
         self, m: Module, name: str, beat: Value
     ) -> tuple[Signal, data.View, Value, Value, Value]:
@@ -153,7 +173,8 @@ class AxiTarget(wiring.Component):
         beat, whether it is the last, and whether the burst is forbidden."""
         bus = self.bus
         atop = {"atop": 6} if self.axi.atomics and name == "aw" else {}
-        fields = {"id": self.axi.ids, "len": 8, "size": 3, "burst": 2, **atop}
+        user = {"user": self.axi.user} if self.axi.user and name == "aw" else {}
+        fields = {"id": self.axi.ids, "len": 8, "size": 3, "burst": 2, **atop, **user}
         burst = Signal(data.StructLayout(fields), name=f"{name}_burst")
         active = Signal(name=f"{name}_active")
         left = Signal(8, name=f"{name}_left")
@@ -214,10 +235,9 @@ class AxiTarget(wiring.Component):
             | ((kind == _WRAP) & (unaligned | ~wraps))
         )
 
-    def _refused(self, m: Module, name: str, forbidden: Value, address: Value) -> Value:
+    def _refused(self, m: Module, name: str, forbidden: Value, word: Value) -> Value:
         """The response if a beat is not performed, else OKAY."""
         response = Signal(2, name=f"{name}_response")
-        word = address[self.lane_bits : self.lane_bits + self.words.bits]
         _, _, exists = self.words.place(m, f"{name}_word", word)
         with m.If(forbidden):
             m.d.comb += response.eq(_SLVERR)
@@ -228,11 +248,12 @@ class AxiTarget(wiring.Component):
     def _read(self, m: Module, asks: stream.Interface, old: Signal) -> None:
         """From AR to the window of reads."""
         active, burst, address, last, forbidden = self._burst(m, "ar", asks.valid & asks.ready)
-        response = self._refused(m, "ar", forbidden, address)
+        word = self._word(address, Const(0, self.axi.user))
+        response = self._refused(m, "ar", forbidden, word)
         ask, fetched = asks.payload, address[-2:] != 0
         m.d.comb += [
             asks.valid.eq(active),
-            ask.word.eq(address[self.lane_bits :]),
+            ask.word.eq(word),
             ask.skip.eq(fetched | (response != _OKAY)),
             ask.note.id.eq(burst.id),
             ask.note.last.eq(last),
@@ -254,9 +275,11 @@ class AxiTarget(wiring.Component):
             bus.wready.eq(beats.i[0].ready),
         ]
         active, burst, address, last, forbidden = self._burst(m, "aw", asks.valid & asks.ready)
-        response = self._refused(m, "aw", forbidden, address)
+        mask: Value = burst.user if self.axi.user else Const(0, 0)
+        word = self._word(address, mask)
+        response = self._refused(m, "aw", forbidden, word)
         ask, words = asks.payload, beats.o.payload
-        whole = words.strobes.all()
+        whole = words.strobes.all() & ~mask.any()
         operation, operand = Signal.like(ask.operation), Signal(self.data)
         kind, wrong, answers = Signal(2), Signal(), Signal()
         window = address[-2:]
@@ -280,7 +303,7 @@ class AxiTarget(wiring.Component):
         m.d.comb += [
             asks.valid.eq(active & beats.o.valid),
             beats.o.ready.eq(active & asks.ready),
-            ask.word.eq(address[self.lane_bits :]),
+            ask.word.eq(word),
             ask.operation.eq(operation),
             ask.operand.eq(Cat(operand, words.strobes)),
             ask.skip.eq(failed != _OKAY),

@@ -1,9 +1,12 @@
 """Requests to memory and replies as packets of one word: the ends of two networks of packets."""
 
-from amaranth.hdl import Module, Value
+from dataclasses import replace
+
+from amaranth.hdl import Array, Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.errors import InvalidValue
 from ..graphs.tags import TagScheme
 from ..links.memory_link import MemoryLink, check_link
 from ..links.packet import Packet
@@ -14,6 +17,7 @@ __all__ = [
     "RemoteMemoryEnd",
     "RemoteProcessorEnd",
     "address_packet",
+    "masked_link",
     "reply_payload",
     "request_payload",
 ]
@@ -27,6 +31,18 @@ def request_payload(link: MemoryLink) -> data.StructLayout:
 def reply_payload(link: MemoryLink) -> data.StructLayout:
     """What a reply's packet carries: the reply, whose tag is the memory module's address."""
     return link.reply_layout
+
+
+def masked_link(link: MemoryLink) -> MemoryLink:
+    """The link of a processor whose requests may be for several memory modules: above the address
+    of one, its tags have a mask of the bits in which the addresses of the others differ."""
+    return MemoryLink(
+        tag=2 * link.tag,
+        identity=link.identity,
+        address=link.address,
+        width=link.width,
+        operations=link.operations,
+    )
 
 
 def address_packet(
@@ -50,6 +66,8 @@ def address_packet(
 class _End(wiring.Component):
     """What both ends have in common: a packet each way, and the address of the terminal."""
 
+    masks: bool = False
+
     def __init__(
         self, link: MemoryLink, sent: Packet, received: Packet, tags: TagScheme, queued: bool
     ) -> None:
@@ -63,7 +81,7 @@ class _End(wiring.Component):
             {
                 "address": In(tags.code.width),
                 "source": In(tags.source_code.width),
-                self._side: self._flow(link),
+                self._side: self._flow(masked_link(link) if self.masks else link),
                 "o": Out(stream.Signature(sent)),
                 "back": In(stream.Signature(received)),
             }
@@ -81,6 +99,9 @@ class _End(wiring.Component):
 class RemoteProcessorEnd(_End):
     """Sends a processor's requests as packets, and takes its replies. Combinational.
 
+    With `masks` the network copies a request to several memory modules, and it is answered when all
+    have replied, by the last reply.
+
     Parameters
     ----------
     link : MemoryLink
@@ -91,6 +112,8 @@ class RemoteProcessorEnd(_End):
         The tags of both networks.
     queued : bool
         Whether a queue of two replies, which takes one cycle, is behind the network.
+    masks : bool
+        Whether a request's tag has a mask, which is the broadcast mask of its packet.
 
     Members
     -------
@@ -98,7 +121,7 @@ class RemoteProcessorEnd(_End):
         The terminal's address as a destination. Constant.
     source : In(tags.source_code.width)
         Its address as a source. Constant.
-    i : In(link)
+    i : In(link), or In(masked_link(link))
     o : Out(stream.Signature(sent))
         Into one network.
     back : In(stream.Signature(received))
@@ -107,21 +130,68 @@ class RemoteProcessorEnd(_End):
 
     _side, _flow = "i", In
 
+    def __init__(
+        self,
+        link: MemoryLink,
+        sent: Packet,
+        received: Packet,
+        tags: TagScheme,
+        queued: bool,
+        masks: bool = False,
+    ) -> None:
+        if masks and not sent.broadcast:
+            raise InvalidValue("Packet must have a broadcast mask, for requests with masks")
+        self.masks = masks
+        super().__init__(link, sent, received, tags, queued)
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         request, reply = self.i.request, self.i.reply
-        address_packet(m, self.o, self.tags, self.source, request.payload.tag)
+        tag = request.payload.tag[: self.link.tag]
+        address_packet(m, self.o, self.tags, self.source, tag)
         arriving = self._arriving(m)
+        asked = Value.cast(request.payload)[len(request.payload.tag) :]
+        answer = arriving.payload.payload
         m.d.comb += [
             self.o.valid.eq(request.valid),
             self.o.payload.payload.sender.eq(self.address),
-            self.o.payload.payload.request.eq(request.payload),
+            Value.cast(self.o.payload.payload.request).eq(Cat(tag, asked)),
             request.ready.eq(self.o.ready),
             reply.valid.eq(arriving.valid),
-            reply.payload.eq(arriving.payload.payload),
+            reply.payload.tag.eq(answer.tag),
+            reply.payload.identity.eq(answer.identity),
+            reply.payload.value.eq(answer.value),
             arriving.ready.eq(reply.ready),
         ]
+        if self.masks:
+            more = self._more(m, arriving)
+            m.d.comb += [
+                reply.valid.eq(arriving.valid & ~more),
+                arriving.ready.eq(reply.ready | (arriving.valid & more)),
+            ]
         return m
+
+    def _more(self, m: Module, arriving: stream.Interface) -> Value:
+        """Set the mask of a request, and count its replies: whether more of them are to come."""
+        request, identity = self.i.request, arriving.payload.payload.identity
+        bits = self.link.tag
+        mask = request.payload.tag[bits:]
+        # A mask is in the order of the tag's digits, but is not a difference of two addresses.
+        m.submodules.mask = encoder = TagEncoder(replace(self.tags, routing="destination"))
+        m.d.comb += [
+            encoder.source.eq(self.source),
+            encoder.destination.eq(mask),
+            self.o.payload.mask.eq(encoder.tag),
+        ]
+        left = Array(
+            Signal(bits, name=f"left_{identity}") for identity in range(1 << self.link.identity)
+        )
+        count = sum(mask[at] for at in range(bits))
+        with m.If(request.valid & request.ready):
+            m.d.sync += left[request.payload.identity].eq((1 << count) - 1)
+        with m.If(arriving.valid & (left[identity] != 0)):
+            m.d.sync += left[identity].eq(left[identity] - 1)
+        return left[identity] != 0
 
 
 class RemoteMemoryEnd(_End):

@@ -1,15 +1,22 @@
 """`multicube collective`: broadcasts, reductions and exchanges of a group of terminals."""
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...hdl.fabric.errors import InvalidValue
-from .shared_arguments import engine_option, network_arguments, network_from
+from .shared_arguments import (
+    check_outputs,
+    engine_option,
+    messages,
+    network_arguments,
+    network_from,
+)
 
 if TYPE_CHECKING:
-    from ..run.collective_run import CollectiveRun
+    from ...hdl.networks.network import Network
+    from ..run.collective import CollectiveRun
 
 __all__ = ["collective"]
 
@@ -70,6 +77,11 @@ _MOST = 2**20
     show_default=True,
     help="What a reduction does: add, add-saturating, or, and, max or min.",
 )
+@click.option(
+    "--page",
+    metavar="FILE.html",
+    help="With --algorithm network: write a page in which it runs, too.",
+)
 @engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def collective(
@@ -81,6 +93,7 @@ def collective(
     flits: int,
     algorithm: str,
     operation: str,
+    page: str | None,
     engine: str,
     as_json: bool,
 ) -> None:
@@ -90,20 +103,27 @@ def collective(
     """
     from ..run.collective_run import run_collective
 
-    run = run_collective(
-        network_from(network, parameters),
-        kind,
-        root=root,
-        group=group,
-        flits=flits,
-        algorithm=algorithm,
-        operation=operation,
-        engine=engine,
-    )
-    if as_json:
-        click.echo(json.dumps(run.to_json()))
-    else:
-        _print(run)
+    check_outputs([] if page is None else [page], as_json)
+    if page is not None and algorithm != "network":
+        raise InvalidValue(f"Option --page needs --algorithm network, not {algorithm}")
+    built = network_from(network, parameters)
+    what: dict[str, Any] = {"root": root, "group": group, "flits": flits, "operation": operation}
+    run = run_collective(built, kind, **what, algorithm=algorithm, engine=engine)
+    if page is not None:
+        _write_page(page, built, kind, what)
+    with messages([] if page is None else [page]):
+        if as_json:
+            click.echo(json.dumps(run.to_json()))
+        else:
+            _print(run)
+
+
+def _write_page(path: str, network: "Network", kind: str, what: dict[str, Any]) -> None:
+    from ..live.collective_page import CollectivePage
+    from ..run.progress import phase
+
+    with phase("compiling the network to WebAssembly"):
+        CollectivePage(network, kind, **what).save(path)
 
 
 def _print(run: "CollectiveRun") -> None:

@@ -14,6 +14,11 @@ __all__ = ["draw"]
 @network_arguments
 @click.option("--path", "ends", metavar="S:D", help="Show the path between two terminals.")
 @click.option(
+    "--group",
+    metavar="ROOT:MEMBERS",
+    help="Show the tree by which copies go to a group: 0:all, 5:0-7,12.",
+)
+@click.option(
     "--heat",
     metavar="RESULT.json",
     help="Colour the links by their use in a run: what multicube sim --json printed.",
@@ -24,6 +29,7 @@ def draw(
     network: str,
     parameters: tuple[str, ...],
     ends: str | None,
+    group: str | None,
     heat: str | None,
     output: str,
     as_json: bool,
@@ -33,6 +39,7 @@ def draw(
     --path shows the way of a packet when all channels are free. In a network with memory it is that
     of a request from a processor to a memory module.
     """
+    from ...hdl.graphs.routing.group_tree import parse_group
     from ..report.drawing import caption
     from ..report.drawing import draw as draw_network
     from ..report.heat import read_heat
@@ -40,7 +47,10 @@ def draw(
     check_outputs([output], as_json)
     built = network_from(network, parameters)
     used = None if heat is None else read_heat(heat, built)
-    draw_network(built, output, paths=_pairs(ends), heat=used)
+    if ends is not None and group is not None:
+        raise InvalidValue("A path and the tree of a group can't be shown together")
+    tree = None if group is None else parse_group(group, built.sinks)
+    draw_network(built, output, paths=_pairs(ends), group=tree, heat=used)
     diagram = built.diagram
     if as_json:
         counts = {"nodes": len(diagram.nodes), "terminals": [built.sources, built.sinks]}

@@ -1,3 +1,4 @@
+from .collective_page import CollectivePage as CollectivePage
 from .design_page import Design as Design
 from .design_page import DesignPage as DesignPage
 from .lessons import lesson_names as lesson_names

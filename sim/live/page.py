@@ -52,6 +52,7 @@ _PAGE_SCRIPTS = (
     "laboratory.js",
     "lessons.js",
     "program.js",
+    "collective.js",
     "theme.js",
     "controls.js",
     "page.js",

@@ -18,7 +18,7 @@ from .row import wide_row
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..run.collective_run import CollectiveRun
+    from ..run.collective import CollectiveRun
     from ..run.communication import StepRun
     from ..run.messages import MessageRun
 

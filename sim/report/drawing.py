@@ -18,6 +18,7 @@ from ...hdl.fabric.diagram import Diagram
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
 from ...hdl.networks.network import Network
+from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.support.output_file import output_format, whole_file
 from .diagram_drawing import BOX, HEAT, DiagramDrawing, hottest
 from .formats import PICTURES
@@ -116,6 +117,27 @@ class Marks:
                 if not diagram.nodes[before.target.index].label:
                     connections[before.receivers[0], after.drivers[0]] = colour
         return cls(lines, connections, outlines)
+
+    @classmethod
+    def links(cls, diagram: Diagram, drivers: Iterable[Pin], colour: str = HIGHLIGHT) -> "Marks":
+        """Links, such as those of the tree of a group, and the nodes at their ends.
+
+        Parameters
+        ----------
+        diagram : Diagram
+        drivers : Iterable[Pin]
+            What drives them.
+        colour : str
+        """
+        chosen = set(drivers)
+        lines = [line for line in diagram.lines if not chosen.isdisjoint(line.drivers)]
+        ends = [
+            end.index for line in lines for end in (line.source, line.target) if end.what == "node"
+        ]
+        return cls(
+            dict.fromkeys((line.receivers[0] for line in lines), colour),
+            outlines={diagram.nodes[index].cells[0]: colour for index in ends},
+        )
 
 
 def draw_box(
@@ -269,6 +291,7 @@ def network_figure(
     network: Network,
     *,
     paths: Iterable[tuple[int, int]] = (),
+    group: tuple[int, Iterable[int]] | None = None,
     heat: Mapping[str, float] | None = None,
 ) -> Figure:
     """A figure that shows a network.
@@ -279,6 +302,8 @@ def network_figure(
         The network.
     paths : Iterable[tuple[int, int]]
         Pairs of terminals (source, destination) whose paths are highlighted.
+    group : tuple[int, Iterable[int]], optional
+        In place of paths: root and members of a group, whose tree of copies is highlighted.
     heat : Mapping[str, float], optional
         The use of links, by name, such as `Result.links`.
 
@@ -296,7 +321,11 @@ def network_figure(
     if heat is not None:
         check_heat(heat, network)
     diagram = network.diagram
-    marks = Marks.paths(diagram, network.path, paths)
+    if group is None:
+        marks = Marks.paths(diagram, network.path, paths)
+    else:
+        check_kind("Network", network, PacketNetwork, "a network that carries packets")
+        marks = Marks.links(diagram, network.group_pins(*group)[0])
     return diagram_figure(diagram, marks, heat=heat, title=caption(diagram))
 
 
@@ -334,6 +363,7 @@ def draw(
     path: str | os.PathLike[str] | None = None,
     *,
     paths: Iterable[tuple[int, int]] = (),
+    group: tuple[int, Iterable[int]] | None = None,
     heat: Mapping[str, float] | None = None,
     **parameters: Any,
 ) -> Figure:
@@ -348,6 +378,8 @@ def draw(
         Picture to write: .svg, .png or .pdf; `-` writes an SVG to standard output.
     paths : Iterable[tuple[int, int]]
         Pairs of terminals (source, destination) whose paths are highlighted.
+    group : tuple[int, Iterable[int]], optional
+        In place of paths: root and members of a group, whose tree of copies is highlighted.
     heat : Mapping[str, float], optional
         The use of links, by name, such as `Result.links`: they are coloured by it.
     **parameters : Any
@@ -374,7 +406,7 @@ def draw(
     check_kind("Network", network, Network, "a network")
     if path is not None:
         output_format(path, PICTURES)
-    figure = network_figure(network, paths=paths, heat=heat)
+    figure = network_figure(network, paths=paths, group=group, heat=heat)
     if path is not None:
         save_figure(figure, path)
     return figure

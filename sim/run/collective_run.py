@@ -1,125 +1,34 @@
 """Runs collectives on networks: by algorithms of the terminals, with real words, all checked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
-from ...hdl.bench.workload_bench import WorkloadBench, WorkloadPlan
+from ...hdl.bench.group_bench import GroupBench
 from ...hdl.fabric.checks import check_kind, check_word
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import Pin
-from ...hdl.graphs.schedules.collective_program import CollectiveProgram
-from ...hdl.graphs.schedules.collectives import (
-    ALGORITHMS,
-    Pair,
-    check_collective,
-    check_group,
-    collective_program,
-)
-from ...hdl.graphs.schedules.copy_schedule import copy_schedule
+from ...hdl.graphs.schedules.collectives import ALGORITHMS, check_collective, check_group
 from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.networks.network import Network
 from ...hdl.networks.packet_network import PacketNetwork
-from ...hdl.operations.folds import REDUCTIONS, Fold
-from ..engines import Engine
+from ...hdl.operations.folds import REDUCTIONS, is_component
 from ..engines.engine_selection import resolve_engine
-from ..measure.collective_bound import collective_bound, middle, request_cycles
+from ..measure.collective_bound import middle, request_cycles
 from ..measure.result import SimulationError
-from ..workload.collective_words import (
-    collective_result,
-    collective_sources,
-    collective_workload,
-    own_words,
-)
+from .collective import NETWORK, Collective, CollectiveRun, Operation, operation_name
 from .counter_barrier import barrier_hops, passed_all, run_counter_barrier
-from .group_collective import GROUP_KINDS, run_group_task
-from .probe import link_flits
-from .workload_run import check_for_messages, send_workload
+from .group_collective import GROUP_KINDS
+from .workload_run import check_for_messages
 
-__all__ = ["OPERATIONS", "CollectiveRun", "run_collective"]
+__all__ = ["OPERATIONS", "collective_bench", "run_collective"]
 
 OPERATIONS = tuple(REDUCTIONS)
 """The folds of a reduction: those for which the order of values does not matter."""
 
-NETWORK = "network"
-"""The algorithm of the network itself."""
-
 _MOST_BITS = 1024
 """Members of a barrier by the network of which each has a bit of its own."""
 
-_SUM_BITS = 64
-"""Width of the words of more members, whose sum shows that all have come."""
 
-
-@dataclass(frozen=True)
-class CollectiveRun:
-    """The result of a collective.
-
-    Attributes
-    ----------
-    network : str
-        Family.
-    parameters : dict[str, Any]
-        Parameters of the network.
-    kind, algorithm : str
-        What was done, and how; never `auto`.
-    group : tuple[int, ...]
-        The members, in their order.
-    root : int
-        The terminal that had, or got, all words.
-    flits : int
-        Words of the vector, or of each member for each other member.
-    operation : str
-        How words were combined; for a barrier `or`, since each member has a bit of its own, but of
-        more than 1,024 by the network `add`, of words of 64 random bits.
-    cycles : int
-        From the first cycle until the last flit has arrived.
-    bound : int
-        No algorithm takes fewer cycles.
-    flit_hops : int or None
-        Flits that links between switches carried: the sum over all links. With memory, requests and
-        replies; None if boxes don't count what they combine.
-    messages : int
-        Messages, or requests.
-    correct : bool
-        Whether each word of each member's result is right.
-    engine : str
-        The engine that was used.
-    tried : dict[str, int]
-        With `auto`: the cycles of all algorithms that were tried.
-    """
-
-    network: str
-    parameters: dict[str, Any]
-    kind: str
-    algorithm: str
-    group: tuple[int, ...]
-    root: int
-    flits: int
-    operation: str
-    cycles: int
-    bound: int
-    flit_hops: int | None
-    messages: int
-    correct: bool
-    engine: str
-    tried: dict[str, int]
-
-    def __repr__(self) -> str:
-        return (
-            f"<CollectiveRun {self.kind} by {self.algorithm} of {len(self.group)} members "
-            f"in {self.cycles} cycles>"
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields as plain lists, dictionaries, numbers and strings.
-
-        Returns
-        -------
-        dict[str, Any]
-            The fields by name.
-        """
-        return {**vars(self), "group": list(self.group)}
+_NO_GROUPS = "Network must have group_entries=1 or more, for the algorithm network"
 
 
 def run_collective(
@@ -130,7 +39,8 @@ def run_collective(
     group: Sequence[int] | None = None,
     flits: int = 1,
     algorithm: str = "auto",
-    operation: str = "add",
+    operation: Operation = "add",
+    words: Sequence[Sequence[int]] | None = None,
     engine: str = "auto",
     threads: int | None = None,
 ) -> CollectiveRun:
@@ -156,9 +66,12 @@ def run_collective(
         or if there is memory, processors add to a counter and load it; or `auto`: all possible ones
         are run, and the fastest is returned. With `network` routers get `group_entries=1`, and the
         reduction that is asked for, if they have no groups.
-    operation : str
+    operation : str or type[wiring.Component]
         How words are folded in a reduction: "add", "add-saturating", "or", "and", "max" or
-        "min".
+        "min"; or, with `network`, the component that is the reduction of the network. Its results
+        are checked by its static method `perform`, in the order in which routers merge.
+    words : Sequence[Sequence[int]], optional
+        What each member has at the beginning; random words if not given.
     engine : str
         "compiled" (a C program), "amaranth", "verilator", or "auto": "compiled" if there is a C
         compiler. All give the same numbers.
@@ -184,35 +97,97 @@ def run_collective(
     >>> run_collective(build("hypercube", n=2), "broadcast", algorithm="halving")
     <CollectiveRun broadcast by halving of 4 members in 10 cycles>
     """
-    check_kind("Network", network, Network, "a network")
-    members = check_group(range(network.ports) if group is None else group, network.ports)
-    free = root is None
-    root, flits = check_collective(kind, members, members[0] if root is None else root, flits)
-    check_word("Operation", operation, OPERATIONS)
-    if operation != "add" and kind not in ("reduce", "allreduce"):
-        raise InvalidValue(
-            f"Operation is for reduce and allreduce; for {kind} it can't be {operation}"
-        )
-    if kind == "barrier":
-        operation = "add" if algorithm == NETWORK and len(members) > _MOST_BITS else "or"
-    network = _able(network, kind, algorithm, operation)
-    names = _algorithms(network, kind, algorithm, operation)
-    if isinstance(network, MemoryNetwork):
-        return _counted(network, members, root, engine)
-    check_for_messages(network)
-    if free and kind in ("allreduce", "barrier"):
-        root = middle(network, members)
-    chosen = _Collective(network, kind, members, root, flits, operation)
+    asked = _asked(network, kind, root, group, flits, algorithm, operation)
+    if isinstance(asked.network, MemoryNetwork):
+        return _counted(asked.network, asked.members, asked.root, engine)
+    chosen = asked.collective(words)
     name = resolve_engine(engine)
-    runs = chosen.run([each for each in names if each != NETWORK], name, threads)
-    if NETWORK in names:
+    runs = chosen.run([each for each in asked.algorithms if each != NETWORK], name, threads)
+    if NETWORK in asked.algorithms:
         runs.append(chosen.by_network(name, threads))
     best = min(runs, key=lambda run: run.cycles)
     tried = {run.algorithm: run.cycles for run in runs} if algorithm == "auto" else {}
     return CollectiveRun(**{**vars(best), "tried": tried})
 
 
-def _algorithms(network: Network, kind: str, algorithm: str, operation: str) -> Sequence[str]:
+def collective_bench(
+    network: Network,
+    kind: str,
+    *,
+    root: int | None = None,
+    group: Sequence[int] | None = None,
+    flits: int = 1,
+    operation: Operation = "add",
+) -> GroupBench:
+    """The bench on which the network itself performs a collective of random words.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `run_collective`, or if the network has memory.
+    """
+    asked = _asked(network, kind, root, group, flits, NETWORK, operation)
+    if isinstance(asked.network, MemoryNetwork):
+        raise InvalidValue(_NO_GROUPS)
+    return asked.collective(None).group_bench
+
+
+class _Asked(NamedTuple):
+    """A collective that a network can perform, by these algorithms."""
+
+    network: Network
+    kind: str
+    members: tuple[int, ...]
+    root: int
+    flits: int
+    operation: Operation
+    algorithms: Sequence[str]
+
+    def collective(self, words: Sequence[Sequence[int]] | None) -> Collective:
+        assert isinstance(self.network, PacketNetwork)
+        return Collective(
+            self.network, self.kind, self.members, self.root, self.flits, self.operation, words
+        )
+
+
+def _asked(
+    network: Network,
+    kind: str,
+    root: int | None,
+    group: Sequence[int] | None,
+    flits: int,
+    algorithm: str,
+    operation: Operation,
+) -> _Asked:
+    """What is asked for.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the network, or one of the arguments, does not allow it.
+    """
+    check_kind("Network", network, Network, "a network")
+    members = check_group(range(network.ports) if group is None else group, network.ports)
+    first, flits = check_collective(kind, members, members[0] if root is None else root, flits)
+    if not is_component(operation):
+        check_word("Operation", operation, OPERATIONS)
+    if operation != "add" and kind not in ("reduce", "allreduce"):
+        raise InvalidValue(
+            f"Operation is for reduce and allreduce; for {kind} it can't be "
+            f"{operation_name(operation)}"
+        )
+    if kind == "barrier":
+        operation = "add" if algorithm == NETWORK and len(members) > _MOST_BITS else "or"
+    network = _able(network, kind, algorithm, operation)
+    algorithms = _algorithms(network, kind, algorithm, operation)
+    if not isinstance(network, MemoryNetwork):
+        check_for_messages(network)
+        if root is None and kind in ("allreduce", "barrier"):
+            first = middle(network, members)
+    return _Asked(network, kind, members, first, flits, operation, algorithms)
+
+
+def _algorithms(network: Network, kind: str, algorithm: str, operation: Operation) -> Sequence[str]:
     """The algorithms that are to be run.
 
     Raises
@@ -226,6 +201,8 @@ def _algorithms(network: Network, kind: str, algorithm: str, operation: str) -> 
         check_word(f"Algorithm of {kind}", algorithm, (NETWORK, "auto"))
         return [NETWORK]
     able = [*ALGORITHMS[kind], *([NETWORK] if kind in GROUP_KINDS else [])]
+    if is_component(operation):
+        able = [NETWORK]  # Terminals have no such component.
     check_word(f"Algorithm of {kind}", algorithm, (*able, "auto"))
     if algorithm not in (NETWORK, "auto"):
         return [algorithm]
@@ -237,7 +214,7 @@ def _algorithms(network: Network, kind: str, algorithm: str, operation: str) -> 
     return [NETWORK]
 
 
-def _able(network: Network, kind: str, algorithm: str, operation: str) -> Network:
+def _able(network: Network, kind: str, algorithm: str, operation: Operation) -> Network:
     """The network, with a group and what it merges if these are asked for and it may have them."""
     asked = isinstance(algorithm, str) and algorithm == NETWORK and kind in GROUP_KINDS
     if not asked or network.parameters.get("group_entries") != 0:
@@ -246,11 +223,11 @@ def _able(network: Network, kind: str, algorithm: str, operation: str) -> Networ
     return network.altered(group_entries=1, **reduction)
 
 
-def _hindrance(network: Network, kind: str, operation: str) -> str | None:
+def _hindrance(network: Network, kind: str, operation: Operation) -> str | None:
     """Why routers can't perform a collective; None if they can."""
     if not isinstance(network, PacketNetwork) or not network.groups:
-        return "Network must have group_entries=1 or more, for the algorithm network"
-    merges = network.parameters["reduction"]
+        return _NO_GROUPS
+    merges, operation = operation_name(network.parameters["reduction"]), operation_name(operation)
     if kind == "barrier" and merges not in ("add", operation):
         allowed = " or ".join(dict.fromkeys(["add", operation]))
         return f"Reduction must be {allowed}, for a barrier by the network, not {merges}"
@@ -284,140 +261,3 @@ def _counted(
     if not run.correct:
         raise SimulationError("A processor passed the barrier before all had come", run)
     return run
-
-
-class _Collective:
-    """A collective on a network, whatever the algorithm."""
-
-    def __init__(
-        self,
-        network: PacketNetwork,
-        kind: str,
-        members: tuple[int, ...],
-        root: int,
-        flits: int,
-        operation: str,
-    ) -> None:
-        self.network = network
-        self.kind = kind
-        self.members = members
-        self.root = root
-        self.flits = flits
-        at = members.index(root)
-        width = network.packet["payload"].width
-        if kind == "barrier":
-            width = max(width, len(members) if operation == "or" else _SUM_BITS)
-        self.fold = Fold(operation, width)
-        self.own = own_words(kind, len(members), at, flits, width=width)
-        self.wanted = collective_result(kind, self.own, at, flits, self.fold)
-
-    def run(
-        self, algorithms: Sequence[str], engine: str, threads: int | None
-    ) -> list[CollectiveRun]:
-        """Run several algorithms; all sources have the same room, so that they are built once."""
-        longest = self.network.lengths[1] if self.network.packet.flits else 1
-        programs = [self._program(each).cut(longest) for each in algorithms]
-        plans: list[WorkloadPlan] = []
-        room: WorkloadPlan | None = None
-        for _ in range(2 if len(programs) > 1 else 1):
-            plans = [room := self._sources(program, room) for program in programs]
-        return [
-            self._perform(program, plan, engine, threads) for program, plan in zip(programs, plans)
-        ]
-
-    def _program(self, algorithm: str) -> CollectiveProgram:
-        return collective_program(
-            self.kind, algorithm, self.members, self.root, self.flits, pairs=self._pairs
-        )
-
-    def _pairs(self, folding: bool) -> list[Pair]:
-        """The pairs of the algorithm `schedule`, in which rank 0 is the root."""
-        count, at = len(self.members), self.members.index(self.root)
-        ranks = [self.members[(at + rank) % count] for rank in range(count)]
-
-        def path(one: int, other: int) -> list[Pin]:
-            ends = (ranks[other], ranks[one]) if folding else (ranks[one], ranks[other])
-            # A reduction is a broadcast backwards in time, so its paths are, too.
-            return self.network.path(*ends)[:: -1 if folding else 1]
-
-        copies = copy_schedule(path, count, self.flits)
-        if folding:
-            return [(copy.receiver, copy.sender) for copy in reversed(copies)]
-        return [(copy.sender, copy.receiver) for copy in copies]
-
-    def _sources(self, program: CollectiveProgram, room: WorkloadPlan | None) -> WorkloadPlan:
-        workload = collective_workload(program)
-        return collective_sources(self.network, program, workload, self.own, self.fold, room)
-
-    def _perform(
-        self, program: CollectiveProgram, plan: WorkloadPlan, engine: str, threads: int | None
-    ) -> CollectiveRun:
-        found: list[list[int]] = []
-        hops = 0
-
-        def look(bench: WorkloadBench, opened: Engine) -> None:
-            nonlocal hops
-            width = self.fold.shape.width
-            last = width * (program.banks - 1)
-            for member, rows in zip(program.members, program.outputs):
-                memory = opened.memory(bench.sources[member], "words") if rows else []
-                found.append([memory[row] >> last & (1 << width) - 1 for row in rows])
-            hops = link_flits(opened, bench)
-
-        workload = collective_workload(program)
-        times = send_workload(self.network, workload, plan, engine, threads, look)
-        cycles = 1 + max(each.arrived for each in times)
-        return self._judged(program.algorithm, found, cycles, hops, len(program.transfers), engine)
-
-    def by_network(self, engine: str, threads: int | None) -> CollectiveRun:
-        """Let the routers copy and merge the packets of the group."""
-        heard = run_group_task(
-            self.network,
-            self.kind,
-            self.members,
-            self.root,
-            self.own,
-            self.fold.shape.width,
-            engine=engine,
-            threads=threads,
-        )
-        found = [heard.words[member] for member in self.members]
-        senders = 1 if self.kind == "broadcast" else len(self.members)
-        packets = senders * -(-self.flits // self.network.lengths[1])
-        return self._judged(NETWORK, found, heard.cycles, heard.flit_hops, packets, engine)
-
-    def _judged(
-        self,
-        algorithm: str,
-        found: list[list[int]],
-        cycles: int,
-        hops: int,
-        messages: int,
-        engine: str,
-    ) -> CollectiveRun:
-        """The result, if all words are right."""
-        run = CollectiveRun(
-            network=self.network.family,
-            parameters=self.network.chosen,
-            kind=self.kind,
-            algorithm=algorithm,
-            group=self.members,
-            root=self.root,
-            flits=self.flits,
-            operation=self.fold.name,
-            cycles=cycles,
-            bound=collective_bound(self.network, self.kind, self.members, self.root, self.flits),
-            flit_hops=hops,
-            messages=messages,
-            correct=found == self.wanted,
-            engine=engine,
-            tried={},
-        )
-        if not run.correct:
-            wrong = next(
-                member
-                for member, words, wanted in zip(self.members, found, self.wanted)
-                if words != wanted
-            )
-            raise SimulationError(f"Terminal {wrong} has other words than the {self.kind}'s", run)
-        return run

@@ -12,7 +12,7 @@ from .probe import link_flits
 from .run import pace
 from .run_steps import patience
 
-__all__ = ["GROUP_KINDS", "Heard", "run_group_task"]
+__all__ = ["GROUP_KINDS", "Heard", "group_bench", "run_group_task"]
 
 GROUP_KINDS = {
     "broadcast": Kind.MULTICAST,
@@ -40,32 +40,33 @@ class Heard(NamedTuple):
     flit_hops: int
 
 
-def run_group_task(
+def group_bench(
     network: PacketNetwork,
     kind: str,
     members: Sequence[int],
     root: int,
     own: Sequence[Sequence[int]],
     width: int,
-    *,
-    engine: str,
-    threads: int | None = None,
-) -> Heard:
-    """Send the words of the members, or of the root in a broadcast, to their group.
+) -> GroupBench:
+    """A bench on which the members, or the root in a broadcast, send their words to their group."""
+    sends = {
+        member: words
+        for member, words in zip(members, own)
+        if kind != "broadcast" or member == root
+    }
+    return GroupBench(network, GroupTask(GROUP_KINDS[kind], root, members, sends, width))
+
+
+def run_group_task(bench: GroupBench, *, engine: str, threads: int | None = None) -> Heard:
+    """Let the members send, until all has been heard.
 
     Raises
     ------
     SimulationError
         If the words that should be heard do not come.
     """
-    sends = {
-        member: words
-        for member, words in zip(members, own)
-        if kind != "broadcast" or member == root
-    }
-    (length,) = {len(words) for words in sends.values()}
-    listeners = 1 if kind == "reduce" else len(members)
-    bench = GroupBench(network, GroupTask(GROUP_KINDS[kind], root, members, sends, width))
+    task, network = bench.task, bench.network
+    due = task.length * len(task.words), task.length * len(task.listeners)
     (opened,) = open_engines(engine, [bench], threads=threads)
     with opened:
         opened.set("send", 1)
@@ -79,12 +80,12 @@ def run_group_task(
             )
             if counts != last:
                 moved, last = opened.cycle, counts
-            elif counts == (length * len(sends), length * listeners):
+            elif counts == due:
                 break
             elif opened.cycle - moved > patience(network):
                 raise SimulationError(
-                    f"The words of the group do not come: {counts[0]} of {length * len(sends)} "
-                    f"sent, {counts[1]} of {length * listeners} heard",
+                    f"The words of the group do not come: {counts[0]} of {due[0]} sent, "
+                    f"{counts[1]} of {due[1]} heard",
                     None,
                 )
         heard = opened.read(bench.sinks, "heard")

@@ -1,9 +1,8 @@
 """Collectives as workloads: transfers as messages, and the words at the beginning and the end."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 from ...hdl.bench.collective_source import CollectiveSource, Give, Take
@@ -46,9 +45,14 @@ def own_words(
 
 
 def collective_result(
-    kind: str, own: Sequence[Sequence[int]], root: int, words: int, fold: Fold
+    kind: str,
+    own: Sequence[Sequence[int]],
+    root: int,
+    words: int,
+    total: Callable[[Sequence[int]], int],
 ) -> list[list[int]]:
-    """What each member must have at the end, computed from all words; nothing if it gets none."""
+    """What each member must have at the end, computed from all words; nothing if it gets none.
+    `total` folds one word of each member."""
     members = range(len(own))
 
     def part(of: int, number: int) -> list[int]:
@@ -63,8 +67,8 @@ def collective_result(
     if kind == "gather":
         everything = [word for each in own for word in each]
         return [everything if member == root else [] for member in members]
-    total = [reduce(fold.perform, column) for column in zip(*own)]
-    return [total if kind != "reduce" or member == root else [] for member in members]
+    totals = list(map(total, zip(*own)))
+    return [totals if kind != "reduce" or member == root else [] for member in members]
 
 
 def collective_sources(

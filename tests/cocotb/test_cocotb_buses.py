@@ -46,6 +46,26 @@ def test_axi4(case: str, tmp_path: Path, compile_bench: Callable[..., Any]) -> N
     assert bench.run("axi4", _environment(network), SEED, module="bus_traffic") is None
 
 
+MASKED: dict[str, tuple[str, dict[str, Any]]] = {
+    "cube": ("cube", {"ports": 4, "payload": 32, "broadcast": 1}),
+    "xor": ("omega", {"ports": 8, "payload": 16, "broadcast": 1, "routing": "xor"}),
+    "worms": ("omega", {"ports": 4, "payload": 32, "broadcast": 1, "switch": "wormhole"}),
+    "dcsh": ("dcsh", {"k": 4, "n": 1, "payload": 8, "broadcast": 1}),
+}
+
+
+@pytest.mark.parametrize("case", MASKED)
+@pytest.mark.long
+def test_masks_of_axi4(case: str, tmp_path: Path, compile_bench: Callable[..., Any]) -> None:
+    """Writes to several modules at once, one response each; all managers at the same time."""
+    family, parameters = MASKED[case]
+    network = AxiNetwork(build(family, **parameters), rows=16)
+    write_verilog(network.fabric, tmp_path / "network.v", clock=AXI_CLOCK)
+    bench = compile_bench("icarus", tmp_path / "network.v")
+    print(f"seed {SEED}")
+    assert bench.run("masks", _environment(network), SEED, module="bus_traffic") is None
+
+
 @pytest.mark.parametrize(
     ("case", "rounds", "reorder"),
     [

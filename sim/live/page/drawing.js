@@ -10,6 +10,7 @@ class Drawing extends View {
   constructor(canvas, about, queues) {
     super(canvas, about, queues);
     this.marked = []; // channels that another page marks, such as a cycle of dependencies
+    this.trees = []; // channels of trees, each with the name of its colour
     this.boxes = new Map(); // what a lesson sets boxes to: by node, pairs of input and output
     this.boxesSince = -Infinity;
   }
@@ -290,6 +291,7 @@ class Drawing extends View {
       groups.get(colour).push(dot);
     }
     this.paintHeld({ holds: this.marked }, colours.dead);
+    for (const [holds, name] of this.trees) this.paintHeld({ holds }, colours[name]);
     for (const worm of moment.worms?.cycle ?? []) this.paintHeld(worm, colours.dead);
     if (followed?.worm) this.paintHeld(followed.worm, colours.follow);
     for (const [colour, dots] of groups) {

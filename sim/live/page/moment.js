@@ -75,14 +75,21 @@ class Moment {
   /** The flits that crossed at the last edge. */
   get arrived() { return this.previous ? this.previous.flits.filter((flit) => flit.crosses) : []; }
 
-  /** What moved in the last cycle: each flit, and where it is offered now, if it is. */
+  /** What moved in the last cycle: each flit, and where it is offered now, if it is; copies at several
+      places. */
   get moves() {
     if (this.moved) return this.moved;
-    const at = new Map(this.flits.filter(({ line }) => line.source[0] === "node")
-      .map((flit) => [`${flit.line.source[1]} ${flit.key}`, flit]));
-    this.moved = this.arrived.map((flit) => ({
-      flit, next: flit.line.target[0] === "node" ? at.get(`${flit.line.target[1]} ${flit.key}`) ?? null : null,
-    }));
+    const at = new Map();
+    for (const flit of this.flits) {
+      const [what, index] = flit.line.source, place = `${index} ${flit.key}`;
+      if (what === "node") at.set(place, [...at.get(place) ?? [], flit]);
+    }
+    this.moved = this.arrived.flatMap((flit) => {
+      const [what, index] = flit.line.target, all = what === "node" ? at.get(`${index} ${flit.key}`) ?? [] : [];
+      const copied = flit.field("mask") || flit.field("kind") === 1; // as `Kind.MULTICAST`
+      const nexts = copied ? all : all.slice(-1);
+      return (nexts.length ? nexts : [null]).map((next) => ({ flit, next }));
+    });
     return this.moved;
   }
 

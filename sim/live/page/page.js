@@ -30,6 +30,7 @@ class Page {
     this.laboratory = new Laboratory(this);
     this.lessons = new Lessons(this);
     this.program = ABOUT.program ? new Program(this) : null;
+    this.collective = ABOUT.collective ? new Collective(this) : null;
     this.fill();
     new Controls(this).connect();
     this.setTheme(storedTheme());
@@ -109,6 +110,7 @@ class Page {
     }
     if (frame.look) this.look = frame.look;
     if (frame.program) this.program.take(frame.program);
+    this.collective?.take(moment);
     this.dirty = true;
   }
 
@@ -302,6 +304,7 @@ class Page {
   /** Colours tell how long a packet has been on its way, or that it goes to the hot spot. */
   colourOf(flit) {
     const { colours, ages } = this.drawing;
+    if (this.collective) return Collective.colourOf(flit, colours);
     if (this.setting.pattern === "hotspot" && this.setting.share > 0 && this.goesTo(flit) === this.setting.target) return colours.hot;
     const birth = flit.layout["payload.birth"];
     if (!birth) return flit.layout.address ? colours.packet : colours.queue;
@@ -327,6 +330,7 @@ class Page {
     this.dirty = false;
     const { moment, drawing } = this;
     this.program?.show();
+    this.collective?.show();
     byId("cycle").textContent = moment.cycle;
     this.statistics.show();
     const theory = this.laboratory.theoryAt();
@@ -367,7 +371,7 @@ class Page {
   showLegend() {
     const { colours } = this.drawing;
     if (!colours) return;
-    const entries = ABOUT.design ? [[colours.queue, "flit"]] : ABOUT.memory ? [[colours.packet, "request"], [colours.queue, "reply"]]
+    const entries = ABOUT.collective ? Collective.legend(colours) : ABOUT.design ? [[colours.queue, "flit"]] : ABOUT.memory ? [[colours.packet, "request"], [colours.queue, "reply"]]
       : [[colours.packet, "packet"], [colours.aged, "has waited"], [colours.old, "has waited long"]];
     if (this.setting.pattern === "hotspot") entries.push([colours.hot, ABOUT.memory ? "request for the hot word" : "packet to the hot spot"]);
     const bars = [[colours.use, "link in use"], [colours.wait, "link blocked"]];
@@ -393,7 +397,7 @@ class Page {
     byId("pattern").append(...ABOUT.patterns.map(({ name }) => element("option", { value: name }, name === "hotspot" ? "hot spot" : name)));
     byId("target").max = ABOUT.sinks - 1;
     for (const card of document.querySelectorAll(".of-network")) card.hidden = Boolean(ABOUT.design);
-    byId("design").hidden = !ABOUT.design || Boolean(ABOUT.program);
+    byId("design").hidden = !ABOUT.design || Boolean(ABOUT.program || ABOUT.collective);
     byId("inputs").append(...Object.entries(ABOUT.inputs ?? {}).map(([name, width]) => element("label", { class: "field" },
       element("span", {}, name), element("input", { type: "number", min: 0, max: 2 ** width - 1, value: 0, id: `input-${name}`,
         onchange: (event) => this.input(name, Math.max(0, Math.min(2 ** width - 1, Math.floor(Number(event.target.value)) || 0))) }))));

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from ....hdl.catalogue.catalogue import build
 from ....hdl.networks.packet_network import PacketNetwork
-from ...run.collective_run import NETWORK, run_collective
+from ...run.collective import NETWORK
+from ...run.collective_run import run_collective
 from ..item import Item, Options, Row
 from ..panels import Lines, Panel
 from . import SOURCE
