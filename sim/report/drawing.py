@@ -325,7 +325,11 @@ def network_figure(
         marks = Marks.paths(diagram, network.path, paths)
     else:
         check_kind("Network", network, PacketNetwork, "a network that carries packets")
-        marks = Marks.links(diagram, network.group_pins(*group)[0])
+        pair = check_several("Group", group, "a root and its members")
+        if len(pair) != 2:
+            raise InvalidValue(f"Group must be a root and its members, not {shown(group)}")
+        root, members = pair
+        marks = Marks.links(diagram, network.group_pins(root, members)[0])
     return diagram_figure(diagram, marks, heat=heat, title=caption(diagram))
 
 
