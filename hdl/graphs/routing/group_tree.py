@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
-from ...fabric.checks import check_integer
+from ...fabric.checks import check_integer, check_several
 from ...fabric.errors import InvalidValue
 from ..graph import Channel, End, Graph, Turn
 from .relation import Relation
@@ -173,7 +173,8 @@ def group_tree(relation: Relation, root: int, members: Iterable[int]) -> GroupTr
     graph = relation.graph
     last = relation.ports - 1
     root = check_integer("Root of a group", root, 0, last)
-    found = tuple(sorted({check_integer("Member of a group", each, 0, last) for each in members}))
+    several = check_several("Members of a group", members, "terminals")
+    found = tuple(sorted({check_integer("Member of a group", each, 0, last) for each in several}))
     if not found:
         raise InvalidValue("Group must have at least one member")
     if relation.phases is not None:
