@@ -656,7 +656,7 @@ class RoutedNetwork(PacketNetwork):
     def group_total(
         self, root: int, words: Mapping[int, int], perform: Callable[[int, int], int]
     ) -> int:
-        tree = group_tree(self.relation, root, words)
+        tree = group_tree(self.relation, root, list(words))
         return group_total(tree, self.shapes, words, perform)
 
     def missing(self, signal: Callable[[str, str], int]) -> list[Missing]:
