@@ -263,8 +263,7 @@ class AxiNetwork(BusPorts):
         atomics: bool = False,
         reorder: bool = False,
     ) -> None:
-        self.options: dict[str, Any] = {"ids": ids, "atomics": atomics}
-        self.reorder = reorder
+        self.options: dict[str, Any] = {"reorder": reorder, "ids": ids, "atomics": atomics}
         masks = isinstance(network, PacketNetwork) and network.broadcasts
         if masks:
             self.options["mask"] = True
@@ -285,6 +284,5 @@ class AxiNetwork(BusPorts):
             words=self.words,
             data=self.data,
             lengths=self.memory.side_by_side,
-            reorder=self.reorder,
             **self.options,
         )

@@ -245,7 +245,7 @@ class PacketNetwork(Network):
         TypeError, ValueError
             If it has no such groups, or there is no such tree.
         """
-        raise InvalidValue(f"Network must be of routers to have groups, not {self.family!r}")
+        raise self._no_groups
 
     def group_pins(self, root: int, members: Iterable[int]) -> tuple[list[Pin], list[Pin]]:
         """The drivers of the links on which the packets of a group are copied, and merged: of
@@ -268,7 +268,7 @@ class PacketNetwork(Network):
         TypeError, ValueError
             If it is not of routers, or there is no such tree.
         """
-        raise InvalidValue(f"Network must be of routers to have groups, not {self.family!r}")
+        raise self._no_groups
 
     def group_total(
         self, root: int, words: Mapping[int, int], perform: Callable[[int, int], int]
@@ -294,7 +294,11 @@ class PacketNetwork(Network):
         TypeError, ValueError
             If it is not of routers, or there is no such tree.
         """
-        raise InvalidValue(f"Network must be of routers to have groups, not {self.family!r}")
+        raise self._no_groups
+
+    @property
+    def _no_groups(self) -> InvalidValue:
+        return InvalidValue(f"Network must be of routers to have groups, not {self.family!r}")
 
     def missing(self, signal: Callable[[str, str], int]) -> Sequence[Missing]:
         """The children for which packets of groups have waited for `patience` cycles.

@@ -1,6 +1,6 @@
 """Multiplexers that take few tables in an FPGA."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, Protocol
@@ -51,6 +51,11 @@ class MultiplexerForm(Protocol):
         """The code for a word, from one bit for each word."""
 
 
+def _masked(selected: Iterable[Value], words: Iterable[Value]) -> Value:
+    """The word of several whose bit is 1, at most one; zero if none is."""
+    return reduce(or_, (Mux(bit, word, 0) for bit, word in zip(selected, words)), Const(0))
+
+
 class QuickMultiplexer(wiring.Component):
     """Shows one of several words, each selected by a bit of its own: little is behind these bits.
 
@@ -78,7 +83,7 @@ class QuickMultiplexer(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.d.comb += self.o.eq(reduce(or_, (Mux(*each, 0) for each in zip(self.code, self.i))))
+        m.d.comb += self.o.eq(_masked(self.code, self.i))
         return m
 
 
@@ -276,7 +281,7 @@ def one_of(
     form = form_of(platform, len(words), len(words[0]), blank=blank) if words else None
     if form is not None and not quick:
         return platform.get_multiplexer(m, name, Cat(form.code_of(selected)), words)
-    return reduce(or_, (Mux(bit, word, 0) for bit, word in zip(selected, words)), Const(0))
+    return _masked(selected, words)
 
 
 def one_of_next(

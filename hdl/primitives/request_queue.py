@@ -88,7 +88,7 @@ class RequestQueue(wiring.Component):
         more = Signal(self.depth)
         enters = Signal()
         m.d.comb += [self.i.ready.eq(~more[-1]), enters.eq(self.i.valid & self.i.ready)]
-        behind = (self._pair if self.depth == 2 else self._rows)(m, platform, more, enters)
+        behind = self._pair(m, platform, more) if self.depth == 2 else self._rows(m, enters)
         # What is next if the first packet is taken, and if not. These are gates and no choices:
         # tools make enables and resets of registers from choices, and those take longer.
         moved, stayed = Signal(self.outputs), Signal(self.outputs)
@@ -108,7 +108,7 @@ class RequestQueue(wiring.Component):
         m.d.sync += more.eq((grown[1:] & left) | (grown & ~left))
         return m
 
-    def _pair(self, m: Module, platform: object, more: Signal, enters: Value) -> Value:
+    def _pair(self, m: Module, platform: object, more: Signal) -> Value:
         """Two registers of packets, and a copy of the key of the later one."""
         first = Signal()
         packets = [Signal(self.shape, name=f"packet_{row}", reset_less=True) for row in range(2)]
@@ -129,7 +129,7 @@ class RequestQueue(wiring.Component):
                 m.d.sync += packets[0].eq(self.i.payload)
         return self.wanted
 
-    def _rows(self, m: Module, platform: object, more: Signal, enters: Value) -> Value:
+    def _rows(self, m: Module, enters: Value) -> Value:
         """Memories of the packets, and of what they request."""
         # Rows of the next arrival, of the first packet, and of the one behind it.
         tail, first = Signal(range(self.depth)), Signal(range(self.depth))

@@ -9,6 +9,7 @@ from ...hdl.fabric.errors import InvalidValue
 from .shared_arguments import (
     check_outputs,
     engine_option,
+    given,
     messages,
     network_arguments,
     network_from,
@@ -103,7 +104,7 @@ def collective(
     """
     from ..run.collective_run import run_collective
 
-    check_outputs([] if page is None else [page], as_json)
+    check_outputs(given(page), as_json)
     if page is not None and algorithm != "network":
         raise InvalidValue(f"Option --page needs --algorithm network, not {algorithm}")
     built = network_from(network, parameters)
@@ -111,7 +112,7 @@ def collective(
     run = run_collective(built, kind, **what, algorithm=algorithm, engine=engine)
     if page is not None:
         _write_page(page, built, kind, what)
-    with messages([] if page is None else [page]):
+    with messages(given(page)):
         if as_json:
             click.echo(json.dumps(run.to_json()))
         else:

@@ -75,15 +75,22 @@ def pauses(rng: random.Random) -> Iterator[bool]:
         yield rng.random() < odds
 
 
-@cocotb.test()
-async def axi4(dut: Any) -> None:
-    rng = random.Random(int(os.environ["COCOTB_RANDOM_SEED"]))
+def axi_managers(dut: Any) -> list[AxiMaster]:
+    """One at each port, silent about what it does."""
     reset = {"reset": dut.aresetn, "reset_active_level": False}
     managers = [AxiMaster(AxiBus.from_prefix(dut, f"s_axi_{p}"), dut.aclk, **reset) for p in PORTS]
     for manager in managers:
-        write, read = manager.write_if, manager.read_if
-        for face in (write, read):
+        for face in (manager.write_if, manager.read_if):
             face.log.setLevel("WARNING")
+    return managers
+
+
+@cocotb.test()
+async def axi4(dut: Any) -> None:
+    rng = random.Random(int(os.environ["COCOTB_RANDOM_SEED"]))
+    managers = axi_managers(dut)
+    for manager in managers:
+        write, read = manager.write_if, manager.read_if
         for channel in (
             write.aw_channel,
             write.w_channel,
@@ -135,11 +142,7 @@ async def overtaking(dut: Any) -> None:
     """Reads and writes that are sent at once, with an identity for each memory module: some are
     answered before earlier ones if the ports reorder them, and none if they do not."""
     rng = random.Random(int(os.environ["COCOTB_RANDOM_SEED"]))
-    reset = {"reset": dut.aresetn, "reset_active_level": False}
-    masters = [AxiMaster(AxiBus.from_prefix(dut, f"s_axi_{p}"), dut.aclk, **reset) for p in PORTS]
-    master = masters[0]
-    for face in (master.write_if, master.read_if):
-        face.log.setLevel("WARNING")
+    master = axi_managers(dut)[0]
     await start(dut, dut.aclk, dut.aresetn, 0)
     cocotb.start_soon(rules_of_axi(dut))
     memory = bytearray(rng.randbytes(BYTES))
@@ -184,11 +187,8 @@ async def overtaking(dut: Any) -> None:
 async def masks(dut: Any) -> None:
     """Each manager writes rows of its own in all modules, by bursts with masks, and reads them."""
     rng = random.Random(int(os.environ["COCOTB_RANDOM_SEED"]))
-    reset = {"reset": dut.aresetn, "reset_active_level": False}
-    managers = [AxiMaster(AxiBus.from_prefix(dut, f"s_axi_{p}"), dut.aclk, **reset) for p in PORTS]
+    managers = axi_managers(dut)
     for manager in managers:
-        for face in (manager.write_if, manager.read_if):
-            face.log.setLevel("WARNING")
         manager.write_if.b_channel.set_pause_generator(pauses(rng))
     await start(dut, dut.aclk, dut.aresetn, 0)
     cocotb.start_soon(rules_of_axi(dut))

@@ -10,6 +10,7 @@ class Collective {
     // Values are merged unless only the root sends, and copied unless only it hears.
     const used = [ABOUT.title !== "broadcast" && [merges, "hot"], ABOUT.title !== "reduce" && [copies, "packet"]];
     page.drawing.trees = used.filter(Boolean);
+    this.joins = Collective.joins(page.drawing, merges);
     byId("collective-card").hidden = false;
     const { flits } = ABOUT.collective, words = flits === 1 ? "1 flit" : `${flits} flits`;
     byId("collective-text").textContent = `${members.length} members, root ${root}; ${senders.length > 1 ? "each" : "it"} sends ${words}.`;
@@ -49,15 +50,20 @@ class Collective {
     return [...offered].filter(([, flits]) => holds(flits)).map(([index]) => this.page.drawing.nodes[index].name);
   }
 
-  /** The nodes whose values came on several links, and leave as one. */
-  merged(moment) {
-    const { drawing } = this.page, into = new Map();
-    for (const channel of ABOUT.collective.merges) {
+  /** The names of the nodes to which values come on several links. */
+  static joins(drawing, merges) {
+    const into = new Map();
+    for (const channel of merges) {
       const [what, index] = drawing.lines[drawing.lineOf[channel]].target;
       if (what === "node") into.set(index, (into.get(index) ?? 0) + 1);
     }
+    return new Set([...into].filter(([, count]) => count > 1).map(([index]) => drawing.nodes[index].name));
+  }
+
+  /** The nodes whose values came on several links, and leave as one. */
+  merged(moment) {
     const merging = this.nodes(moment, (flits) => flits.some((flit) => flit.field("kind") !== KIND.copy));
-    return merging.filter((name) => into.get(drawing.nodes.findIndex((node) => node.name === name)) > 1);
+    return merging.filter((name) => this.joins.has(name));
   }
 
   verdict() { return `All has been heard, after ${this.cycles} cycles.`; }
