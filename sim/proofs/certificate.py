@@ -97,10 +97,12 @@ def _composed(
         steps.append(text)
         tell(text)
 
-    blocks = module_blocks(verilog)
-    contracts, module_of = contracts_of(network.fabric.cells, top, blocks, limit, step)
-    walks = _Walks(network, contracts, module_of)
-    order = walks.order()
+    channels = _Channels(network)
+    order = channels.order()  # before the proofs, which take long
+    contracts, module_of = contracts_of(
+        network.fabric.cells, top, module_blocks(verilog), limit, step
+    )
+    walks = _Walks(channels, contracts, module_of)
     step(f"{len(order)} channels in an order in which each waits for later ones only")
     fewest, most = network.lengths
     record: dict[str, Any] = {
@@ -137,19 +139,12 @@ def _composed(
     return record
 
 
-class _Walks:
-    """The paths of packets through the channels of a network."""
+class _Channels:
+    """The channels of a network: where their packets go, and for which channels they wait."""
 
-    def __init__(
-        self, network: PacketNetwork, contracts: dict[str, Any], module_of: dict[str, str]
-    ) -> None:
+    def __init__(self, network: PacketNetwork) -> None:
         self.network = network
-        self.contracts = contracts
-        self.module_of = module_of
         self.nexts: dict[Pin, set[Pin]] = {}
-        sinks = range(network.sinks)
-        self.firsts = [{network.path(s, d)[0] for d in sinks} for s in range(network.sources)]
-        self.choice = any(one.get("choice") for one in contracts.values())
         self.waits = dependencies(self._moves(), network.is_escape)
 
     def _moves(self) -> Iterator[Any]:
@@ -171,6 +166,21 @@ class _Walks:
             ) from None
         rest = [pin for pin in self.nexts if pin not in self.waits]
         return [*rest, *found]
+
+
+class _Walks:
+    """The paths of packets through the channels of a network, with the contracts of its cells."""
+
+    def __init__(
+        self, channels: _Channels, contracts: dict[str, Any], module_of: dict[str, str]
+    ) -> None:
+        self.network = network = channels.network
+        self.nexts = channels.nexts
+        self.contracts = contracts
+        self.module_of = module_of
+        sinks = range(network.sinks)
+        self.firsts = [{network.path(s, d)[0] for d in sinks} for s in range(network.sources)]
+        self.choice = any(one.get("choice") for one in contracts.values())
 
     def contract(self, pin: Pin) -> dict[str, Any]:
         return self.contracts[self.module_of[str(pin.cell)]]
