@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,19 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Elaborated hardware stays for long and has no cycles to speak of: with Python's usual thresholds
 # the search for garbage takes a third of the tests' time, and frees next to nothing.
 gc.set_threshold(50_000, 50, 100)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of tests with many cases that are alike, the short runs take some (`one_in`)."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is not None and item.get_closest_marker("long") is None:
+            test = item.nodeid.partition("[")[0]
+            if seen[test] % mark.args[0]:
+                item.add_marker(pytest.mark.long)
+            seen[test] += 1
 
 
 def pytest_collection_finish() -> None:

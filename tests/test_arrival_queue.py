@@ -61,6 +61,7 @@ def sometimes(seed: int, rate: float) -> Callable[[int, int], bool]:
     return lambda port, cycle: generator.random() < rate
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("refill", [False, True], ids=["plain", "refill"])
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("writers", WRITERS)
@@ -160,6 +161,7 @@ def test_arrival_queue_takes_all_inputs_at_once(
     assert [sum(cycle.accepted) for cycle in trace] == [writers] * 4
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("depth", [1, 2, 5])
 @pytest.mark.parametrize("writers", [2, 3, 4, 8])
 def test_arrival_queue_bounds_overtaking(

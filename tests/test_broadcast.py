@@ -40,6 +40,7 @@ every_routing = pytest.mark.parametrize("routing", ["destination", "xor"])
 # Tags.
 
 
+@pytest.mark.one_in(3)
 @every_routing
 @pytest.mark.parametrize(("ports", "radix"), [(8, 2), (16, 4)])
 @pytest.mark.parametrize("name", PLANS)
@@ -106,6 +107,7 @@ def traffic(
     return offer
 
 
+@pytest.mark.one_in(3)
 @every_routing
 @pytest.mark.parametrize(("radix", "depth"), [(2, 1), (2, 2), (2, 3), (4, 1), long(4, 4)])
 @every_switch

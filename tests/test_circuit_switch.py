@@ -184,6 +184,7 @@ def every_transition(model: Model) -> list[list[Wish]]:
     return walk
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("routing", ["destination", "xor"])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_circuit_box_follows_the_model_from_every_state(

@@ -235,6 +235,7 @@ def test_links_carry_one_word_a_cycle(
 # Buffers at the inputs
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("lengths", "depth", "delay"),
     [

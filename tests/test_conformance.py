@@ -115,6 +115,7 @@ def test_all_are_listed(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
             assert re.search(rf"(?<![\w-]){word}(?![\w-])", text), word
 
 
+@pytest.mark.one_in(3)
 @every
 def test_is_listed(name: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     family = FAMILIES[name]
@@ -131,6 +132,7 @@ def test_is_listed(name: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> No
         assert re.search(rf"^{parameter.name} +{re.escape(str(parameter.default))} ", alone, re.M)
 
 
+@pytest.mark.one_in(3)
 @every
 def test_bad_parameters(name: str, call: Call) -> None:
     """Each of a wrong type, out of its range, and as an unknown word."""
@@ -165,6 +167,7 @@ def test_drawing(name: str, call: Call) -> None:
 # Simulation.
 
 
+@pytest.mark.one_in(2)
 @every_kind_compiled
 def test_books_balance(words: str) -> None:
     """Every packet is accounted for, when the network is idle, busy and overloaded."""

@@ -202,18 +202,21 @@ def test_mean_latency_without_load(decision: int) -> None:
         assert error < 0.25
 
 
-def test_a_broadcast_takes_one_transfer_a_channel(transport: Callable[..., list]) -> None:
-    """From some of 4 x 4 nodes to all: each hears it once, d D + B cycles after it was offered,
-    over 1 + 4 channels."""
-    decision, length, sources = 2, 3, (0, 6, 9, 15)
-    dut = DCSHNetwork(4, 2, decision=decision, length=length, broadcast=1)
+@pytest.mark.parametrize(("k", "sources"), [(2, (0, 1, 3)), long(4, (0, 6, 9, 15))])
+def test_a_broadcast_takes_one_transfer_a_channel(
+    transport: Callable[..., list], k: int, sources: tuple[int, ...]
+) -> None:
+    """From some of k x k nodes to all: each hears it once, d D + B cycles after it was offered,
+    over 1 + k channels."""
+    decision, length, nodes = 2, 3, k * k
+    dut = DCSHNetwork(k, 2, decision=decision, length=length, broadcast=1)
     period = 2 * decision + length + 2
 
     def offer(port: int, cycle: int) -> int | None:
         turn, index = divmod(cycle, period)
         if port != sources[turn] or index >= length:
             return None
-        return worm(dut, port, 5, turn, length, 15)[index]
+        return worm(dut, port, 1, turn, length, nodes - 1)[index]
 
     trace = transport(
         dut,
@@ -223,17 +226,17 @@ def test_a_broadcast_takes_one_transfer_a_channel(transport: Callable[..., list]
         offer=offer,
         watch=lambda: Cat(
             port.valid & port.ready
-            for node in range(16)
+            for node in range(nodes)
             for port in dut.instances[f"router_{node}"].o[:2]
         ),
     )
     for turn, source in enumerate(sources):
         span = trace[turn * period : (turn + 1) * period]
-        flits = worm(dut, source, 5, turn, length, 15)
+        flits = worm(dut, source, 1, turn, length, nodes - 1)
         expected = [
             {
                 node: flits[cycle - 1 - distance(dut, source, node) * decision]
-                for node in range(16)
+                for node in range(nodes)
                 if cycle - 1 - distance(dut, source, node) * decision in range(length)
             }
             for cycle in range(period)
@@ -242,7 +245,7 @@ def test_a_broadcast_takes_one_transfer_a_channel(transport: Callable[..., list]
         channels = Counter(
             (place // 2, place % 2)
             for cycle in span
-            for place in range(32)
+            for place in range(2 * nodes)
             if cycle.watched >> place & 1
         )
         column = dut.plan.cluster(source, 1)

@@ -286,6 +286,7 @@ def test_link_rejects_a_pin_that_does_not_exist(pin: Pin) -> None:
         fabric.link(pin, Pin("b", ("a",)))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("wiring_", "switch", "radix", "depth"),
     [
@@ -318,6 +319,7 @@ def test_conversion_finds_a_combinational_loop() -> None:
         rtlil.convert(FabricComponent(fabric))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_network_is_placed_twice_in_scopes(name: str) -> None:
     """Each in a scope of its own: together they are two networks side by side."""

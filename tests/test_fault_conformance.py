@@ -77,6 +77,7 @@ def test_sorts_are_all_effects() -> None:
     assert [*named, "straight"] == [effect for effect in EFFECTS if effect != "stuck0"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("words", "share"),
     [
@@ -112,6 +113,7 @@ def test_each_kind_of_fault_works_or_is_refused(words: str, share: int | None) -
             assert missing >= 0, fault
 
 
+@pytest.mark.one_in(2)
 @every_kind
 def test_a_lossy_link_loses_what_crosses_it(words: str) -> None:
     """And nothing else, of packets that are each alone in the network."""

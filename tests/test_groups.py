@@ -143,6 +143,7 @@ def test_engines_agree() -> None:
     assert compiled.packets == traffic.expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("fold", FOLDS)
 def test_values_merge_as_the_operation_says(fold: str) -> None:
     """Any three of some values, and any two of them, as an engine that knows no network adds."""

@@ -259,6 +259,7 @@ def test_odd_arguments_are_refused_in_one_line(
     assert not faults(call, [name for name in parameters if (called, name) not in SLOW])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.name)
 def test_odd_parameters_are_refused_in_one_line(family: Family) -> None:
     """By the record of them, so that nothing is built."""

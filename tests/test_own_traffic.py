@@ -86,7 +86,7 @@ def test_sums_of_rows_are_loads() -> None:
     assert result.predicted["latency_mean"] is None
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@settings(derandomize=True, max_examples=40, deadline=None)
 @given(
     st.integers(1, 9).flatmap(
         lambda ports: st.lists(

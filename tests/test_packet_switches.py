@@ -147,6 +147,7 @@ def sometimes(seed: int) -> Callable[[int, int], bool]:
     return lambda port, cycle: generator.random() < (0.35 if cycle // 50 % 2 else 0.9)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("radix", "routing", "depth", "outputs"),
     [
@@ -195,6 +196,7 @@ def test_packet_switch_follows_the_model(
     assert sum(map(len, sent.values())) > 30 * min(radix, wires.outputs)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("radix", "routing", "depth"), CASES)
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_packet_switch_has_full_throughput(
@@ -249,6 +251,7 @@ def test_packet_switch_has_one_cycle_of_latency(
         assert cycle.shown == expected
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("radix", [2, 3, 4, 8])
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_packet_switch_is_fair(transport: Callable[..., list], switch: type, radix: int) -> None:

@@ -94,6 +94,7 @@ def test_a_shape_is_a_payload() -> None:
     assert Oven(tray=shape).tray is shape
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_network_is_sent_as_its_parameters(name: str) -> None:
     """It is the same in another process: of its family, with the same cells."""

@@ -90,7 +90,7 @@ def test_a_message_alone(
 
 
 @pytest.mark.parametrize("priority", ["fixed", long("oldest")])
-@pytest.mark.parametrize(("n", "processors"), [(2, 4), long(3, 4)])
+@pytest.mark.parametrize(("n", "processors"), [(2, 2), long(2, 4), long(3, 4)])
 def test_messages_move_as_with_whole_dimension_cycles(
     transport: Callable[..., list], priority: str, n: int, processors: int
 ) -> None:

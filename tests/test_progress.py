@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl import build
 from multicube.sim import Run, pattern, simulate_runs, sweep
 from multicube.sim.run import progress, simulation
@@ -26,7 +27,7 @@ def test_phase_is_for_terminals(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "said"),
     [
         ("sim cube ports=2 --cycles 20 --warmup 0", "building the bench of 2 terminals ..."),
-        (
+        long(
             "sweep cube ports=2 --loads 0.1,0.2 --cycles 20 --warmup 0 --processes 1",
             "cube, preparing the engine:   0%",
         ),

@@ -194,6 +194,7 @@ def test_a_checkpoint_knows_of_resets(tmp_path: Path) -> None:
 # Networks.
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "words",
     [

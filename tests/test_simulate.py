@@ -75,6 +75,7 @@ def test_zero_load_latency_of_all_wirings(wiring_name: str) -> None:
 # Books
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize("depth", [1, 2, 5])
 @pytest.mark.parametrize("load", [0.01, 0.2, 0.6, 0.9, 1])

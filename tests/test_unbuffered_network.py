@@ -48,7 +48,7 @@ def assert_agrees(result: Result, predicted: float) -> None:
     assert abs(result.throughput - predicted) <= result.throughput_ci99 + 0.01 * predicted
 
 
-@pytest.mark.parametrize("load", [1.0, 0.5])
+@pytest.mark.parametrize("load", [1.0, long(0.5)])
 @pytest.mark.parametrize(
     ("ports", "radix"),
     [
@@ -81,7 +81,7 @@ def test_xor_tags_compete_alike() -> None:
     assert_agrees(measure(64, 4, 1.0, routing="xor"), unbuffered_throughput(1, 4, 3))
 
 
-@pytest.mark.parametrize("load", [1.0, 0.5])
+@pytest.mark.parametrize("load", [1.0, long(0.5)])
 @pytest.mark.parametrize(
     ("ports", "radix", "dilation"),
     [
@@ -169,7 +169,7 @@ def test_short_delays_cost_more_attempts() -> None:
     """Packets that collided and come back at once collide again, which the analysis leaves out:
     at 90 % of the greatest throughput a quarter more attempts with a delay of one cycle."""
     load = 0.9 * unbuffered_throughput(1, 2, 6)
-    results = [measure(64, 2, load, resubmit=delay).attempts for delay in (1, 4, 64)]
+    results = [measure(64, 2, load, resubmit=delay).attempts for delay in (1, 64)]
     assert results == sorted(results, reverse=True)
     exact = attempts_by_recurrence(load, 2, 6)
     assert results[0] > 1.2 * exact

@@ -221,6 +221,7 @@ def test_what_descriptions_say_is_what_all_headers_do(words: str) -> None:
 FAT_TREES = [f"fat-tree k={k} n={n}" for k, n in ((2, 1), (2, 4), (3, 2))]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("words", [*NETWORKS, *FAT_TREES, "fat-tree k=3 n=3 ascent=fixed"])
 def test_logic_is_the_relation(words: str, simulate: Callable[..., None]) -> None:
     """The gates, for every node, input and destination, against `route`."""

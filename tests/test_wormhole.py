@@ -207,6 +207,7 @@ def check_worms(wires: Wires, flits: list[int]) -> list[tuple[int, int]]:
     return packets
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("kind", "radix", "routing", "depth"), [*CASES, *(long(*case) for case in LARGER)]
 )
@@ -271,6 +272,7 @@ def packets(wires: Wires, order: list[list[int]], length: int) -> list[list[int]
     ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("kind", "radix", "routing", "depth", "length"),
     [

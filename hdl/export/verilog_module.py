@@ -57,12 +57,12 @@ _OPTIMISE = [
 """As `opt -full`, without `opt_muxtree`: it can remove branches that are taken (YosysHQ/yosys#5957,
 in the Yosys that comes with Amaranth)."""
 
-_TIDY = [
-    ["proc -norom", "flatten -separator __", *_OPTIMISE],
-    # Each pass narrows or removes cells, which lets the other narrow or remove more.
-    *[["wreduce", *_OPTIMISE]] * 6,
-    ["memory_collect", "opt_clean -purge"],
-]
+_FLATTEN = ["proc -norom", "flatten -separator __", *_OPTIMISE]
+_NARROW = ["wreduce", *_OPTIMISE]
+_COLLECT = ["memory_collect", "opt_clean -purge"]
+
+_MOST_PASSES = 6
+"""Each pass of `_NARROW` narrows or removes cells, which lets the next narrow or remove more."""
 
 _WRITE = [
     "bmuxmap",
@@ -329,10 +329,16 @@ def _tidied(netlist: str, alike: bool) -> str:
     free numbers anew: so the order depends on what it did before, as on the width of a payload. A
     process that has only read a netlist numbers the names as they come.
     """
-    stages = _TIDY if alike else [[command for stage in _TIDY for command in stage]]
-    for stage in stages:
-        netlist = _yosys(netlist, [*stage, "write_rtlil"])
-    return netlist
+    if not alike:
+        passes = [*_FLATTEN, *_NARROW * _MOST_PASSES, *_COLLECT]
+        return _yosys(netlist, [*passes, "write_rtlil"])
+    netlist = _yosys(netlist, [*_FLATTEN, "write_rtlil"])
+    for _ in range(_MOST_PASSES):
+        before = netlist
+        netlist = _yosys(before, [*_NARROW, "write_rtlil"])
+        if sorted(netlist.splitlines()) == sorted(before.splitlines()):
+            break  # nothing became narrower; only attributes change places
+    return _yosys(netlist, [*_COLLECT, "write_rtlil"])
 
 
 def _yosys(netlist: str, commands: Sequence[str]) -> str:
