@@ -55,9 +55,9 @@ def checked(words: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "words",
     [
-        long("cube ports=4 depth=3 payload=4"),
+        "cube ports=4 depth=3 payload=4",
         "cube ports=4 depth=2 payload=4 switch=input-queued",
-        long("ring k=3 n=1 depth=2 payload=4"),
+        "ring k=3 n=1 depth=2 payload=4",
         "ring k=3 n=1 depth=2 payload=4 pipeline=1",
         long("torus k=4 n=2 pipeline=1"),
         long("dragonfly pipeline=1"),
