@@ -272,6 +272,15 @@ def test_a_permutation_in_a_fat_tree(traffic: str) -> None:
     assert (result.delivered, result.latency.max) == (8, network.relation.diameter + 1)
 
 
+def test_a_router_that_no_table_can_serve_is_named() -> None:
+    """A graph may be measured that is too large for hardware."""
+    star = build("star", nodes=256)
+    assert star.relation.graph.nodes == 256
+    message = "^Inputs times outputs of node 0 must be at most 61440, not 65536$"
+    with pytest.raises(ValueError, match=message):
+        _ = star.fabric
+
+
 @pytest.mark.parametrize("directions", [1, 2])
 def test_ring(directions: int) -> None:
     kind: Any = nx.DiGraph if directions == 1 else nx.Graph

@@ -1,4 +1,5 @@
-"""The machines of the case studies (Siegel et al., section VII) as presets of the networks here."""
+"""Presets of the networks here: the machines of the case studies (Siegel et al., section VII), and
+Cm*, of which Dandamudi and Eager say how many modules and clusters it had."""
 
 from ..networks.preset import Field, Figure, Preset
 
@@ -179,6 +180,18 @@ PRESETS: dict[str, Preset] = {
         path_bits=8,
         source="VII-E",
         papers=("pfister",),
+    ),
+    # "50 processor memory pairs", "five clusters", "communication within a cluster is via a
+    # parallel bus", clusters "communicate via an intercluster bus". A cluster's interface is a
+    # module here, not a controller of its own.
+    "cm-star": Preset(
+        "Cm*: five clusters of ten modules on a bus, joined by another bus",
+        "hierarchical",
+        {"level1": "bus:ports=10", "level2": "bus:ports=5"},
+        cycle_ns=None,
+        path_bits=None,
+        source="Dandamudi and Eager, II-B",
+        example={"level1": "bus:ports=3", "level2": "bus:ports=2"},
     ),
 }
 """All presets by name. Parameters that the paper does not give have the network's defaults."""

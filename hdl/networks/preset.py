@@ -52,14 +52,14 @@ class Preset:
         Values for the parameters of this family.
     cycle_ns : float or None
         The printed cycle time of a box, in nanoseconds.
-    path_bits : int
+    path_bits : int or None
         The printed width of a data path in bits.
     fields : tuple[Field, ...]
         The fields of a packet besides its data.
     bandwidths : tuple[Figure, ...]
         The printed effective bandwidths, for 128 processors.
     source : str
-        Section of the paper.
+        Section of the paper (Siegel et al.), or the paper and the section.
     example : dict[str, Any]
         Parameters of a small network of its kind; see `Family`.
     papers : tuple[str, ...]
@@ -70,7 +70,7 @@ class Preset:
     family: str
     defaults: dict[str, Any]
     cycle_ns: float | None
-    path_bits: int
+    path_bits: int | None
     fields: tuple[Field, ...] = ()
     bandwidths: tuple[Figure, ...] = field(default_factory=tuple)
     source: str = ""

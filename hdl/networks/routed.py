@@ -53,6 +53,10 @@ __all__ = ["RoutedNetwork"]
 _MOST = 2**16
 """Most nodes of a description, and most terminals."""
 
+_MOST_TURNS = 2**16 - 2**12
+"""A table answers each input of a router with a bit for each output, and the inputs of a component
+have at most 2^16 bits together."""
+
 _SHOWN = 6
 """Most channels of a cycle that a message names."""
 
@@ -395,8 +399,17 @@ class RoutedNetwork(PacketNetwork):
             The fabric.
         router : Callable[[RouterShape, RouteLogic | None], CellType]
             Makes the routers of a shape. Without logic they have the ports `tag` and `exits`.
+
+        Raises
+        ------
+        ValueError
+            If a router is too wide for a table.
         """
         given, logic = self.parameters, self._gates()
+        if logic is None:
+            turns = [len(shape.inputs) * len(shape.outputs) for shape in self.shapes]
+            widest = self.relation.graph.name(turns.index(max(turns)))
+            check_limit(f"Inputs times outputs of node {widest}", max(turns), _MOST_TURNS)
         types: dict[RouterShape, CellType] = {}
         for node, shape in enumerate(self.shapes):
             if shape not in types:

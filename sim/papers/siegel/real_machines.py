@@ -46,6 +46,7 @@ def _bandwidths(name: str, options: Options) -> list[dict[str, Any]]:
     """Effective bandwidth of a path for each packet in the paper, and its upper limit."""
     preset = PRESETS[name]
     assert preset.cycle_ns is not None
+    assert preset.path_bits is not None
     rows = []
     for figure, length in zip(preset.bandwidths, build(name).lengths):
         _, cycles = _times(name, length, options)
@@ -80,6 +81,7 @@ def _remote_read(name: str, options: Options) -> dict[str, Any]:
     network, preset = build(name), PRESETS[name]
     assert isinstance(network, PacketNetwork)
     assert preset.cycle_ns is not None
+    assert preset.path_bits is not None
     request = -(-sum(field.bits for field in preset.fields) // preset.path_bits)
     messages = (
         WorkloadMessage(0, 1, 2, request),
@@ -112,6 +114,7 @@ def _rp3(options: Options) -> list[dict[str, Any]]:
     """
     preset = PRESETS["rp3"]
     assert preset.cycle_ns is not None
+    assert preset.path_bits is not None
     stages, bytes_ = build("rp3").stages, preset.defaults["width"] // preset.path_bits
     load, store = (_round_trip("rp3", each, options) for each in ("load", "store"))
     fewer = _round_trip("rp3", "load", options, ports=preset.defaults["ports"] // 4)
@@ -190,6 +193,7 @@ def _pasm(options: Options) -> list[dict[str, Any]]:
     """
     words, rate = 64, 24
     bits = PRESETS["pasm"].path_bits
+    assert bits is not None
     microseconds = bits / rate
     arrived, _ = _times("pasm", words, options)
     one, _ = _times("pasm", 1, options)
