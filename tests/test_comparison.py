@@ -275,7 +275,8 @@ def test_rates_of_the_picture_are_in_flits(monkeypatch: pytest.MonkeyPatch, tmp_
     record = json.loads((tmp_path / "flits.json").read_text())
     assert record["unit"] == "flits per terminal per cycle"
     assert [each["rate_factor"] for each in record["sweeps"]] == [3.0]
-    with pytest.raises(InvalidValue, match=r"^Unit must be one of packets, flits, not 'bits'$"):
+    message = r"^Unit must be one of packets, flits, not 'bits'; did you mean 'flits'\?$"
+    with pytest.raises(InvalidValue, match=message):
         _drawn([curve], monkeypatch, unit="bits")
 
 

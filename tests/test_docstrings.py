@@ -207,6 +207,6 @@ def test_no_docstring_is_a_fault() -> None:
 
 def test_an_override_has_the_docstring_of_what_it_overrides() -> None:
     names = {each.name: each for each in public()}
-    assert names["multicube.hdl.CombiningGraphNetwork.path"].text.startswith(
-        "The outputs of cells on the path"
+    assert names["multicube.hdl.CombiningGraphNetwork.confinement"].text.startswith(
+        "What keeps packets, or requests, inside their subnetwork."
     )

@@ -219,7 +219,7 @@ class CombiningGraphNetwork(MemoryNetwork):
             entries = [shape.input((self.relation.graph.link_of(came).peer_port, came.number))]
         return [Pin(f"router_{node}", ("i", entry, "reply")) for entry in entries]
 
-    def path(self, source: int, destination: int) -> list[Pin]:
+    def _path(self, source: int, destination: int) -> list[Pin]:
         return [self._request(channel) for channel in self.relation.path(source, destination)]
 
     def channels(self, source: int, destination: int) -> list[Pin]:

@@ -289,7 +289,7 @@ class CombiningNetwork(MemoryNetwork):
     def layout(self) -> Layout:
         return stage_layout([Part(self.plan)], self.fabric)
 
-    def path(self, source: int, destination: int) -> list[Pin]:
+    def _path(self, source: int, destination: int) -> list[Pin]:
         share = self.parameters.processors_per_port
         ends = source // share, destination // share
         pins = [

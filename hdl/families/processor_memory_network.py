@@ -174,7 +174,7 @@ class ProcessorMemoryNetwork(MemoryNetwork):
         parts = [Part(self.plan), Part(self.plan, "back", mirrored=True)]
         return stage_layout(parts, self.fabric)
 
-    def path(self, source: int, destination: int) -> list[Pin]:
+    def _path(self, source: int, destination: int) -> list[Pin]:
         ends = [Pin(f"memory_end_{destination}", ("o", "request"))]
         return [*plan_path(self.plan, source, destination), *ends]
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from amaranth.lib import wiring
 
-from ..fabric.checks import nearest
+from ..fabric.checks import check_integer, nearest
 from ..fabric.diagram import Diagram
 from ..fabric.digest import Digest
 from ..fabric.errors import InvalidType, InvalidValue
@@ -531,7 +531,6 @@ class Network(FabricComponent, ABC):
         """
         return _ONLY_LANE
 
-    @abstractmethod
     def path(self, source: int, destination: int) -> list[Pin]:
         """The outputs of cells on the path of a packet between two terminals.
 
@@ -550,7 +549,18 @@ class Network(FabricComponent, ABC):
         -------
         list[Pin]
             One output for each cell, in order.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there are no such terminals.
         """
+        source = check_integer("Source", source, 0, self.sources - 1)
+        return self._path(source, check_integer("Destination", destination, 0, self.sinks - 1))
+
+    @abstractmethod
+    def _path(self, source: int, destination: int) -> list[Pin]:
+        """`path`, of terminals that there are."""
 
     @property
     def layout(self) -> Layout:

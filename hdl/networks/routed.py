@@ -547,7 +547,7 @@ class RoutedNetwork(PacketNetwork):
 
     # The paths of packets.
 
-    def path(self, source: int, destination: int) -> list[Pin]:
+    def _path(self, source: int, destination: int) -> list[Pin]:
         return [self._pin(channel) for channel in self.relation.path(source, destination)]
 
     def channels(self, source: int, destination: int) -> list[Pin]:

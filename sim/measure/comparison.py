@@ -13,7 +13,7 @@ from ..workload.traffic import short_name
 from .curve import Sweep
 from .frame import frame_of
 from .row import wide_row
-from .units import PER, unit_name, units_in_packet
+from .units import PER, UNITS, unit_name, units_in_packet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ class Comparison:
     Raises
     ------
     TypeError, ValueError
-        If there are not as many labels as sweeps, or one is no text.
+        If there are not as many labels as sweeps, one is no text, or there is no such unit.
     """
 
     sweeps: Sequence[Sweep]
@@ -62,15 +62,20 @@ class Comparison:
     partial: bool = False
 
     def __post_init__(self) -> None:
+        sweeps = tuple(check_several("Sweeps", self.sweeps, "sweeps"))
+        for sweep in sweeps:
+            check_kind("Sweep", sweep, Sweep, "a sweep")
+        check_word("Per", self.per, PER)
+        check_word("Unit", self.unit, UNITS)
         labels = tuple(check_several("Labels", self.labels, "texts"))
         for label in labels:
             check_kind("Label", label, str, "a text")
-        labels = labels or tuple(distinct_labels(self.sweeps))
-        if len(labels) != len(self.sweeps):
+        labels = labels or tuple(distinct_labels(sweeps))
+        if len(labels) != len(sweeps):
             raise InvalidValue(
-                f"Labels must be {len(self.sweeps)}, one for each network, not {len(labels)}"
+                f"Labels must be {len(sweeps)}, one for each network, not {len(labels)}"
             )
-        object.__setattr__(self, "sweeps", tuple(self.sweeps))
+        object.__setattr__(self, "sweeps", sweeps)
         object.__setattr__(self, "labels", labels)
 
     def __repr__(self) -> str:

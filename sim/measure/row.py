@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from ...hdl.fabric.checks import check_number, check_several
+
 if TYPE_CHECKING:
     from .result import Result
 
@@ -54,5 +56,8 @@ def wide_row(result: "Result", percentiles: Iterable[float] = ()) -> dict[str, A
         f"network_{name}" if name in row else name: value
         for name, value in result.parameters.items()
     }
-    asked = {f"latency_p{each:g}": result.latency.percentile(each) for each in percentiles}
+    asked = {
+        f"latency_p{check_number('Percentile', each):g}": result.latency.percentile(each)
+        for each in check_several("Percentiles", percentiles, "numbers")
+    }
     return {**row, **parameters, **asked}

@@ -493,8 +493,11 @@ def send_messages(
     >>> send_messages(build("connection-machine", n=2, combine="add"), messages)
     <MessageRun of 4 messages: 1 combined, 3 delivered, 0 referred, in 4 cycles>
     """
+    _check_network(network)
     messages = _each(Message, messages)
-    depth = max(Counter(message.source for message in messages).values(), default=1)
+    last = network.ports - 1
+    sent = Counter(check_integer("Source", message.source, 0, last) for message in messages)
+    depth = max(sent.values(), default=1)
     return Messenger(network, operation, **{"depth": depth, **options}).send(messages)
 
 

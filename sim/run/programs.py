@@ -29,7 +29,7 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from ...hdl.bench import ProgramBench
-from ...hdl.fabric.checks import check_integer, check_several, shown
+from ...hdl.fabric.checks import check_integer, check_kind, check_several, shown
 from ...hdl.fabric.errors import InvalidType, InvalidValue, MulticubeError
 from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.networks.network import Network
@@ -240,8 +240,8 @@ class _Coder:
             operation = find_operation(operation, self.network.operations)
         elif not isinstance(operation, Operation) or operation not in self._codes:
             raise InvalidValue(f"Operation must be one of the network's, not {operation!r}")
+        word = check_integer("Word", word, 0, self._words - 1)
         if word not in self._places:
-            word = check_integer("Word", word, 0, self._words - 1)
             # All requests for a word take one path, so that they keep their order and can combine.
             row = word // self.network.row_words
             path = row // self.network.ports % self.network.paths
@@ -554,6 +554,7 @@ def run_programs(
     limit = check_integer("Limit", limit, 1)
     cycles = check_integer("Cycles", cycles, 1, LONGEST)
     width = network.parameters["width"]
+    check_kind("Memory", memory, Mapping | None, "a mapping of words to values")
     initial = dict(memory or {})
     for word, value in initial.items():
         network.locate(word)

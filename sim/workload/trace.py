@@ -8,7 +8,7 @@ from numbers import Integral
 from statistics import fmean
 
 from ...hdl.bench import ReplaySource, SourcePlan
-from ...hdl.fabric.checks import check_integer
+from ...hdl.fabric.checks import check_integer, check_kind, check_several
 from ...hdl.fabric.errors import InvalidType, InvalidValue
 from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.support.input_file import read_text
@@ -65,6 +65,11 @@ class Trace:
     packets : tuple[TracePacket, ...]
         In any order; each source sends its packets in the order of their cycles.
 
+    Raises
+    ------
+    TypeError
+        If the name is no text, or there are no such packets.
+
     Examples
     --------
     >>> from multicube.sim import Trace, TracePacket
@@ -74,6 +79,13 @@ class Trace:
 
     name: str
     packets: tuple[TracePacket, ...]
+
+    def __post_init__(self) -> None:
+        check_kind("Name", self.name, str, "a text")
+        packets = tuple(check_several("Packets", self.packets, "TracePacket"))
+        for packet in packets:
+            check_kind("Packet", packet, TracePacket, "a TracePacket")
+        object.__setattr__(self, "packets", packets)
 
     def __repr__(self) -> str:
         return f"<Trace {self.name} of {len(self.packets)} packets>"

@@ -229,7 +229,7 @@ class ConnectionMachine(PacketNetwork):
             own=self.plan.processors == 1,
         )
 
-    def path(self, source: int, destination: int) -> list[Pin]:
+    def _path(self, source: int, destination: int) -> list[Pin]:
         hops = [
             Pin(f"node_{node}", ("o_wire", dimension))
             for node, dimension in self.plan.path(source, destination)

@@ -176,7 +176,7 @@ class DCSHNetwork(PacketNetwork):
     def layout(self) -> Layout:
         return hypermesh_layout(self.plan)
 
-    def path(self, source: int, destination: int) -> list[Pin]:
+    def _path(self, source: int, destination: int) -> list[Pin]:
         pins = []
         for owner, i, hearer in self.plan.path(source, destination):
             pins += [Pin(f"router_{owner}", ("o", i)), Pin(f"multiplexer_{hearer}_{i}", ("o",))]

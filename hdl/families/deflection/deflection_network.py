@@ -133,7 +133,7 @@ class DeflectionTorus(PacketNetwork):
             lambda node: f"router_{node}",
         )
 
-    def path(self, source: int, destination: int) -> list[Pin]:
+    def _path(self, source: int, destination: int) -> list[Pin]:
         """As in `Network`; the path of a packet that is not deflected."""
         *hops, last = self.relation.path(source, destination)
         links = [Pin(f"router_{hop.node}", ("o_link", hop.port)) for hop in hops]

@@ -373,7 +373,7 @@ class MultistageNetwork(PacketNetwork):
 
         return ChannelModel(depth, self.lengths, cycles, given.decision)
 
-    def path(self, source: int, destination: int) -> list[Pin]:
+    def _path(self, source: int, destination: int) -> list[Pin]:
         if self.configuration is not None:
             hops = self.extra_plan.path(source, destination, self.configuration, self.tags.routing)
             return [Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output)) for hop in hops]

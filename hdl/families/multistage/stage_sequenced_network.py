@@ -292,7 +292,7 @@ class StageSequencedNetwork(PacketNetwork):
         }
         return replace(layout, nodes=[*layout.nodes, *nodes], routes={**layout.routes, **routes})
 
-    def path(self, source: int, destination: int) -> list[Pin]:
+    def _path(self, source: int, destination: int) -> list[Pin]:
         boxes = [
             Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output))
             for hop in self.plan.path(source, destination)
