@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,14 +76,30 @@ def test_other_runs_are_not_taken(simulated: list[float], tmp_path: Path) -> Non
     assert [point.offered_load for point in more.points] == [0.1]
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"kind": "other"}', "POINT"])
+def _swapped(text: str) -> str:
+    """Each result under the name of the other."""
+    content = json.loads(text)
+    names, results = content["points"].keys(), content["points"].values()
+    return json.dumps(content | {"points": dict(zip(names, reversed(results)))})
+
+
+CHANGES: dict[str, Callable[[str], str]] = {
+    "FIELD": lambda text: text.replace('"throughput":', '"output":'),
+    "VALUE": lambda text: text.replace('"mean": ', '"mean": 1'),
+    "SWAPPED": _swapped,
+}
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"kind": "other"}', *CHANGES])
 def test_files_that_are_not_of_a_sweep(text: str, tmp_path: Path) -> None:
     """They are refused, and not touched."""
     kept = tmp_path / "points.json"
     network = build("cube", ports=2)
-    if text == "POINT":
-        sweep(network, [0.2], resume=kept, **SHORT)
-        text = kept.read_text().replace('"throughput":', '"output":')
+    if text in CHANGES:
+        sweep(network, [0.1, 0.2], resume=kept, **SHORT)
+        written = kept.read_text()
+        text = CHANGES[text](written)
+        assert text != written
     kept.write_text(text)
     message = f"^Resume must be a file of finished points, not {re.escape(str(kept))}$"
     with pytest.raises(ValueError, match=message):

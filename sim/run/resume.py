@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from ...hdl.fabric.digest import digest
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import Network
 from ...hdl.support.input_file import read_input
@@ -15,10 +16,10 @@ from .run import Run
 
 __all__ = ["FinishedPoints"]
 
-_KIND = "multicube sweeps 2"
+_KIND = "multicube sweeps 3"
 
 _Points = dict[str, dict[str, Any]]
-"""Results as plain values, by the identity of their runs."""
+"""Results as plain values, each with a digest of them, by the identity of their runs."""
 
 
 class FinishedPoints(Mapping[float, Result]):
@@ -69,12 +70,17 @@ class FinishedPoints(Mapping[float, Result]):
     def look_for(self, loads: Iterable[float]) -> None:
         """Take from the file what it has of these loads."""
         for load in loads if self._kept else ():
-            point = self._kept.get(self._identity(load))
+            name = self._identity(load)
+            point = self._kept.get(name)
             if point is not None:
                 try:
-                    self._found[load] = Result.from_json(point, self._network.chosen)
+                    intact = point["digest"] == _digest(name, point["result"])
+                    found = Result.from_json(point["result"], self._network.chosen)
                 except (TypeError, ValueError, KeyError, AttributeError):
                     raise _damaged(self._path) from None
+                if not intact:
+                    raise _damaged(self._path)
+                self._found[load] = found
 
     def __getitem__(self, load: float) -> Result:
         return self._found[load]
@@ -90,11 +96,19 @@ class FinishedPoints(Mapping[float, Result]):
         new = dict(results)
         self._found.update(new)
         if self._path is not None and new:
-            points = {identity(result.run): result.to_json() for result in new.values()}
+            points = {}
+            for result in new.values():
+                name, point = identity(result.run), result.to_json()
+                points[name] = {"digest": _digest(name, point), "result": point}
             with alone(self._path):
                 kept = _read(self._path) | points
                 with whole_file(self._path) as file:
                     file.write_text(json.dumps({"kind": _KIND, "points": kept}) + "\n")
+
+
+def _digest(name: str, point: dict[str, Any]) -> str:
+    """Of a result and its run: one that was changed, or is under another's name, has another."""
+    return digest(name, json.dumps(point))
 
 
 def _damaged(path: str | os.PathLike[str] | None) -> InvalidValue:
