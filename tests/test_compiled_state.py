@@ -219,7 +219,7 @@ def npz(**arrays: Any) -> bytes:
 
 def head(**parts: Any) -> np.ndarray:
     usual = {
-        "format": "multicube state 2",
+        "format": "multicube state 3",
         "identity": "x",
         "run": "",
         "cycles": [0],
@@ -260,6 +260,23 @@ def test_file_without_a_state_is_refused(content: bytes, tmp_path: Path) -> None
         State.load(path)
     assert "\n" not in str(caught.value)
     assert "allow_pickle=`" not in str(caught.value)  # advice of numpy's, of no use here
+
+
+@pytest.mark.parametrize("name", ["head", "note", "0_0"])
+def test_file_that_was_changed_is_refused(name: str, tmp_path: Path) -> None:
+    """A cycle, a letter of the note, or a word of the state is another."""
+    path = tmp_path / "state.npz"
+    State("x", (5,), ((np.zeros(3, np.uint64),),), "run", "note").save(path)
+    assert State.load(path).note == "note"
+    with np.load(path) as file:
+        parts = dict(file)
+    if name == "head":
+        parts[name] = np.array(str(parts[name]).replace("[5]", "[6]"))
+    else:
+        parts[name][1] += 1
+    np.savez(path, **parts)
+    with pytest.raises(ValueError, match=r"holds no saved state: it is not as it was written$"):
+        State.load(path)
 
 
 def test_missing_file(tmp_path: Path) -> None:

@@ -10,12 +10,13 @@ from zipfile import ZipFile, is_zipfile
 import numpy as np
 from numpy.lib import format as npy
 
+from ....hdl.fabric.digest import digest
 from ....hdl.fabric.errors import InvalidValue
 from ....hdl.support.output_file import whole_file
 
 __all__ = ["Form", "Owner", "State", "check_words"]
 
-_FORMAT = "multicube state 2"
+_FORMAT = "multicube state 3"
 
 _LONGEST_HEAD = 2**20
 """Most bytes of a file's head, which is read before anything else."""
@@ -57,6 +58,10 @@ class State:
     run: str = ""
     note: str = ""
 
+    @property
+    def _digest(self) -> str:
+        return digest(self.identity, self.cycles, self.arrays, self.run, self.note)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file in NumPy's npz format, which holds numbers and no code."""
         head = {
@@ -65,6 +70,7 @@ class State:
             "run": self.run,
             "cycles": self.cycles,
             "arrays": [len(arrays) for arrays in self.arrays],
+            "digest": self._digest,
         }
         note = np.frombuffer(self.note.encode(), np.uint8)
         parts: dict[str, Any] = {  # any, since NumPy has a flag among its named arguments
@@ -113,13 +119,16 @@ class State:
                         tuple(_form(parts.zip, name) for name in each) for each in names
                     ):
                         raise InvalidValue("its arrays have other shapes or types")
-                    return cls(
+                    state = cls(
                         head["identity"],
                         tuple(head["cycles"]),
                         tuple(tuple(parts[name] for name in each) for each in names),
                         head["run"],
                         parts["note"].tobytes().decode(),
                     )
+                    if head["digest"] != state._digest:
+                        raise InvalidValue("it is not as it was written")
+                    return state
             except _Other:
                 raise
             except Exception as error:  # a file can be wrong in any way
