@@ -5,8 +5,9 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import psutil
@@ -358,6 +359,21 @@ def test_cache_that_cannot_be_written(
     assert build.library(program(number)) == path
     assert len(compilations) == 1
     assert tmp_path not in path.parents
+
+
+def test_cache_on_a_full_disk(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library is kept elsewhere, until the process ends."""
+    called = build.called
+    said = "ld: final link failed: No space left on device\ncollect2: error: ld returned 1"
+
+    def full(command: Sequence[str], folder: Path | None = None) -> CompletedProcess[str]:
+        if folder is not None and cache in folder.parents:
+            return CompletedProcess(command, 1, "", said)
+        return called(command, folder)
+
+    monkeypatch.setattr(build, "called", full)
+    assert answer(20) == 20
+    assert cache not in build.library(program(20)).parents
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

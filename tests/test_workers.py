@@ -145,6 +145,13 @@ def test_no_process_outlives_its_parent(number: int, tmp_path: Path) -> None:
         assert not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]
 
 
+def leaves_interrupts(process: psutil.Process) -> bool:
+    """Whether SIGINT is blocked or ignored in a process."""
+    text = Path(f"/proc/{process.pid}/status").read_text()
+    masks = re.findall(r"^Sig(?:Blk|Ign):\s*(\w+)$", text, re.MULTILINE)
+    return any(int(mask, 16) >> signal.SIGINT - 1 & 1 for mask in masks)
+
+
 QUEUED = """
 import sys, time
 from multicube.sim.run.workers import finished_jobs
@@ -163,9 +170,14 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("begun", [0, 2])
 def test_jobs_that_wait_say_nothing_when_all_are_interrupted(begun: int, tmp_path: Path) -> None:
-    """Whether or not a job has begun."""
-    with started([sys.executable, "-c", QUEUED, tmp_path]) as parent:
-        wait_for(lambda: len(psutil.Process(parent.pid).children(recursive=True)) > 2)
+    """Whether or not a job has begun: a terminal sends the signal to all processes, those too that
+    have only started."""
+    words = [sys.executable, "-c", QUEUED, tmp_path]
+    with started(words, start_new_session=True) as parent:
+        below = psutil.Process(parent.pid)
+        wait_for(lambda: any("--pipe" in each.cmdline() for each in below.children()))
+        workers = [each for each in below.children() if "--pipe" in each.cmdline()]
+        assert all(map(leaves_interrupts, workers))
         wait_for(lambda: len(list(tmp_path.iterdir())) >= begun)
-        parent.send_signal(signal.SIGINT)
+        os.killpg(parent.pid, signal.SIGINT)
         assert parent.communicate(timeout=300) == ("interrupted\n", "")

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing import resource_tracker as python_tracker
 from typing import Any
 
@@ -26,6 +27,8 @@ Finished = Callable[[Sequence[Job], int], Iterator[tuple[int, Any]]]
 
 _LOOK_SECONDS = 0.2
 """Interval at which a worker checks that its parent still exists, and longest wait at once."""
+
+_INTERRUPTS = (signal.SIGINT,)
 
 _GIVEN_SECONDS = 0.005
 """Interval at which to look whether a job is given to a process."""
@@ -60,7 +63,7 @@ class Workers:
                     number, (function, arguments, options) = left.pop()
                     # Nor while it starts a process.
                     try:
-                        with held_interrupts():
+                        with held_interrupts(), _blocked_interrupts():
                             begun[pool.submit(function, *arguments, **options)] = number
                     except BrokenProcessPool:
                         broken = True
@@ -114,6 +117,17 @@ def finished_jobs(jobs: Sequence[Job], processes: int) -> Iterator[tuple[int, An
         yield from finished(jobs, processes)
 
 
+@contextmanager
+def _blocked_interrupts() -> Iterator[None]:
+    """A context in which processes are started that leave Ctrl-C to this one from the beginning:
+    what is blocked here is blocked in them, until `_serve`."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start_trackers() -> None:
     """Start the processes that remove what killed workers leave, without their warnings of it."""
     usual = os.environ.get("PYTHONWARNINGS")
@@ -130,6 +144,7 @@ def _start_trackers() -> None:
 def _serve(parent: int) -> None:
     """Prepare a worker: it ends when its parent has ended, and leaves Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
     ask_for_room()
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 

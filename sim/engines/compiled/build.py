@@ -12,6 +12,7 @@ library is kept in a temporary folder until the process ends.
 
 import atexit
 import ctypes
+import errno
 import fcntl
 import hashlib
 import importlib.util
@@ -314,6 +315,8 @@ def _compile(work: Path, command: Sequence[str], source: str) -> Path:
         if done.returncode == 0 and (work / "network.so").exists():
             return work / "network.so"
         failure = failure or done
+        if os.strerror(errno.ENOSPC) in done.stderr:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(work))
     assert failure is not None
     raise failed(command[0], failure)
 
