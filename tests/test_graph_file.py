@@ -570,6 +570,19 @@ def test_files_of_the_topology_zoo(tmp_path: Path) -> None:
     assert build(f"graph file={tmp_path / 'zoo.graphml'}").ports == 3
 
 
+GEXF = """<gexf xmlns="http://gexf.net/1.3" version="1.3"><graph defaultedgetype="undirected">
+<nodes><node id="a" {}/><node id="b"/></nodes><edges><edge id="0" source="a" target="b" {}/></edges>
+</graph></gexf>"""
+
+
+def test_what_parsers_print_is_not_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ValueError, match="DOT"):
+        read_graph(written(tmp_path, "a.dot", "graph { a -- "))
+    assert capsys.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -587,6 +600,12 @@ def test_files_of_the_topology_zoo(tmp_path: Path) -> None:
         ("a.dot", "graph { subgraph x { a -- b } }", "A graph in DOT must have no subgraphs"),
         ("a.dot", "graph { a -- {b c} }", "A graph in DOT must have no subgraphs"),
         ("a.dot", "graph { a -- b } graph { c -- d }", "It must hold one graph in DOT, not 2"),
+        ("a.dot", "graph { a -> b }", "A graph in DOT must have no edge ->"),
+        ("a.dot", "digraph { b -> a; a -- b }", "A digraph in DOT must have no edge --"),
+        ("a.dot", "strict graph { a -- b; b -- a }", "Edge from b to a must be given once in a"),
+        ("a.gml", "graph [ directed 2 node [ id 0 ] ]", "Entry directed must be 0 or 1, not 2"),
+        ("a.gexf", GEXF.format("", 'type="both"'), "Type of an edge must be directed, undirected"),
+        ("a.gexf", GEXF.format('start="1"', ""), "A graph in GEXF must not change in time"),
     ],
 )
 def test_foreign_files_that_are_refused(

@@ -5,7 +5,9 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from typing import Any
+from xml.etree import ElementTree
 
 from ..fabric.checks import shown
 from ..fabric.errors import InvalidValue, MulticubeError
@@ -19,6 +21,11 @@ _INTEGER = re.compile("[+-]?[0-9]{1,18}")
 
 _END = re.compile(r'"(?:[^"\\]|\\.)*"|[^":]+')
 """The name of a node where an edge ends; a port and a compass point may follow."""
+
+_NO_EDGE = re.compile(
+    r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|//[^\n]*|^\#[^\n]*|<[^>]*>', re.DOTALL | re.MULTILINE
+)
+"""Texts and comments in DOT."""
 
 _GRAPHVIZ = """
 arrowhead arrowsize arrowtail bb bgcolor center cluster color colorscheme concentrate constraint
@@ -43,6 +50,9 @@ def read_gml(text: str) -> ListedGraph:
     """
     import networkx as nx
 
+    for value in re.findall(r"\bdirected\s+(\S+)", re.sub('"[^"]*"', '""', text)):
+        if value not in ("0", "1"):
+            raise InvalidValue(f"Entry directed must be 0 or 1, not {value}")
     return from_networkx(_parsed("GML", nx.parse_gml, text, label="id"))
 
 
@@ -56,8 +66,16 @@ def read_gexf(content: bytes) -> ListedGraph:
     """
     import networkx as nx
 
-    if b"<!DOCTYPE" in content:
+    if b"<!DOCTYPE" in content.replace(b"\0", b""):  # in UTF-16, too
         raise InvalidValue("A document type (DOCTYPE), which may declare entities, is not allowed")
+    for each in _parsed("GEXF", ElementTree.fromstring, content).iter():
+        kind = each.get("type", "undirected")
+        if each.tag.endswith("}edge") and kind not in ("directed", "undirected", "mutual"):
+            raise InvalidValue(
+                f"Type of an edge must be directed, undirected or mutual, not {shown(kind)}"
+            )
+        if {"start", "end"} & set(each.keys()):
+            raise InvalidValue("A graph in GEXF must not change in time (start, end)")
     found = _parsed("GEXF", nx.read_gexf, io.BytesIO(content))
     found.graph.pop("mode", None)  # whether it changes in time: it does not
     for _, _, about in found.edges(data=True):
@@ -137,6 +155,10 @@ def read_dot(text: str) -> ListedGraph:
     (graph,) = graphs
     if graph.get_subgraphs():
         raise InvalidValue("A graph in DOT must have no subgraphs")
+    one_way = graph.get_type() == "digraph"
+    wrong = "--" if one_way else "->"
+    if wrong in _NO_EDGE.sub("", text):
+        raise InvalidValue(f"A {graph.get_type()} in DOT must have no edge {wrong}")
     defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}, "graph": {}}
     draft_nodes: dict[str, dict[str, Any]] = {}
     for node in graph.get_nodes():
@@ -153,9 +175,15 @@ def read_dot(text: str) -> ListedGraph:
     draft = GraphDraft(about | {names[kind]: defaults[kind] for kind in names})
     for name, given in draft_nodes.items():
         draft.add_node(name, given)
-    one_way = graph.get_type() == "digraph"
+    pairs: set[Any] = set()
     for edge in graph.get_edges():
         ends = _node(edge.get_source()), _node(edge.get_destination())
+        pair = ends if one_way else frozenset(ends)
+        if graph.get_strict() and pair in pairs:
+            raise InvalidValue(
+                f"Edge from {ends[0]} to {ends[1]} must be given once in a strict graph, not twice"
+            )
+        pairs.add(pair)
         draft.add_link(*ends, _attributes(edge), one_way=one_way)
     return draft.graph()
 
@@ -186,7 +214,8 @@ def _attributes(part: Any) -> dict[str, Any]:
 def _parsed(form: str, parse: Callable[..., Any], *given: Any, **options: Any) -> Any:
     """What a parser of another library makes of a file; whatever it raises, the file is wrong."""
     try:
-        with warnings.catch_warnings(action="ignore"):  # of what that library uses
+        # pydot prints what it does not understand; and networkx warns of what it uses.
+        with warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):
             return parse(*given, **options)
     except (RecursionError, MemoryError):
         raise
