@@ -57,7 +57,7 @@ def checked(words: str) -> dict[str, Any]:
     [
         "cube ports=4 depth=3 payload=4",
         "cube ports=4 depth=2 payload=4 switch=input-queued",
-        "ring k=3 n=1 depth=2 payload=4",
+        long("ring k=3 n=1 depth=2 payload=4"),
         "ring k=3 n=1 depth=2 payload=4 pipeline=1",
         long("torus k=4 n=2 pipeline=1"),
         long("dragonfly pipeline=1"),
@@ -231,7 +231,7 @@ def verdict(words: str, cert: dict[str, Any], verilog: str) -> str | None:
     return why
 
 
-@pytest.mark.parametrize("words", [CUBE, *map(long, (TORUS, GRAPH, ADAPTIVE, PIPELINED))])
+@pytest.mark.parametrize("words", [TORUS, GRAPH, *map(long, (CUBE, ADAPTIVE, PIPELINED))])
 def test_a_certificate_holds_under_conditions(words: str) -> None:
     text, verilog = unproved(words)
     assert verdict(words, json.loads(text), verilog) is None
