@@ -154,6 +154,19 @@ def test_formulas_reject_load(p: float) -> None:
             call()
 
 
+def test_formulas_reject_networks_and_packets_that_there_are_not() -> None:
+    with pytest.raises(ValueError, match=r"^Stages must be at least 0, not -1$"):
+        unbuffered_throughput(0.5, 2, -1)
+    with pytest.raises(ValueError, match=r"^Stages must be at least 1, not 0$"):
+        buffered_delay(0.5, 2, 0)
+    with pytest.raises(ValueError, match=r"^Radix k must be at least 1, not -2$"):
+        buffered_delay(0.5, [2, -2], 2)
+    with pytest.raises(
+        ValueError, match=r"^Length c of a packet must be at least 1 cycle, not -1$"
+    ):
+        buffered_delay(0.5, 2, 3, -1)
+
+
 def test_prediction_applies_where_the_formula_does() -> None:
     queued = build("cube", ports=16, radix=4, depth=8)
     assert predict(queued, 0.5, uniform=True)["latency_mean"] == buffered_delay(0.5, 4, 2)

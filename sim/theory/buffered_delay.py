@@ -15,7 +15,9 @@ __all__ = ["buffered_delay", "first_stage_waiting", "later_stage_waiting", "seri
 def _check_traffic(p: float, c: float) -> None:
     if not 0 <= p <= 1:
         raise InvalidValue(f"Load p must be from 0 to 1, not {p}")
-    if c * p >= 1 and c > 0:
+    if not c >= 1:
+        raise InvalidValue(f"Length c of a packet must be at least 1 cycle, not {c}")
+    if c * p >= 1:
         raise InvalidValue(f"Traffic intensity c*p must be below 1, not {c * p}")
 
 
@@ -71,7 +73,7 @@ def buffered_delay(
     cycles with cut-through, and `stages` times c with store-and-forward. For c = 1 they are equal.
     As in the paper, a source puts a whole packet into the first switch in one cycle.
     """
-    first, *later = each_radix(k, stages)
+    first, *later = each_radix(k, stages, 1)
     waiting = first_stage_waiting(p, first, c)
     waiting += sum(later_stage_waiting(p, radix, c) for radix in later)
     return waiting + (stages + c - 1 if cut_through else stages * c)

@@ -51,8 +51,12 @@ Boxes = int | Sequence[Shape]
 _Each = TypeVar("_Each", int, Shape)
 
 
-def each_radix(k: int | Sequence[_Each], stages: int) -> tuple[int | _Each, ...]:
-    """The radix of each stage; ValueError if there are not as many as stages."""
+def each_radix(k: int | Sequence[_Each], stages: int, least: int = 0) -> tuple[int | _Each, ...]:
+    """The radix of each stage; ValueError if there are not as many as stages, or one is below 1."""
+    stages = check_integer("Stages", stages, least)
+    for shape in k if isinstance(k, Sequence) else [k]:
+        for side in _sides(shape):
+            check_integer("Radix k", side, 1)
     if not isinstance(k, Sequence):
         return (k,) * stages
     if len(k) != stages:
