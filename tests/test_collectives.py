@@ -9,6 +9,7 @@ import pytest
 from command_line import exit_status
 from long_runs import long
 from multicube.hdl import FAMILIES, MulticubeError, build
+from multicube.hdl.graphs.schedules import collectives
 from multicube.hdl.graphs.schedules.collective_program import CollectiveProgram
 from multicube.hdl.graphs.schedules.collectives import (
     ALGORITHMS,
@@ -143,7 +144,8 @@ MESH = "mesh k=3 n=2 length=4"
 def test_hardware_moves_the_words(kind: str) -> None:
     """Of five members, by all algorithms: a wrong word would be an error."""
     flits = 1 if kind == "barrier" else 6
-    found = run(MESH, kind, flits, group=(7, 1, 4, 0, 8), root=1)
+    root = {} if kind == "alltoall" else {"root": 1}
+    found = run(MESH, kind, flits, group=(7, 1, 4, 0, 8), **root)
     assert found.correct
     assert found.tried.keys() == set(ALGORITHMS[kind])
     assert found.cycles == min(found.tried.values()) >= found.bound
@@ -356,7 +358,8 @@ def test_every_family_performs_collectives_or_refuses(family: Family) -> None:
             run_collective(network, "barrier")
         return
     for kind in KINDS:
-        found = run_collective(network, kind, root=1, flits=1 if kind == "barrier" else 3)
+        root = None if kind == "alltoall" else 1
+        found = run_collective(network, kind, root=root, flits=1 if kind == "barrier" else 3)
         assert found.correct
         assert min(found.tried.values()) >= found.bound
 
@@ -389,8 +392,41 @@ def test_the_command_refuses_in_a_line(
     assert capsys.readouterr().err == f"multicube: {message}\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("alltoall mesh k=2 --root 1", "Kind alltoall takes no --root: all members are alike"),
+        (
+            "gather mesh k=2 --operation add",
+            "Kind gather takes no --operation: it combines nothing",
+        ),
+        ("barrier mesh k=2 --flits 1", "Kind barrier takes no --flits: it carries no data"),
+    ],
+)
+def test_the_command_refuses_what_a_kind_does_not_take(
+    words: str, message: str, capsys: pytest.CaptureFixture
+) -> None:
+    assert exit_status("collective", *words.split()) == 2
+    assert capsys.readouterr().err == f"multicube: {message}\n"
+
+
+def test_what_is_too_large_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three messages, a ring has more; and if all have more, it is said."""
+    monkeypatch.setattr(collectives, "_MOST_TRANSFERS", 3)
+    assert run("mesh k=2", "broadcast", flits=8).tried.keys() == {"direct", "tree", "schedule"}
+    with pytest.raises(MulticubeError, match=r"^Messages of barrier by \w+ must be at most 3$"):
+        run("mesh k=2", "barrier")
+
+
+def test_a_schedule_is_of_few_members() -> None:
+    message = "^Members of a schedule must be at most 1024, not 4096$"
+    with pytest.raises(MulticubeError, match=message):
+        run("hypercube n=12", "reduce", algorithm="schedule")
+
+
 test_refusals = refusals(
     lambda network, kind, how: run_collective(build(network), kind, **how),
+    ("mesh k=2", "alltoall", {"root": 0}, "Kind alltoall takes no root: all members are alike"),
     ("mesh k=2", "broadcast", {"root": 4}, "Root must be a member of the group, not 4"),
     (
         "mesh k=2",

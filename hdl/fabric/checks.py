@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
-from .errors import InvalidType, InvalidValue
+from .errors import InvalidType, InvalidValue, TooLarge
 
 __all__ = [
     "MOST_RADIX",
@@ -127,7 +127,7 @@ def check_path(what: str, path: object) -> None:
 def check_limit(what: str, value: int, maximum: int) -> None:
     """Raise ValueError if a number is so large that the work it asks for would never finish."""
     if value > maximum:
-        raise InvalidValue(f"{what} must be at most {maximum}, not {shown(value)}")
+        raise TooLarge(f"{what} must be at most {maximum}, not {shown(value)}")
 
 
 def check_radix(radix: object) -> int:

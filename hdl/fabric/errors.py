@@ -5,7 +5,7 @@ Any other exception is a bug in the library; the command then prints its traceba
 
 from typing import ClassVar
 
-__all__ = ["InvalidType", "InvalidValue", "MulticubeError"]
+__all__ = ["InvalidType", "InvalidValue", "MulticubeError", "TooLarge"]
 
 
 class MulticubeError(Exception):
@@ -25,6 +25,10 @@ class MulticubeError(Exception):
 
 class InvalidValue(MulticubeError, ValueError):
     """A value is not one of those allowed."""
+
+
+class TooLarge(InvalidValue):
+    """A number is so large that the work it asks for would never finish, or not fit in memory."""
 
 
 class InvalidType(MulticubeError, TypeError):

@@ -13,6 +13,7 @@ from .shared_arguments import (
     messages,
     network_arguments,
     network_from,
+    refuse_option,
 )
 
 if TYPE_CHECKING:
@@ -102,8 +103,15 @@ def collective(
 
     KIND is broadcast, reduce, allreduce, gather, scatter, alltoall or barrier.
     """
+    from ...hdl.graphs.schedules.collectives import KINDS
     from ..run.collective_run import run_collective
 
+    if kind in KINDS and kind not in ("reduce", "allreduce"):
+        refuse_option("operation", f"Kind {kind} takes", "it combines nothing")
+    if kind == "barrier":
+        refuse_option("flits", "Kind barrier takes", "it carries no data")
+    if kind == "alltoall":
+        refuse_option("root", "Kind alltoall takes", "all members are alike")
     check_outputs(given(page), as_json)
     if page is not None and algorithm != "network":
         raise InvalidValue(f"Option --page needs --algorithm network, not {algorithm}")

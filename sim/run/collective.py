@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from ...hdl.bench.group_bench import GroupBench
 from ...hdl.bench.workload_bench import WorkloadBench, WorkloadPlan
 from ...hdl.fabric.checks import check_integer, check_several
-from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue, TooLarge
 from ...hdl.fabric.fabric import Pin
 from ...hdl.graphs.schedules.collective_program import CollectiveProgram
 from ...hdl.graphs.schedules.collectives import Pair, collective_program
@@ -181,15 +181,25 @@ class Collective:
         return self.network.group_total(self.root, by_member, self.fold.perform)
 
     def run(
-        self, algorithms: Sequence[str], engine: str, threads: int | None
+        self, algorithms: Sequence[str], engine: str, threads: int | None, *, others: bool = False
     ) -> list[CollectiveRun]:
-        """Run several algorithms; all sources have the same room, so that they are built once."""
+        """Run several algorithms; all sources have the same room, so that they are built once.
+
+        Those whose lists are too large are left out, if there are `others` or some that are not.
+        """
         longest = self.network.lengths[1] if self.network.packet.flits else 1
-        programs = [self._program(each).cut(longest) for each in algorithms]
-        plans: list[WorkloadPlan] = []
+        programs: list[CollectiveProgram] = []
         room: WorkloadPlan | None = None
-        for _ in range(2 if len(programs) > 1 else 1):
-            plans = [room := self._sources(program, room) for program in programs]
+        for each in algorithms:
+            try:
+                program = self._program(each).cut(longest)
+                room = self._sources(program, room)
+            except TooLarge:
+                if each == algorithms[-1] and not programs and not others:
+                    raise
+            else:
+                programs.append(program)
+        plans = [self._sources(program, room) for program in programs]
         return [
             self._perform(program, plan, engine, threads) for program, plan in zip(programs, plans)
         ]

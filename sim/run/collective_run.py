@@ -64,8 +64,8 @@ def run_collective(
     algorithm : str
         One of `ALGORITHMS` of this kind; `network`, where routers copy and merge packets of groups,
         or if there is memory, processors add to a counter and load it; or `auto`: all possible ones
-        are run, and the fastest is returned. With `network` routers get `group_entries=1`, and the
-        reduction that is asked for, if they have no groups.
+        whose lists are not too large are run, and the fastest is returned. With `network` routers
+        get `group_entries=1`, and the reduction that is asked for, if they have no groups.
     operation : str or type[wiring.Component]
         How words are folded in a reduction: "add", "add-saturating", "or", "and", "max" or
         "min"; or, with `network`, the component that is the reduction of the network. Its results
@@ -102,8 +102,10 @@ def run_collective(
         return _counted(asked.network, asked.members, asked.root, engine)
     chosen = asked.collective(words)
     name = resolve_engine(engine)
-    runs = chosen.run([each for each in asked.algorithms if each != NETWORK], name, threads)
-    if NETWORK in asked.algorithms:
+    by_network = NETWORK in asked.algorithms
+    terminals = [each for each in asked.algorithms if each != NETWORK]
+    runs = chosen.run(terminals, name, threads, others=by_network)
+    if by_network:
         runs.append(chosen.by_network(name, threads))
     best = min(runs, key=lambda run: run.cycles)
     tried = {run.algorithm: run.cycles for run in runs} if algorithm == "auto" else {}
@@ -169,6 +171,10 @@ def _asked(
     check_kind("Network", network, Network, "a network")
     members = check_group(range(network.ports) if group is None else group, network.ports)
     first, flits = check_collective(kind, members, members[0] if root is None else root, flits)
+    if root is not None and kind == "alltoall":
+        raise InvalidValue("Kind alltoall takes no root: all members are alike")
+    if root is not None and isinstance(network, MemoryNetwork):
+        raise InvalidValue("A barrier by memory takes no root: its counter is the place")
     if not is_component(operation):
         check_word("Operation", operation, OPERATIONS)
     if operation != "add" and kind not in ("reduce", "allreduce"):

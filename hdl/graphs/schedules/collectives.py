@@ -6,10 +6,11 @@ reduction, an all-to-all exchange. An algorithm makes a `CollectiveProgram` of i
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from math import isqrt
 
 from ...fabric.checks import check_integer, check_limit, check_several, check_word, shown
-from ...fabric.errors import InvalidValue
+from ...fabric.errors import InvalidValue, TooLarge
 from .collective_program import CollectiveProgram, Transfer
 
 __all__ = [
@@ -37,6 +38,12 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
 
 _MOST_WORDS = 2**20
 """Most words of all members together: they are lists, and rows of memories."""
+
+_MOST_TRANSFERS = 2**21
+"""Most messages of a program, which are objects with lists."""
+
+_MOST_SCHEDULED = 1024
+"""Most members of a schedule, for which the paths between any two of them are listed."""
 
 _HEADER = 3
 """Cycles of a header from one terminal to the next, for the pieces of a chain."""
@@ -121,7 +128,9 @@ def collective_program(
     check_word(f"Algorithm of {kind}", algorithm, ALGORITHMS[kind])
     count, at = len(members), tuple(members).index(root)
     draft = _Draft(count, words, algorithm, pairs)
-    transfers = list(getattr(draft, f"_{kind}")())
+    transfers = list(islice(getattr(draft, f"_{kind}")(), _MOST_TRANSFERS + 1))
+    if len(transfers) > _MOST_TRANSFERS:
+        raise TooLarge(f"Messages of {kind} by {algorithm} must be at most {_MOST_TRANSFERS}")
     turned = [members[(at + rank) % count] for rank in range(count)]
     ranks = [(member - at) % count for member in range(count)]
     inputs, outputs, rows = _places(kind, ranks, words)
@@ -197,6 +206,7 @@ class _Draft:
     def _pairs(self, *, folding: bool) -> Sequence[Pair]:
         """The pairs of a tree, in the order in which a broadcast, or a reduction, uses them."""
         if self.algorithm == "schedule" and self._scheduled is not None:
+            check_limit("Members of a schedule", self.count, _MOST_SCHEDULED)
             return self._scheduled(folding)
         if self.algorithm == "direct":
             tree = [(0, rank) for rank in range(1, self.count)]
@@ -313,11 +323,12 @@ class _Draft:
     def _ring_allreduce(self) -> Iterator[Transfer]:
         """Sums of chunks go round once, and then the chunks themselves."""
         count = self.count
+        chunks_ = [self._chunks(chunk, chunk + 1, count) for chunk in range(count)]
+        filled = [chunk for chunk, (_, words) in enumerate(chunks_) if words]
         for turn, folds in ((0, True), (1, False)):
             for step in range(count - 1):
-                for rank in range(count):
-                    chunk = (rank + turn - step) % count
-                    chunks = self._chunks(chunk, chunk + 1, count)
+                for rank in sorted((chunk - turn + step) % count for chunk in filled):
+                    chunks = chunks_[(rank + turn - step) % count]
                     yield from self._chunk(rank, (rank + 1) % count, chunks, folds=folds)
 
     def _doubling_allreduce(self) -> Iterator[Transfer]:
