@@ -84,8 +84,9 @@ def test_trees_stay_inside_of_every_part(routing: str) -> None:
 
 
 def test_whatever_is_sent_stays_in_its_part() -> None:
-    """Each terminal sends multicasts and values to groups of all numbers, and to all terminals."""
-    network = cube(payload=16, patience=8)
+    """Each terminal sends multicasts to groups of all numbers, values to the first one of its part,
+    and packets to all terminals."""
+    network = cube(payload=16, patience=8, switch="cut-through", depth=2)
     parted, draw = PartitionedNetwork(network), random.Random(3)
     packet, count = parted.packet, 60
     groups = {one: (one, PARTS.of(one).members) for one in range(PORTS)}
@@ -94,7 +95,8 @@ def test_whatever_is_sent_stays_in_its_part() -> None:
         value = {"kind": kind, "tag": tag, "payload": 1 << source, "last": 1}
         return packet.const(value).as_value().value
 
-    orders = [(Kind(draw.choice([0, 1, 2, 3])), draw.randrange(PORTS)) for _ in range(count)]
+    kinds = [Kind(draw.choice([0, 1, 2, 3])) for _ in range(count)]
+    orders = [(kind, 0 if kind & 2 else draw.randrange(PORTS)) for kind in kinds]
     scripts = [[flit(*order, source) for order in orders] for source in range(PORTS)]
     fabric = scripted(parted, scripts, PORTS * count * 2, waits=True)
     with CompiledEngine(fabric) as engine:

@@ -256,6 +256,15 @@ def test_values_of_two_groups_are_not_mixed() -> None:
     assert Counter(traffic.packets_of(flits)) == traffic.expected[0]
 
 
+def test_packets_of_a_terminal_and_what_is_merged_beside_it_leave_in_turn() -> None:
+    """Terminal 0 is no member of the group whose values meet at its node."""
+    traffic = Traffic(square(), {0: (0, [1, 2])})
+    for number in range(8):
+        traffic.single(0, 3 if number % 2 else 0, words(5, of=number))
+        traffic.reduce(0, {one: words(3, of=one + number) for one in (1, 2)}, around=False)
+    assert traffic.run(600, waits=True, stride=20).packets == traffic.expected
+
+
 def test_tables_are_written_while_running() -> None:
     """A group moves to other terminals once no packet of it is in the network."""
     network = square()

@@ -1,11 +1,10 @@
-"""Packets of groups at an input of a switch: those that are copied, and those that are merged."""
+"""Packets for several exits at an input of a switch."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import stream
 
 from ..graphs.routing.group_tree import Kind
-from ..primitives.replay_queue import ReplayQueue
 from .entry import inside_packet
+from .waiting import Waiting
 
 __all__ = ["Copying"]
 
@@ -26,55 +25,32 @@ class Copying:
         Where the logic is added.
     name : str
         A suffix for the names of signals.
-    head : stream.Interface
-        `valid` and `ready` of the flits at the head of the queue.
-    last : Value
-        Whether this flit is a tail.
-    kind : Value
-        The kind in it, if it is a header.
+    one : Waiting
+        What is at the head of the queue.
     outputs : int
-    queue : ReplayQueue, optional
-        For copies in passes.
-    merged : bool
-        Whether it comes from where packets are merged.
 
     Attributes
     ----------
     several : Signal
         It is the header of a multicast.
-    merging : Signal
-        The flit is of a packet that is to be merged.
     given : Signal
         The outputs that have taken this flit already, one bit each.
+    served : Signal
+        In passes: those by which the packet has left already.
     """
 
-    def __init__(
-        self,
-        m: Module,
-        name: str,
-        head: stream.Interface,
-        last: Value,
-        kind: Value,
-        outputs: int,
-        queue: ReplayQueue | None,
-        merged: bool = False,
-    ) -> None:
-        self._head, self._last, self._queue = head, last, queue
-        self.several, self.merging, merges = (
-            Signal(name=f"{each}_{name}") for each in ("several", "merging", "merges")
-        )
-        self.given, self._served = (
+    def __init__(self, m: Module, name: str, one: Waiting, outputs: int) -> None:
+        self._head, self._last, self._queue = one.head, one.last, one.queue
+        self.several = Signal(name=f"several_{name}")
+        self.given, self.served = (
             Signal(outputs, name=f"{each}_{name}") for each in ("given", "served")
         )
         self._stays = Signal(name=f"stays_{name}")
         self._name = name
         self._following = following = inside_packet(
-            m, f"copies_{name}", head.valid & head.ready, last
+            m, f"copies_{name}", one.head.valid & one.head.ready, one.last
         )
-        m.d.comb += self.several.eq(~following & (kind == Kind.MULTICAST))
-        if not merged:
-            m.d.comb += self.merging.eq(Mux(following, merges, kind[1]))
-            m.d.sync += merges.eq(self.merging)
+        m.d.comb += self.several.eq(~following & (one.header.kind == Kind.MULTICAST))
 
     def wanted(self, asked: Value, kept: Value, choice: bool) -> Value:
         """The exits that a header may request, besides those that it has, of those it is for.
@@ -84,7 +60,7 @@ class Copying:
         """
         silent: Value = self._following
         if self._queue is not None:
-            silent, asked = silent | kept.any(), asked & ~self._served
+            silent, asked = silent | kept.any(), asked & ~self.served
         elif choice:
             silent = silent | (kept.any() & ~self.several)
         return Mux(silent, 0, asked)
@@ -126,7 +102,7 @@ class Copying:
             m.d.sync += self.given.eq(Mux(ready, 0, taken))
         if self._queue is not None:
             stays = Signal(name=f"again_{self._name}")
-            more = self.several & (asked & ~self._served & ~takes).any()
+            more = self.several & (asked & ~self.served & ~takes).any()
             m.d.comb += [
                 stays.eq(Mux(kept.any(), self._stays, more)),
                 self._queue.stays.eq(stays),
@@ -134,5 +110,5 @@ class Copying:
             ]
             m.d.sync += self._stays.eq(stays)
             with m.If(head.valid & ready & self._last):
-                m.d.sync += self._served.eq(Mux(stays, self._served | uses, 0))
+                m.d.sync += self.served.eq(Mux(stays, self.served | uses, 0))
         return ready

@@ -1,29 +1,18 @@
 """Where packets of groups enter a switch: its ports to their table, and what is merged."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
-from amaranth.hdl import Module, Mux, Value
-from amaranth.lib import data, stream
+from amaranth.hdl import Const, Module, Mux, Value
 from amaranth.lib.wiring import In, Out
 
 from ..graphs.routing.group_tree import Kind
-from ..primitives.replay_queue import ReplayQueue
-from .copying import Copying
+from ..links.packet import Packet
+from .entry import inside_packet
 from .merge import Groups, Merge, MergeRow
+from .waiting import Replayed, Waiting
 
 __all__ = ["group_exits", "group_members", "place_merge"]
-
-
-class _Waiting(Protocol):
-    """What is at the head of a queue."""
-
-    @property
-    def head(self) -> stream.Interface: ...
-    @property
-    def word(self) -> Value: ...
-    @property
-    def copying(self) -> Copying | None: ...
 
 
 def group_members(groups: Groups, inputs: int, outputs: int) -> dict[str, Any]:
@@ -52,16 +41,28 @@ def group_exits(m: Module, switch: Any, i: int, groups: Groups, single: Value) -
 
 
 def place_merge(
-    m: Module, switch: Any, groups: Groups, waiting: Mapping[int, _Waiting], replay: int
-) -> tuple[Merge, stream.Interface, ReplayQueue | None]:
-    """Place what merges the packets at the heads of a switch's queues.
+    m: Module,
+    switch: Any,
+    groups: Groups,
+    waiting: Mapping[int, Waiting],
+    flit: Packet,
+    lane: int | None,
+) -> dict[int, Waiting]:
+    """Place what merges the packets at the heads of a switch's queues; return what waits then.
 
-    Returns it, and where the merged flits wait, with their exits: in a register, or in a queue of
-    `replay` flits that can be read again.
+    Merged flits, of the layout `flit`, go on from the input `lane`, or if it is None, from one more
+    input.
     """
     inputs, outputs = len(switch.i), len(switch.o)
+    passes = any(one.queue is not None for one in waiting.values())
     m.submodules.merge = merge = Merge(
-        switch.packet, inputs=inputs, outputs=outputs, groups=groups, single=switch.single
+        switch.packet,
+        inputs=inputs,
+        outputs=outputs,
+        groups=groups,
+        lane=lane,
+        single=switch.single,
+        passes=passes,
     )
     m.d.comb += [
         switch.merged.eq(merge.group),
@@ -69,28 +70,36 @@ def place_merge(
         switch.late.eq(merge.late),
         switch.late_group.eq(merge.late_group),
     ]
+    again = Replayed("merge") if passes else None
+    found = {}
     for i, one in waiting.items():
-        assert one.copying is not None
+        moves = one.head.valid & one.head.ready
         m.d.comb += [
-            merge.i[i].valid.eq(one.head.valid & one.copying.merging),
+            merge.i[i].valid.eq(one.head.valid),
             Value.cast(merge.i[i].payload).eq(one.word),
         ]
-    layout = data.StructLayout({"flit": switch.packet, "exits": outputs})
-    queue = ReplayQueue(layout, depth=replay) if replay else None
-    if queue is not None:
-        m.submodules.queue_merge = queue
-        source, head = queue.i, queue.o
-    else:
-        source, head = (
-            stream.Signature(layout).create(path=(f"{name}_merged",)) for name in ("next", "last")
-        )
-        m.d.comb += source.ready.eq(~head.valid | head.ready)
-        with m.If(source.ready):
-            m.d.sync += [head.valid.eq(source.valid), head.payload.eq(source.payload)]
-    m.d.comb += [
-        source.valid.eq(merge.o.valid),
-        merge.o.ready.eq(source.ready),
-        source.payload.flit.eq(merge.o.payload),
-        source.payload.exits.eq(merge.exits),
-    ]
-    return merge, head, queue
+        if i != lane:
+            m.d.comb += merge.following[i].eq(inside_packet(m, f"merges_{i}", moves, one.last))
+        found[i] = one._replace(merged=merge.i[i].ready)
+        if one.queue is not None and again is not None:
+            # While its packet is merged, it is read again as the merged one.
+            own = again if i == lane else Replayed(f"{i}")
+            merged = merge.parts[i] & again.stays
+            m.d.comb += [
+                one.queue.stays.eq(own.stays | merged),
+                one.queue.last.eq(one.last),
+            ]
+            found[i] = found[i]._replace(queue=own)
+    if again is not None:
+        m.d.comb += merge.stays.eq(again.stays)
+    if lane is not None:
+        m.d.comb += [
+            merge.own.eq(waiting[lane].stored),
+            waiting[lane].head.ready.eq(merge.i[lane].ready),
+        ]
+    last = merge.o.payload.last if flit.flits else Const(1)
+    word = merge.o.payload.as_value()[: flit.size]
+    goes_on = Waiting(merge.o, word, last, merge.o.payload, merge.exits, Const(1), again)
+    if lane is None:
+        return found | {inputs: goes_on}
+    return found | {lane: goes_on._replace(begun=merge.following[lane])}

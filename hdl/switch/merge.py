@@ -3,16 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
-from ..graphs.routing.group_tree import Kind
 from ..links.packet import Packet
 from ..operations.folds import REDUCTIONS, fold_of, is_component
-from ..primitives.round_robin import RoundRobin
+from ..primitives.round_robin import lowest
 
 __all__ = ["Groups", "Merge", "MergeRow"]
 
@@ -73,9 +72,13 @@ class MergeRow(data.StructLayout):
 class Merge(wiring.Component):
     """Merges packets of a group, one from each child of this node, flit by flit.
 
-    A packet waits at its input until the headers of all children are there. Then one flit is taken
-    from each at a time, and their payloads are merged. A packet that is shorter than others counts
-    as if no more values came from it. Of several groups that wait, each is looked at in turn.
+    A packet waits at its input until the headers of all children are there; of several groups that
+    wait, each is looked at in turn. Then, from the next cycle on, one flit is shown of each at a
+    time, and their payloads are merged. They leave together. A packet that is shorter than others
+    counts as if no more values came from it.
+
+    What is merged goes on from an input, the `lane`, in turn with its own packets; one of these
+    that has no output yet lets it pass. Without a lane it goes on by itself.
 
     Combinational from `i` to `o`, and from `o.ready` to `i[*].ready`: no cycle passes by.
 
@@ -87,21 +90,36 @@ class Merge(wiring.Component):
         Of the switch.
     groups : Groups
         With a reduction.
+    lane : int, optional
+        An input that leads to all outputs.
     single : bool
         Whether all packets have one flit.
+    passes : bool
+        Whether packets can be read again.
 
     Members
     -------
     i : In(stream.Signature(packet)).array(inputs)
-        Flits of packets that are to be merged only.
+        The flits at the heads of the inputs' queues. Those are taken that are merged, and with a
+        lane all of its input's.
+    following : In(inputs)
+        Which of them are no headers. Of the lane, whether what is shown has an output, or has left
+        by one and is to leave by others. From registers.
     group : Out(bits)
-        The group that is looked up; the same one until a packet has left.
+        The group that is looked up.
     row : In(MergeRow(inputs, outputs))
         Its entry.
     o : Out(stream.Signature(packet))
-        The merged packet. From the root on, what is for all members is a multicast.
+        The merged packet, or what is at the head of the lane: a header that is to be merged is
+        shown too, and not taken. From the root on, what is for all members is a multicast.
+    own : In(outputs)
+        With a lane: the outputs of the header at its head.
     exits : Out(outputs)
-        By which it leaves; with the header.
+        Those of what is shown; with the header.
+    parts : Out(inputs)
+        The inputs whose packets it is made of: the children, or the lane alone. From registers.
+    stays : In(1)
+        With `passes`: after this packet has left, it is read again.
     late : Out(inputs)
         The children that are missing, from when a packet has waited for `patience` cycles until
         some packets are merged. From registers.
@@ -110,83 +128,133 @@ class Merge(wiring.Component):
     """
 
     def __init__(
-        self, packet: Packet, *, inputs: int, outputs: int, groups: Groups, single: bool = False
+        self,
+        packet: Packet,
+        *,
+        inputs: int,
+        outputs: int,
+        groups: Groups,
+        lane: int | None = None,
+        single: bool = False,
+        passes: bool = False,
     ) -> None:
         inputs = check_integer("Inputs", inputs, 1)
         outputs = check_integer("Outputs", outputs, 1)
+        if lane is not None:
+            check_integer("Lane", lane, 0, inputs - 1)
         if not (packet.flits and packet.groups):
             raise InvalidValue("Packet must have flits and groups")
         self.packet = packet
         self.groups = groups
+        self.lane = lane
         self.single = single
+        self.passes = passes
         self.fold = fold_of(groups.reduction, packet.members["payload"])
         ports = stream.Signature(packet)
-        super().__init__(
-            {
-                "i": In(ports).array(inputs),
-                "group": Out(groups.bits),
-                "row": In(MergeRow(inputs, outputs)),
-                "o": Out(ports),
-                "exits": Out(outputs),
-                "late": Out(inputs),
-                "late_group": Out(groups.bits),
-            }
-        )
+        members = {
+            "i": In(ports).array(inputs),
+            "following": In(inputs),
+            "group": Out(groups.bits),
+            "row": In(MergeRow(inputs, outputs)),
+            "o": Out(ports),
+            "exits": Out(outputs),
+            "parts": Out(inputs, init=0 if lane is None else 1 << lane),
+            "late": Out(inputs),
+            "late_group": Out(groups.bits),
+        }
+        if lane is not None:
+            members["own"] = In(outputs)
+        if passes:
+            members["stays"] = In(1)
+        super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        inputs, bits = range(len(self.i)), self.groups.bits
+        inputs, bits, lane = range(len(self.i)), self.groups.bits, self.lane
+        alone = self.parts.init
         valid = Cat(port.valid for port in self.i)
-        numbers = [port.payload.tag[:bits] for port in self.i]
-        # Inside of packets: their group and kind, and whose have ended.
-        busy, ended = Signal(), Signal(len(inputs))
-        kept, kept_kind = Signal(bits), Signal(2)
-        candidate, kind, own = Signal(bits), Signal(2), Signal(len(inputs))
-        m.submodules.turn = turn = RoundRobin(len(inputs))
+        last = ~Const(0, len(inputs)) if self.single else Cat(port.payload.last for port in self.i)
+        # Whether packets are merged; those that go on, or the lane's own; and which have ended.
+        busy, parts, ended = Signal(), self.parts, Signal(len(inputs))
+        taken, left = Signal(len(inputs)), Signal(len(inputs))
+        moves, tail, ends = (Signal(name=name) for name in ("moves", "tail", "ends"))
         m.d.comb += [
-            turn.request.eq(valid & ~busy.replicate(len(inputs))),
-            turn.taken.eq(1),
-            self.group.eq(candidate | kept),
+            taken.eq(parts & ~ended),
+            left.eq(taken & ~last),
+            moves.eq(self.o.valid & self.o.ready),
+            tail.eq(moves & ~left.any()),
+            ends.eq(tail & ~(self.stays if self.passes else 0)),
         ]
-        for i in inputs:
-            with m.If(turn.granted[i]):
-                m.d.comb += [candidate.eq(numbers[i]), kind.eq(self.i[i].payload.kind)]
-        m.d.comb += own.eq(Cat(valid[i] & (numbers[i] == candidate) for i in inputs))
-
-        children, root = self.row.children, self.row.around.any()
-        taken, missing = Signal(len(inputs)), Signal(len(inputs))
-        m.d.comb += [
-            taken.eq(children & ~ended),
-            missing.eq(taken & ~Mux(busy, valid, own)),
-            self.o.valid.eq(taken.any() & ~missing.any()),
-        ]
-        moves = self.o.valid & self.o.ready
-        last = Cat(port.payload.last for port in self.i)
-        left = Signal(len(inputs))
-        m.d.comb += left.eq(0 if self.single else taken & ~last)
         with m.If(moves):
-            m.d.sync += busy.eq(left.any())
-            m.d.sync += ended.eq(Mux(left.any(), ended | (taken & last), 0))
+            m.d.sync += ended.eq(Mux(tail, 0, ended | (taken & last)))
+        merging = Cat(port.payload.kind[1] & ~bit for port, bit in zip(self.i, self.following))
+        complete, around = self._look(m, busy, valid & merging)
+        shown, free = self._own(m, busy, merging, complete, ends)
+        begins = Signal()
+        m.d.comb += begins.eq(complete & free)
+        root = self.row.around.any()
+        kept, kept_kind, kept_exits = Signal(bits), Signal(2), Signal(len(self.exits))
+        m.d.sync += busy.eq(Mux(busy, ~ends, begins))
+        with m.If(begins):
+            m.d.sync += [
+                parts.eq(self.row.children),
+                kept.eq(self.group),
+                kept_kind.eq(Cat(around, ~(around & root))),
+                kept_exits.eq(Mux(around & root, self.row.around, self.row.exits)),
+                self.late.eq(0),
+            ]
+        with m.Elif(ends):
+            m.d.sync += parts.eq(alone)
 
-        out = self.o.payload
+        out, own = self.o.payload, None if lane is None else self.i[lane].payload
         values = [Value.cast(port.payload.payload) for port in self.i]
         m.d.comb += [
-            self.exits.eq(Mux(kind[0] & root, self.row.around, self.row.exits)),
-            out.tag.eq(self.group),
-            out.kind.eq(Mux(root & (kind == Kind.ALL_REDUCE), Kind.MULTICAST, kind) | kept_kind),
+            self.o.valid.eq(shown | (busy & ~(taken & ~valid).any())),
+            out.tag.eq(kept if own is None else Mux(busy, kept, own.tag)),
+            out.kind.eq(kept_kind if own is None else Mux(busy, kept_kind, own.kind)),
+            self.exits.eq(kept_exits if own is None else Mux(busy, kept_exits, self.own)),
             Value.cast(out.payload).eq(self.fold.build_some(m, values, taken)),
             out.last.eq(~left.any()),
         ]
-        with m.If(moves):
-            m.d.sync += kept.eq(Mux(left.any(), out.tag, 0))
-            m.d.sync += kept_kind.eq(Mux(left.any(), out.kind, 0))
         m.d.comb += [port.ready.eq(taken[i] & moves) for i, port in enumerate(self.i)]
-        self._watch(m, valid.any() & ~busy & ~self.o.valid, missing, candidate)
-        with m.If(moves & ~busy):
-            m.d.sync += self.late.eq(0)
         return m
 
-    def _watch(self, m: Module, waits: Value, missing: Value, group: Value) -> None:
+    def _look(self, m: Module, busy: Value, waits: Value) -> tuple[Signal, Signal]:
+        """Whether all packets of a group that waits are there, and their kind."""
+        numbers = [port.payload.tag[: self.groups.bits] for port in self.i]
+        candidate, around, complete = Signal(self.groups.bits), Signal(), Signal()
+        missing = Signal(len(self.i))
+        seen, chosen = Signal(len(self.i)), Signal(len(self.i))
+        m.d.comb += [chosen.eq(lowest(waits & ~seen)), self.group.eq(candidate)]
+        for i, port in enumerate(self.i):
+            with m.If(chosen[i]):
+                m.d.comb += [candidate.eq(numbers[i]), around.eq(port.payload.kind[0])]
+        own = Cat(waits[i] & (numbers[i] == candidate) for i in range(len(self.i)))
+        looks = chosen.any() & ~busy
+        m.d.comb += [
+            missing.eq(self.row.children & ~own),
+            complete.eq(looks & (chosen & self.row.children).any() & ~missing.any()),
+        ]
+        # Those that were looked at in vain, until all were.
+        with m.If(~complete):
+            m.d.sync += seen.eq(Mux(looks, seen | chosen, 0))
+        waiting = waits.any() & ~busy & ~complete
+        self._watch(m, waiting, looks, missing, candidate)
+        return complete, around
+
+    def _own(
+        self, m: Module, busy: Value, merging: Value, complete: Value, ends: Value
+    ) -> tuple[Value, Value]:
+        """Whether a flit of the lane's own is shown, and whether nothing of its own goes on."""
+        if self.lane is None:
+            return Const(0), Const(1)
+        inside, shut, shown = self.following[self.lane], Signal(name="shut"), Signal(name="shown")
+        m.d.comb += shown.eq(self.i[self.lane].valid & (~shut | (inside & ~busy)))
+        # The next header waits for a packet that is complete.
+        m.d.sync += shut.eq(Mux(busy, ~ends, complete))
+        return shown, ~inside & ~(shown & ~merging[self.lane])
+
+    def _watch(self, m: Module, waits: Value, looks: Value, missing: Value, group: Value) -> None:
         """Report who is missing after a packet has waited for long."""
         patience = self.groups.patience
         waited = Signal(range(patience + 1))
@@ -194,5 +262,5 @@ class Merge(wiring.Component):
             m.d.sync += waited.eq(0)
         with m.Elif(waited != patience):
             m.d.sync += waited.eq(waited + 1)
-        with m.Else():
+        with m.Elif(looks):
             m.d.sync += [self.late.eq(missing), self.late_group.eq(group)]

@@ -1,7 +1,6 @@
 """The switch: what enters it, where it may go, who gets an output, and how it leaves."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -23,11 +22,12 @@ from .exit import Exit
 from .grant import Grant
 from .group_entry import group_exits, group_members, place_merge
 from .held import Head, hold
-from .merge import Groups, Merge
+from .merge import Groups
 from .route import RouteLogic
 from .routed_switch import RoutedSwitch
 from .selection import Selector
 from .shape import RouterShape, space_needed
+from .waiting import Waiting
 
 __all__ = ["Switch"]
 
@@ -35,36 +35,6 @@ _GRANT, _EXIT = Grant(), Exit()
 
 _AHEAD = 5, 8
 """Fewest and most inputs and outputs of boxes whose queues read outputs ahead."""
-
-
-class Waiting(NamedTuple):
-    """What is at the head of an input's queue.
-
-    Attributes
-    ----------
-    head : stream.Interface
-        `valid` and `ready` of its flits.
-    word : Value
-        The flit as it leaves.
-    last : Value
-        Whether it is a tail.
-    header : data.View
-        As it came.
-    stored : Value
-        Its outputs, one bit for each that the input leads to, if they were found as it arrived.
-    decided : Value
-        Whether a header may go on over a link.
-    copying : Copying or None
-        What it still needs, if it may be for a group.
-    """
-
-    head: stream.Interface
-    word: Value
-    last: Value
-    header: data.View
-    stored: Value
-    decided: Value
-    copying: Copying | None = None
 
 
 class Switch(RoutedSwitch):
@@ -93,7 +63,8 @@ class Switch(RoutedSwitch):
         Whether it tells how many flits are in its queues.
     groups : Groups, optional
         With it, packets may be for groups: multicasts are copied (`Copying`), and with a reduction
-        others are merged (`Merge`). What is merged is one more input, which leads to all outputs.
+        others are merged (`Merge`). What is merged goes on from an input that leads to all outputs,
+        such as a terminal's, in turn with its packets; if there is none, it is one more input.
 
     Members
     -------
@@ -217,20 +188,28 @@ class Switch(RoutedSwitch):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        self._merging: Merge | None = None
         # Inputs without any turn have nothing behind them.
         inputs = [i for i in range(len(self.shape.inputs)) if self._exits(i)]
         selector = self._selector(m)
         receive = self._ahead if self.ahead else self._receive
         waiting = {i: receive(m, i, selector) for i in inputs}
         if self.groups is not None and self.groups.merges:
-            waiting[len(self.shape.inputs)] = self._merge(m, self.groups, waiting)
+            waiting = place_merge(m, self, self.groups, waiting, self._stored_flit, self._lane)
         outputs = [self._output(m, j) for j in range(len(self.o))]
         if self.holds:
             self._hold(m, platform, waiting, outputs)
         else:
             self._keep(m, platform, waiting, outputs, selector)
         return m
+
+    @property
+    def _lane(self) -> int | None:
+        """The terminal's input that leads to all outputs, if there is one."""
+        everywhere = [*range(len(self.o))]
+        inputs = enumerate(self.shape.inputs)
+        return next(
+            (i for i, one in inputs if one.is_terminal and self._exits(i) == everywhere), None
+        )
 
     def _exits(self, i: int) -> list[int]:
         """As in `RoutedSwitch`; what is merged leads to all outputs."""
@@ -293,38 +272,8 @@ class Switch(RoutedSwitch):
             enters = arrival.valid & arrival.ready & source.payload.last
             leaves = last & ~queue.stays if replays else last
             head = self._whole(m, i, head, enters, leaves)
-        return self._at_head(m, f"{i}", head, last, flit, stored, ready, queue)
-
-    def _at_head(
-        self,
-        m: Module,
-        name: str,
-        head: stream.Interface,
-        last: Value,
-        flit: data.View,
-        stored: Value,
-        ready: Value,
-        queue: object,
-        *,
-        merged: bool = False,
-    ) -> Waiting:
-        """What is at the head of a queue."""
-        word = self._forwarded(flit)
-        copying = None
-        if self.groups is not None:
-            replay = queue if isinstance(queue, ReplayQueue) else None
-            outputs = len(self.shape.outputs)
-            copying = Copying(m, name, head, last, flit.kind, outputs, replay, merged)
-        return Waiting(head, word, last, flit, stored, ready, copying)
-
-    def _merge(self, m: Module, groups: Groups, waiting: Mapping[int, Waiting]) -> Waiting:
-        """What is merged, and waits as at the head of a queue."""
-        replay = self.exit.longest if self.entry.replay else 0
-        self._merging, head, queue = place_merge(m, self, groups, waiting, replay)
-        flit, exits = head.payload.flit, head.payload.exits
-        ready = Const(1)
-        found = self._at_head(m, "merge", head, flit.last, flit, exits, ready, queue, merged=True)
-        return found._replace(word=found.word[: self._stored_flit.size])  # as wide as the others
+        replay = queue if isinstance(queue, ReplayQueue) else None
+        return Waiting(head, self._forwarded(flit), last, flit, stored, ready, replay)
 
     def _ahead(self, m: Module, i: int, selector: Selector | None) -> Waiting:
         """The queue of an input whose outputs are read ahead, and what is at its head."""
@@ -446,20 +395,21 @@ class Switch(RoutedSwitch):
         held = Signal(len(outputs))
         m.d.comb += held.eq(Cat(Cat(one[j] for one in kept.values()).any() for j in outputs))
         heads = {i: one.head for i, one in waiting.items()}
+        copies: dict[int, Copying] = {}
         if selector is not None:
             m.d.comb += selector.held.eq(held)
         passed = [Signal(name=f"passed_{j}") for j in outputs]
         for i, one in waiting.items():
             asked = self._asked(m, i, one)
             taken = self._choice(m, i, grants[i], readies) if self.shape.choice else Cat(grants[i])
-            copying = one.copying
-            if copying is None:
+            if self.groups is None:
                 header = heads[i].valid & ~kept[i].any()
                 swallows, begins = self._discard(m, i, one, asked)
                 header &= ~swallows
                 wanted: Value = asked
                 ready = swallows | Cat(uses[i][j] & passed[j] for j in self._exits(i)).any()
             else:
+                copies[i] = copying = Copying(m, f"{i}", one, len(outputs))
                 header, begins = heads[i].valid, Const(0, 1)
                 wanted = copying.wanted(asked, kept[i], self.shape.choice)
                 if self.shape.choice:
@@ -467,8 +417,9 @@ class Switch(RoutedSwitch):
                 ready = copying.ready(
                     m, asked, takes[i], kept[i], uses[i], Cat(passed), self.shape.choice
                 )
-                if i < len(self.i) and self._merging is not None:
-                    ready = ready | self._merging.i[i].ready
+                ready = ready | one.merged
+                if one.begun is not None:
+                    m.d.comb += one.begun.eq((kept[i] | copying.served).any())
             m.d.comb += [
                 requests[i].eq(Mux(header, wanted & self._open(one) & ~held, 0)),
                 takes[i].eq(taken),
@@ -496,9 +447,8 @@ class Switch(RoutedSwitch):
             request = Cat(requests[i][j] for i in entries[j])
             granted = arbitrate(m, self.grant.arbiter, f"arbiter_{j}", request, self._seed(j), used)
             shown = {i: kept[i][j] & heads[i].valid for i in entries[j]}
-            for i, bit in shown.items():
-                if (copying := waiting[i].copying) is not None:
-                    shown[i] = bit & ~copying.given[j]
+            for i in copies.keys() & shown.keys():
+                shown[i] = shown[i] & ~copies[i].given[j]
             m.d.comb += [
                 Cat(grants[i][j] for i in entries[j]).eq(granted),
                 offered[j].eq(Cat(shown[i] | new[i][j] for i in entries[j]).any()),

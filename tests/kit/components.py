@@ -122,7 +122,13 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "entry": OutputQueue(3),
         "selection": "random",
     },
-    "Merge": {"packet": GROUPED, "inputs": 3, "outputs": 2, "groups": Groups(2, "add", 3)},
+    "Merge": {
+        "packet": GROUPED,
+        "inputs": 3,
+        "outputs": 2,
+        "groups": Groups(2, "add", 3),
+        "lane": 2,
+    },
     "OutputOwners": {"shape": SHAPE, "arbiter": "round-robin"},
     "Pipelined": {
         "packet": WORDS,

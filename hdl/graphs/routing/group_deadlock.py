@@ -9,7 +9,9 @@ waits for the next channels as a packet for one terminal does.
 A packet that is to be merged waits for those of its siblings, and so for all channels below them: a
 channel waits for every channel of the tree but itself and those below it. What merges packets in a
 node does so for one group at a time, and is held and waited for as a channel is. So are the queues
-in which terminals send: a packet of a group may stand there behind another one.
+in which terminals send: a packet of a group may stand there behind another one. What is merged goes
+on from a terminal's queue, so this terminal's packets wait for it; and it waits for one of them
+that has begun to leave, which in passes needs nothing more.
 
 *Order*: the packets of one tree follow each other everywhere in the same order, provided that its
 members start operations in the same order. Let packets A, and B behind it, of one tree be in a
@@ -74,6 +76,13 @@ def _merging(tree: GroupTree) -> dict[Channel, Channel | None]:
     return found
 
 
+def _lanes(tree: GroupTree) -> dict[Channel, Channel]:
+    """The queues of terminals that what is merged may go on from, though their values are not."""
+    merged = {node: part.children for node, part in tree.nodes.items() if part.children}
+    entries = (one for one in tree.graph.entries if one not in merged.get(one.node, (one,)))
+    return {_sends(one): _merge_at(one.node) for one in entries}
+
+
 def _every(after: Mapping[Channel, Channel | None]) -> Waits:
     """For each channel of a tree, all but itself and those from which its packet came; `after` has
     for each the one that is nearer to the root of the tree."""
@@ -118,7 +127,10 @@ def group_waits(
     elif Kind.MULTICAST in kinds:
         ordered.append(_copied_at_once(down, entry))
     if around or Kind.REDUCE in kinds:
-        waits = _every(merging)
+        lanes = _lanes(tree)
+        waits = _every(merging | lanes)
+        if passes:
+            waits = {channel: own - lanes.keys() for channel, own in waits.items()}
         if around and not passes:
             root = _merge_at(tree.graph.exit_homes[tree.root])
             copied = _copied_at_once(down, root)

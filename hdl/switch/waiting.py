@@ -1,0 +1,58 @@
+"""What is at the head of an input's queue."""
+
+from typing import NamedTuple, Protocol
+
+from amaranth.hdl import Const, Signal, Value
+from amaranth.lib import data, stream
+
+__all__ = ["Replay", "Replayed", "Waiting"]
+
+
+class Replay(Protocol):
+    """A queue whose first packet can be read again: two members of `ReplayQueue`."""
+
+    stays: Signal
+    last: Signal
+
+
+class Replayed:
+    """Stands for a queue whose first packet can be read again."""
+
+    def __init__(self, name: str) -> None:
+        self.stays, self.last = (Signal(name=f"{each}_{name}") for each in ("replays", "tail"))
+
+
+class Waiting(NamedTuple):
+    """What is at the head of an input's queue.
+
+    Attributes
+    ----------
+    head : stream.Interface
+        `valid` and `ready` of its flits.
+    word : Value
+        The flit as it leaves.
+    last : Value
+        Whether it is a tail.
+    header : data.View
+        As it came.
+    stored : Value
+        Its outputs, one bit for each that the input leads to, if they were found as it arrived.
+    decided : Value
+        Whether a header may go on over a link.
+    queue : Replay or None
+        The queue, if its packets can be read again.
+    merged : Value
+        Whether the flit is taken to be merged.
+    begun : Signal or None
+        Set by the switch: whether the packet has an output, or has left by one and stays.
+    """
+
+    head: stream.Interface
+    word: Value
+    last: Value
+    header: data.View
+    stored: Value
+    decided: Value
+    queue: Replay | None = None
+    merged: Value = Const(0)
+    begun: Signal | None = None
