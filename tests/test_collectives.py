@@ -20,6 +20,7 @@ from multicube.hdl.graphs.schedules.copy_schedule import copy_schedule
 from multicube.hdl.networks.family import Family
 from multicube.sim import CollectiveRun, run_collective
 from multicube.sim.measure.collective_bound import collective_bound, header_cycles, middle
+from multicube.sim.run import collective_run
 from multicube.sim.run.counter_barrier import meet
 from refusals import refusals
 
@@ -416,6 +417,17 @@ def test_what_is_too_large_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("mesh k=2", "broadcast", flits=8).tried.keys() == {"direct", "tree", "schedule"}
     with pytest.raises(MulticubeError, match=r"^Messages of barrier by \w+ must be at most 3$"):
         run("mesh k=2", "barrier")
+
+
+def test_all_algorithms_are_tried_on_networks_that_are_not_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(collective_run, "_MOST_TRIED", 3)
+    assert run("mesh k=2 group_entries=1", "broadcast").algorithm == "network"
+    with pytest.raises(
+        MulticubeError, match=r"^Algorithm must be named with more than 3 terminals"
+    ):
+        run("mesh k=2", "broadcast")
 
 
 def test_a_schedule_is_of_few_members() -> None:

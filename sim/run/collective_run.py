@@ -28,6 +28,9 @@ _MOST_BITS = 1024
 """Members of a barrier by the network of which each has a bit of its own."""
 
 
+_MOST_TRIED = 2**14
+"""Most terminals of a network on which all algorithms are tried: sources of 4,096 take 0.6 GB."""
+
 _NO_GROUPS = "Network must have group_entries=1 or more, for the algorithm network"
 
 
@@ -213,6 +216,13 @@ def _algorithms(network: Network, kind: str, algorithm: str, operation: Operatio
     if algorithm not in (NETWORK, "auto"):
         return [algorithm]
     wrong = _hindrance(network, kind, operation)
+    if algorithm == "auto" and network.ports > _MOST_TRIED:
+        if wrong is None:
+            return [NETWORK]
+        raise InvalidValue(
+            f"Algorithm must be named with more than {_MOST_TRIED} terminals: to run all takes too "
+            "much memory"
+        )
     if algorithm == "auto":
         return able if wrong is None else ALGORITHMS[kind]
     if wrong is not None:
