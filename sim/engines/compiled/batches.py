@@ -31,10 +31,10 @@ _KINDS = {
     "and": (3, "x[p[0]] = x[p[1]] & x[p[2]];"),
     "or": (3, "x[p[0]] = x[p[1]] | x[p[2]];"),
     "xor": (3, "x[p[0]] = x[p[1]] ^ x[p[2]];"),
-    "eq": (3, "x[p[0]] = (V)(x[p[1]] == x[p[2]]);"),
-    "lts": (3, "x[p[0]] = lts(x[p[1]], x[p[2]]);"),
-    "ltu": (3, "x[p[0]] = ltu(x[p[1]], x[p[2]]);"),
-    "mux": (4, "x[p[0]] = mux(x[p[1]], x[p[2]], x[p[3]]);"),
+    "eq": (3, "x[p[0]] = full(equal(x[p[1]], x[p[2]]));"),
+    "lts": (3, "x[p[0]] = full(lts(x[p[1]], x[p[2]]));"),
+    "ltu": (3, "x[p[0]] = full(ltu(x[p[1]], x[p[2]]));"),
+    "mux": (4, "x[p[0]] = mux(mask(x[p[1]]), x[p[2]], x[p[3]]);"),
     "add": (4, "x[p[0]] = (x[p[1]] + x[p[2]]) & splat(p[3]);"),
     "sub": (4, "x[p[0]] = (x[p[1]] - x[p[2]]) & splat(p[3]);"),
     "mul": (4, "x[p[0]] = (x[p[1]] * x[p[2]]) & splat(p[3]);"),
@@ -164,6 +164,9 @@ class Batches(Statements):
 
     # Operations
 
+    def mask(self, node: Node) -> str:
+        return super().mask(node) if node.is_const else f"mask({super().mask(node)})"
+
     def _define(self, node: Node) -> str:
         if node.is_const:
             return ""
@@ -215,6 +218,8 @@ class Batches(Statements):
         """A statement for an operation that is no row of a table."""
         name = f"n{node.serial}"
         value = self._expression(node, name)
+        if node.width == 1:
+            value = f"full({value})"
         places = [self._value(arg, arg.width) for arg in node.args if not arg.is_const]
         level = max((self._levels[place] for place in places), default=0) + 1
         place = len(self._levels)

@@ -2,10 +2,18 @@
 
 import re
 
+from .statements import in_full, loaded
+
 __all__ = ["connected"]
 
-_NAME = re.compile(r"\b[bnp]\d+(?:t\d+)?\b")
-"""Bytes of lanes, lanes, and planes, in the text of a function."""
+_NAME = re.compile(r"\b[bknp]\d+(?:t\d+)?\b")
+"""Bytes of lanes, masks and numbers in lanes, and planes, in the text of a function."""
+
+
+_LANES = "kn"
+
+_KINDS = {"b": "b", "k": "n", "n": "n", "p": "p"}
+"""By the first letter of a name: where such values are kept."""
 
 
 def connected(parts: list[tuple[bool, list[str]]]) -> dict[str, int]:
@@ -19,7 +27,7 @@ def connected(parts: list[tuple[bool, list[str]]]) -> dict[str, int]:
             for name in names:
                 first.setdefault(name, number)
                 last[name] = number
-                if first[name] != number or (parts[number][0] and name[0] != "n"):
+                if first[name] != number or (parts[number][0] and name[0] not in _LANES):
                     kept.add(name)
     places = _homes(parts, named, first)
     kept -= places.keys()
@@ -34,29 +42,29 @@ def connected(parts: list[tuple[bool, list[str]]]) -> dict[str, int]:
             known.update(new)
             for name in new:
                 if name in kept and name not in places:
-                    kind = name[0]
+                    kind = _KINDS[name[0]]
                     if free[kind]:
                         places[name] = free[kind].pop()
                     else:
                         places[name] = forms[kind].format(counts[kind])
                         counts[kind] += 1
-            there = "n" if lane else "p"  # what has a name of its own; other places are known
-            local = [name for name in new if name in places and name[0] == there]
+            there = _LANES if lane else "p"  # what has a name of its own; other places are known
+            local = [name for name in new if name in places and name[0] in there]
             text += [
-                f"{'V' if lane else 'P'} {name} = {places[name]};"
+                loaded(name, places[name]) if lane else f"P {name} = {places[name]};"
                 for name in local
                 if first[name] < number
             ]
-            other = {name: places[name] for name in names if name[0] != there}
+            other = {name: places[name] for name in names if name[0] not in there}
             text.append(_renamed(line, other))
             text += [
-                f"{places[name]} = {name};"
+                f"{places[name]} = {in_full(name)};"
                 for name in local
                 if first[name] == number and name in kept
             ]
         for name in known & kept:
             if last[name] == number:
-                free[name[0]].append(places[name])
+                free[_KINDS[name[0]]].append(places[name])
         lines[:] = text
     return counts
 

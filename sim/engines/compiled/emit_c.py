@@ -1,9 +1,8 @@
 """Translates the intermediate representation to C with vectors of 32-bit lanes.
 
 A lane is a cell: the code handles 16 or 8 cells of a type at a time, and loops over all. A node of
-width 1 is a mask, all ones or all zeros, so that a multiplexer needs no comparison; wider nodes are
-numbers. The number of cells and their positions are not in the code but in tables, so that networks
-of any size share it.
+width 1 is a mask, so that a multiplexer needs no comparison; wider nodes are numbers. The number of
+cells and their positions are not in the code but in tables, so that networks of any size share it.
 
 Each type is a separate program, with the functions
 
@@ -22,6 +21,7 @@ from ....hdl.fabric.fabric import Path
 from .batches import Batches
 from .emit_slices import SliceEmitter
 from .ir import Graph, Module, Node
+from .lane_prelude import LANE_PRELUDE
 from .slices import Slices
 from .statements import LANES, Statements, element_bytes
 
@@ -104,122 +104,7 @@ struct Context {
 )
 """What the programs of all types, and the driver, declare alike."""
 
-_PRELUDE = (
-    STRUCTURES
-    + """\
-
-/* Cells that are computed at a time. */
-#if LANES == 1
-#define WIDTH 1
-#elif defined __AVX512F__ && (defined __clang__ || __GNUC__ >= 12)
-#define WIDTH 16
-#else
-#define WIDTH 8
-#endif
-
-typedef uint32_t V __attribute__((vector_size(4 * WIDTH)));
-typedef int32_t S __attribute__((vector_size(4 * WIDTH)));
-typedef uint32_t U __attribute__((vector_size(4 * WIDTH), aligned(4)));
-typedef uint32_t H __attribute__((vector_size(4 * HALF), aligned(4)));
-typedef float F __attribute__((vector_size(32)));
-#define INLINE static inline __attribute__((always_inline))
-#define EACH_LANE _Pragma("GCC unroll 16") for (int l = 0; l < WIDTH; l++)
-
-/* Where the lanes from cell i on are, in the first row of an array [vector][row][lane]. */
-#if WIDTH == LANES
-#define AT(rows) (i * (rows))
-#else
-#define AT(rows) ((i & -LANES) * (rows) + (i & LANES - 1))
-#endif
-
-INLINE V splat(uint32_t x) { return x - (V){0}; }
-INLINE V load(const uint32_t *p) { return *(const U *)p; }
-INLINE void store(uint32_t *p, V x) { *(U *)p = x; }
-INLINE V mux(V c, V a, V b) { return b ^ ((a ^ b) & c); }
-INLINE V ltu(V a, V b) { return (V)(a < b); }
-INLINE V lts(V a, V b) { return (V)((S)a < (S)b); }
-/* A bit for each lane of a mask. */
-INLINE unsigned bits(V x) {
-#if WIDTH == 16 && !defined __clang__
-  return (unsigned short)__builtin_ia32_ptestmd512((S)x, (S)x, -1);
-#elif defined __AVX2__ && WIDTH == 8
-  return __builtin_ia32_movmskps256((F)x);
-#else
-  unsigned r = 0;
-  for (int l = 0; l < WIDTH; l++) r |= (x[l] & 1) << l;
-  return r;
-#endif
-}
-/* Faster than the instructions for it, on processors of AMD at least. */
-INLINE V gather(const uint32_t *wires, const int32_t *index) {
-  V x;
-  for (int l = 0; l < WIDTH; l++) x[l] = wires[index[l]];
-  return x;
-}
-/* Lanes of two rows. The low 5 bits of each index are the place in both rows; the others are, in
-   index[0] and index[1], where the rows begin, in bytes. */
-INLINE H half(const uint32_t *wires, const int32_t *index) {
-  const H *a = (const H *)((const char *)wires + (index[0] & -4u * HALF));
-  const H *b = (const H *)((const char *)wires + (index[1] & -4u * HALF));
-#ifdef __clang__
-  H x;
-  for (int l = 0; l < HALF; l++) x[l] = (*(index[l] & HALF ? b : a))[index[l] % HALF];
-  return x;
-#else
-  return __builtin_shuffle(*a, *b, *(const H *)index);
-#endif
-}
-INLINE V pair(const uint32_t *wires, const int32_t *index) {
-#if WIDTH < HALF
-  return gather(wires, index);
-#elif WIDTH == HALF
-  return half(wires, index);
-#else
-  H a = half(wires, index), b = half(wires, index + HALF);
-  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-#endif
-}
-INLINE void fail(Context *c, const Type *t, long event, long i, V hit) {
-  hit &= load(t->live + i);
-  const unsigned lanes = bits(hit);
-  if (!lanes || c->event >= 0) return;
-  c->event_type = t;
-  c->event = event;
-  c->event_cell = i + __builtin_ctz(lanes);
-}
-/* A word of the quotient or remainder of two numbers of `n` words each. */
-static uint32_t divide(const uint32_t *a, const uint32_t *b, int n, int remainder, int word) {
-  uint32_t q[n], r[n];
-  int zero = 1;
-  for (int i = 0; i < n; i++) {
-    q[i] = r[i] = 0;
-    zero &= b[i] == 0;
-  }
-  if (zero) return 0;
-  for (int bit = 32 * n - 1; bit >= 0; bit--) {
-    uint32_t carry = a[bit / 32] >> bit % 32 & 1;
-    uint32_t over = 0;
-    for (int i = 0; i < n; i++) {
-      over = r[i] >> 31;
-      r[i] = r[i] << 1 | carry;
-      carry = over;
-    }
-    int less = 0;
-    if (!over)
-      for (int i = 0; i < n; i++) less = r[i] < b[i] || (r[i] == b[i] && less);
-    if (less) continue;
-    uint32_t borrow = 0;
-    for (int i = 0; i < n; i++) {
-      uint64_t d = (uint64_t)r[i] - b[i] - borrow;
-      r[i] = (uint32_t)d;
-      borrow = d >> 63;
-    }
-    q[bit / 32] |= 1u << bit % 32;
-  }
-  return remainder ? r[word] : q[word];
-}
-"""
-)
+_PRELUDE = f"{STRUCTURES}\n{LANE_PRELUDE}"
 
 DRIVER = (
     STRUCTURES

@@ -20,7 +20,7 @@ from .ir import Graph, Node
 from .slice_prelude import SLICE_BORDERS, SLICE_PRELUDE
 from .slice_steps import Steps
 from .slices import Slices
-from .statements import LANES, LONGEST, Statements, indented, pointers
+from .statements import LANES, LONGEST, Statements, in_full, indented, name_of, pointers
 
 if TYPE_CHECKING:
     from .emit_c import TypeEmitter
@@ -283,14 +283,13 @@ class _Lanes(Statements):
         for node in Graph.cone(nodes, known=self):
             self._done.add(node)
             if node.op == "collect":
-                self.lines.append(f"collect(&p{node.serial}, v, {self._collected(node.args[0])});")
+                self.lines.append(f"collect(&p{node.serial}, v, {self.mask(node.args[0])});")
             elif node.op == "spread":
                 source = self._source(node.args[0])
-                self.lines.append(f"V {self._names[node]} = spread({source}, v);")
+                self.lines.append(f"M {self._names[node]} = spread({source}, v);")
             else:
                 first = len(self.lines)
-                name = self._names[node]
-                self.lines.append(f"V {name} = {self._expression(node, name)};")
+                self.lines.append(self._definition(node, self._names[node]))
                 self._join(first)
 
     def _source(self, node: Node) -> str:
@@ -300,16 +299,6 @@ class _Lanes(Statements):
         if node.op == "input" and node.attr[:3] in self._slices.strap_rows:
             return f"constants + {self._slices.strap_rows[node.attr[:3]]}"
         return f"&p{node.serial}"
-
-    def _collected(self, node: Node) -> str:
-        """A bit for each lane of a mask."""
-        if node not in self:
-            match node.op:
-                case "slice":
-                    return f"bit_of({self.number(node.args[0])}, {node.attr})"
-                case "eq":
-                    return f"equal({self.number(node.args[0])}, {self.number(node.args[1])})"
-        return f"bits({self.mask(node)})"
 
     def _lanes(self, node: Node) -> str:
         if node.is_const:
@@ -322,11 +311,12 @@ class _Lanes(Statements):
 
     def keep(self, place: int, node: Node) -> None:
         self.need(node)
-        self.lines.append(f"store(kept + {LANES * place}, {self._names[node]});")
+        value = in_full(self._names[node])
+        self.lines.append(f"store(kept + {LANES * place}, {value});")
 
     def _expression(self, node: Node, name: str) -> str:
         if node.op == "kept":
-            return f"load(kept + {LANES * node.attr})"
+            return self._stored(node, f"load(kept + {LANES * node.attr})")
         if node.op == "register" and node.attr >= len(self._slices.module.registers):
             return f"load({self._carried(node.attr)})"
         return super()._expression(node, name)
@@ -354,7 +344,7 @@ class _Names(dict[Node, str]):
         self._step, self._emitter = step, emitter
 
     def __missing__(self, node: Node) -> str:
-        return f"n{node.serial}" + (f"t{self._step}" if self._emitter.loads(node) else "")
+        return name_of(node) + (f"t{self._step}" if self._emitter.loads(node) else "")
 
 
 class SliceEmitter:

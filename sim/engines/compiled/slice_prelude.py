@@ -19,10 +19,11 @@ typedef uint32_t U1 __attribute__((aligned(1)));
 #define ALL (~(P){0})
 #define NONE ((P){0})
 
-/* The bits of a plane for vector v of a block, as a mask of each lane. */
-INLINE V spread(const P *p, long v) {
-#if WIDTH == 16 && !defined __clang__ && defined __AVX512DQ__
-  return (V)__builtin_ia32_cvtmask2d512(((const Bits *)p)[v]);
+/* The bits of a plane for vector v of a block. */
+INLINE unsigned part(const P *p, long v) { return ((const Bits *)p)[v]; }
+INLINE M spread(const P *p, long v) {
+#ifdef MASKS
+  return __builtin_ia32_kmovw(((const Bits *)p)[v]); /* at once, not by way of other registers */
 #else
   static const uint32_t places[] __attribute__((aligned(64))) = {
       1u << 0, 1u << 1, 1u << 2, 1u << 3, 1u << 4, 1u << 5, 1u << 6, 1u << 7,
@@ -30,33 +31,10 @@ INLINE V spread(const P *p, long v) {
       1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
       1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31};
   V place = load(places + v * WIDTH % 32);
-  return (V)((splat(((const uint32_t *)p)[v * WIDTH / 32]) & place) == place);
+  return equal(splat(((const uint32_t *)p)[v * WIDTH / 32]) & place, place);
 #endif
 }
-INLINE unsigned part(const P *p, long v) { return ((const Bits *)p)[v]; }
-INLINE void collect(P *p, long v, unsigned bits) { ((Bits *)p)[v] = bits; }
-/* A bit for each lane: of bit n of a number, and of comparisons. */
-INLINE unsigned bit_of(V x, int n) {
-#if WIDTH == 16 && !defined __clang__
-  return (unsigned short)__builtin_ia32_ptestmd512((S)x, (S)splat(1u << n), -1);
-#else
-  return bits((V)((S)(x << (31 - n)) >> 31));
-#endif
-}
-INLINE unsigned equal(V a, V b) {
-#if WIDTH == 16 && !defined __clang__
-  return (unsigned short)__builtin_ia32_pcmpeqd512_mask((S)a, (S)b, -1);
-#else
-  return bits((V)(a == b));
-#endif
-}
-INLINE unsigned lower(V a, V b) {
-#if WIDTH == 16 && !defined __clang__
-  return (unsigned short)__builtin_ia32_ucmpd512_mask((S)a, (S)b, 1, -1);
-#else
-  return bits(ltu(a, b));
-#endif
-}
+INLINE void collect(P *p, long v, M k) { ((Bits *)p)[v] = bits(k); }
 /* The lowest bytes of lanes, from which planes are then taken. */
 INLINE void keep_bytes(uint8_t *p, long v, V x) {
   p += v * WIDTH;
@@ -216,10 +194,10 @@ void leave(Context *c, const Type *t) {
       for (long v = 0; v < VECTORS; v++) {
         const long i = b + v * WIDTH;
         uint32_t *to = w->wire ? c->now + t->first_wire + AT(OUTPUTS) : t->state + AT(REGISTERS);
-        V x = spread(here + w->plane, v);
+        V x = full(spread(here + w->plane, v));
         if (w->bits > 1) {
           x &= splat(1);
-          for (int n = 1; n < w->bits; n++) x |= spread(here + w->plane + n, v) & splat(1u << n);
+          for (int n = 1; n < w->bits; n++) x |= where(spread(here + w->plane + n, v), 1u << n);
         }
         store(to + LANES * w->row, x);
       }

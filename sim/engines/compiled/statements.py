@@ -10,7 +10,17 @@ from .ir import Graph, Node, Register, Write
 if TYPE_CHECKING:
     from .emit_c import TypeEmitter
 
-__all__ = ["LANES", "LONGEST", "Statements", "element_bytes", "indented", "pointers"]
+__all__ = [
+    "LANES",
+    "LONGEST",
+    "Statements",
+    "element_bytes",
+    "in_full",
+    "indented",
+    "loaded",
+    "name_of",
+    "pointers",
+]
 
 LANES = 16
 """Cells whose words are adjacent in the tables."""
@@ -24,7 +34,8 @@ def element_bytes(width: int) -> int:
     return 1 if width <= 8 else 2 if width <= 16 else 4
 
 
-_NODE = re.compile(r"\bn\d+\b")
+_NODE = re.compile(r"\b[kn]\d+\b")
+"""Masks and numbers in the text of a function."""
 
 
 def indented(lines: Sequence[str]) -> str:
@@ -50,6 +61,21 @@ def pointers(registers: int | str, inputs: int | str, outputs: int | str, wires:
     ]
 
 
+def loaded(name: str, place: str) -> str:
+    """The statement that defines a value in lanes by what is at a place."""
+    return f"M {name} = mask({place});" if name[0] == "k" else f"V {name} = {place};"
+
+
+def in_full(name: str) -> str:
+    """A value in lanes as it is stored."""
+    return f"full({name})" if name[0] == "k" else name
+
+
+def name_of(node: Node) -> str:
+    """The name of a value in lanes: a mask if its width is 1."""
+    return f"{'k' if node.width == 1 else 'n'}{node.serial}"
+
+
 def _divided(lines: Sequence[str]) -> tuple[list[list[str]], int]:
     """Parts of a list of statements, each with those that load and store what goes from part to
     part; and the number of places for this."""
@@ -65,13 +91,13 @@ def _divided(lines: Sequence[str]) -> tuple[list[list[str]], int]:
         for line, names in zip(part, named[number]):
             new = [name for name in names if name not in known]
             known.update(new)
-            placed += [f"V {name} = x[{places[name]}];" for name in new if name in places]
+            placed += [loaded(name, f"x[{places[name]}]") for name in new if name in places]
             placed.append(line)
             for name in new:
                 if last[name] > number and name not in places:
                     places[name] = free.pop() if free else count
                     count = max(count, places[name] + 1)
-                    placed.append(f"x[{places[name]}] = {name};")
+                    placed.append(f"x[{places[name]}] = {in_full(name)};")
         done = [name for name in places if last[name] == number]
         free += [places.pop(name) for name in done]
         part[:] = placed
@@ -159,13 +185,13 @@ class Statements:
         self.lines.append(f"fail(c, t, {number}, i, {self.mask(hit)});")
 
     def _of_width(self, node: Node, width: int) -> str:
-        """A node as a mask if `width` is 1, else as a number."""
-        return self.mask(node) if width == 1 else self.number(node)
+        """A node as it is stored, if `width` is 1 as a mask, else as a number."""
+        return f"full({self.mask(node)})" if width == 1 else self.number(node)
 
     def mask(self, node: Node) -> str:
         """A node of width 1 as a mask."""
         if node.is_const:
-            return "splat(-1)" if node.attr else "splat(0)"
+            return "YES" if node.attr else "NO"
         self.need(node)
         return self._names[node]
 
@@ -174,15 +200,18 @@ class Statements:
         if node.is_const:
             return f"splat({node.attr}u)"
         self.need(node)
-        return f"({self._names[node]} & 1)" if node.width == 1 else self._names[node]
+        return f"where({self._names[node]}, 1)" if node.width == 1 else self._names[node]
 
     def _define(self, node: Node) -> str:
         if node.is_const:
             return ""
-        name, first = f"n{node.serial}", len(self.lines)
-        self.lines.append(f"V {name} = {self._expression(node, name)};")
+        name, first = name_of(node), len(self.lines)
+        self.lines.append(self._definition(node, name))
         self._join(first)
         return name
+
+    def _definition(self, node: Node, name: str) -> str:
+        return f"{'M' if node.width == 1 else 'V'} {name} = {self._expression(node, name)};"
 
     def _join(self, first: int) -> None:
         """Make one statement of the last lines, so that they stay in one part of the function."""
@@ -192,9 +221,9 @@ class Statements:
         args, width = node.args, node.width
         match node.op:
             case "input":
-                return self._input(node)
+                return self._stored(node, self._input(node))
             case "register":
-                return f"load(state + {self.lanes * node.attr})"
+                return self._stored(node, f"load(state + {self.lanes * node.attr})")
             case "read":
                 return self._read(node, name)
             case "and" | "or" | "xor":
@@ -202,14 +231,16 @@ class Statements:
                 form = self.mask if width == 1 else self.number
                 return f" {sign} ".join(form(arg) for arg in args)
             case "eq":
-                form = self.mask if all(arg.width == 1 for arg in args) else self.number
-                return f"(V)({form(args[0])} == {form(args[1])})"
+                if all(arg.width == 1 for arg in args):
+                    return f"{self.mask(args[0])} ^ {self.mask(args[1])} ^ YES"
+                return f"equal({self.number(args[0])}, {self.number(args[1])})"
             case "ult":
                 compare = "lts" if all(arg.width < 32 for arg in args) else "ltu"
                 return f"{compare}({self.number(args[0])}, {self.number(args[1])})"
             case "mux":
                 form = self.mask if width == 1 else self.number
-                return f"mux({self.mask(args[0])}, {form(args[1])}, {form(args[2])})"
+                name = "either" if width == 1 else "mux"
+                return f"{name}({self.mask(args[0])}, {form(args[1])}, {form(args[2])})"
             case "add":
                 return self._cut(self._sum(*args), width, max(arg.width for arg in args) + 1)
             case "sub":
@@ -220,7 +251,7 @@ class Statements:
             case "slice":
                 source, low = self.number(args[0]), node.attr
                 if width == 1:
-                    return f"(V)((S)({source} << {31 - low}) >> 31)"
+                    return f"bit_of({source}, {low})"
                 moved = f"{source} >> {low}" if low else source
                 return self._cut(moved, width, args[0].width - low)
             case "cat":
@@ -229,7 +260,7 @@ class Statements:
                     if part.is_const:
                         parts.append(f"splat({part.attr << at}u)")
                     elif part.width == 1:
-                        parts.append(f"({self.mask(part)} & {1 << at}u)")
+                        parts.append(f"where({self.mask(part)}, {1 << at}u)")
                     else:
                         parts.append(f"({self.number(part)} << {at})" if at else self.number(part))
                 return " | ".join(parts)
@@ -238,22 +269,25 @@ class Statements:
         raise AssertionError(f"no code for {node}")
 
     def _sum(self, a: Node, b: Node) -> str:
-        """The sum of two numbers. A bit, whose mask is -1, is subtracted as a mask."""
+        """The sum of two numbers, one of which may be a mask."""
         if b.width == 1 and not b.is_const:
             a, b = b, a
         if a.width > 1:
             return f"{self.number(a)} + {self.number(b)}"
-        if b.width == 1 and not b.is_const:
-            return f"-({self.mask(a)} + {self.mask(b)})"
-        return f"{self.number(b)} - {self.mask(a)}"
+        return f"plus({self.number(b)}, {self.mask(a)})"
 
     @staticmethod
     def _cut(text: str, width: int, may_have: int) -> str:
         if width == 1:
-            return f"-(({text}) & 1)"
+            return f"bit_of({text}, 0)"
         if width >= 32 or may_have <= width:
             return text
         return f"({text}) & {(1 << width) - 1}u"
+
+    @staticmethod
+    def _stored(node: Node, text: str) -> str:
+        """A node that is read from a table."""
+        return f"mask({text})" if node.width == 1 else text
 
     def _input(self, node: Node) -> str:
         row = self.emitter.input_numbers[node.attr]
@@ -292,7 +326,7 @@ class Statements:
             f"{{ const {type_} *m_{name} = {self._memory(number)}; "
             f"EACH_LANE r_{name}[l] = {value}; }}"
         )
-        return f"-r_{name}" if node.width == 1 else f"r_{name}"
+        return f"bit_of(r_{name}, 0)" if node.width == 1 else f"r_{name}"
 
     def _lanes(self, node: Node) -> str:
         """A bit for each lane of a node of width 1."""
@@ -333,4 +367,4 @@ class Statements:
             f"for (int w = 0; w < {2 * count}; w++) a[w] = x_{name}[w][l]; "
             f"r_{name}[l] = divide(a, a + {count}, {count}, {int(remainder)}, {word}); }}"
         )
-        return f"-r_{name}" if node.width == 1 else f"r_{name}"
+        return f"bit_of(r_{name}, 0)" if node.width == 1 else f"r_{name}"
