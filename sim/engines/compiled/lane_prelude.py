@@ -60,7 +60,14 @@ INLINE unsigned bits(M k) {
   return r;
 #endif
 }
+#if defined __AVX2__ && WIDTH == 8
+INLINE V mux(M k, V a, V b) {
+  typedef char B __attribute__((vector_size(32)));
+  return (V)__builtin_ia32_pblendvb256((B)b, (B)a, (B)k);
+}
+#else
 INLINE V mux(M k, V a, V b) { return b ^ ((a ^ b) & k); }
+#endif
 INLINE V where(M k, uint32_t x) { return k & x; }
 INLINE V plus(V x, M k) { return x - k; }
 INLINE M bit_of(V x, int n) { return (M)((S)(x << (31 - n)) >> 31); }
