@@ -219,3 +219,39 @@ def test_the_last_bit_of_a_word_and_a_bit_is_shown_to_lanes() -> None:
             for step in steps:
                 each.step(step)
         assert values(engine) == values(slow)
+
+
+class Tally(wiring.Component):
+    """Counts the cycles in which its bit is 1, in an output that wraps around and in another."""
+
+    i: In(20)
+    alone: Out(20, init=(1 << 20) - 19)
+    o: Out(20)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        bits = Signal(5, init=1)
+        m.d.sync += bits.eq(Cat(bits[4] ^ bits[2], bits[:4]))
+        with m.If(bits[0] ^ self.i[0]):
+            m.d.sync += [self.alone.eq(self.alone + 1), self.o.eq(self.o + 1)]
+        return m
+
+
+def test_counters_that_no_cell_reads_are_planes_until_the_clock_stops() -> None:
+    """Whether it stops before they have been added, just then, or long after."""
+    fabric = Fabric({"i": In(20)})
+    pin = Pin(None, ("i",))
+    for number in range(3):
+        name = fabric.place(Cell(f"tally_{number}", CellType(Tally))).name
+        fabric.link(pin, Pin(name, ("i",)))
+        pin = Pin(name, ("o",))
+    with fewest_sliced(1), CompiledEngine(fabric) as engine, fewest_sliced(NEVER):
+        (group,) = engine._machines[0].groups
+        assert group.slices is not None
+        (counter,) = group.slices.counters
+        assert group.module.registers[counter].init == (1 << 20) - 19
+        with CompiledEngine(fabric) as plain:
+            for step in (1, 13, 1, 1, 29, 30, 31, 100):
+                for each in (engine, plain):
+                    each.step(step)
+                assert values(engine) == values(plain), step

@@ -99,6 +99,7 @@ struct Context {
   const Type *event_type;
   long event, event_cell;
   uint64_t *planes, *next_planes; /* single bits of sliced types, of this cycle and the next */
+  unsigned long turn;      /* cycles that were done */
 };
 """
 )
@@ -132,6 +133,7 @@ static void swap(Context *c) {
   uint64_t *planes = c->planes;
   c->planes = c->next_planes;
   c->next_planes = planes;
+  c->turn++;
 }
 
 void settle(Context *c) {

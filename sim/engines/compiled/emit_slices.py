@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ....hdl.fabric.fabric import Path
 from .carried import connected
+from .counters import FLUSHED, PENDING
 from .ir import Graph, Node
 from .slice_prelude import SLICE_BORDERS, SLICE_PRELUDE
 from .slice_steps import Steps
@@ -60,7 +61,8 @@ class _Function(Steps):
         super().__init__(emitter.slices)
         self.emitter, self.wires, self.planes = emitter, wires, planes
 
-    def text(self, name: str, head: str, begin: str, end: str) -> str:
+    def text(self, name: str, head: str, begin: str, end: str, first: str = "") -> str:
+        """The function, which does something else first."""
         self.plan()
         steps = {*self.step.values(), *self.state_steps.values(), self.event_step}
         parts: list[tuple[bool, list[str]]] = []
@@ -88,7 +90,7 @@ class _Function(Steps):
         else:
             calls = [line for body in bodies for line in ("{", *body, "}")]
         return (
-            f"{inner}\nvoid {name}({head}) {{\n"
+            f"{inner}\nvoid {name}({head}) {{\n  {first}\n"
             f"  for (long b = {begin}; b < {end}; b += BLOCK) {{\n"
             f"{indented([*arrays, *calls])}\n  }}\n}}\n"
         )
@@ -365,6 +367,7 @@ class SliceEmitter:
         first = len(self.output_rows)
         rows: list[tuple[str | int, int]] = [*slices.registers]
         rows += [("kept", place) for place in range(len(slices.kept))]
+        rows += [("pending", place) for place in range(len(slices.pending))]
         self.register_rows = {key: first + row for row, key in enumerate(rows)}
         self.strap_rows = {key: row for row, key in enumerate(slices.straps)}
         self.inputs: dict[int, str] = {}
@@ -395,6 +398,7 @@ class SliceEmitter:
             "KEPT": len(self.slices.kept_lanes) + len(self.slices.carried),
             "REGISTERS": self.row_counts[0],
             "OUTPUTS": self.row_counts[2],
+            "PENDING": PENDING,
         }
         late = [self._late(number, outputs) for number, outputs in enumerate(code.late)]
         return "\n".join(
@@ -412,7 +416,7 @@ class SliceEmitter:
         )
 
     def _words(self) -> str:
-        """The words in lanes, some of whose bits are planes."""
+        """The words in lanes, some of whose bits are planes, and the counters."""
         rows = [
             f"{{1, {self.base.output_numbers[key]}, 1, {row}}}"
             for key, row in self.output_rows.items()
@@ -421,10 +425,16 @@ class SliceEmitter:
             if bit == 0:
                 row = self.register_rows[number, bit]
                 rows.append(f"{{0, {number}, {self.module.registers[number].width}, {row}}}")
-        items = ", ".join(rows) or "{0, 0, 0, 0}"
+        counters = [
+            f"{{{number}, {self.register_rows['pending', PENDING * place]}, "
+            f"{(1 << self.module.registers[number].width) - 1}u}}"
+            for place, number in enumerate(self.slices.counters)
+        ]
         return (
-            f"static const Word words[] = {{{items}}};\n"
+            f"static const Word words[] = {{{', '.join(rows) or '{0}'}}};\n"
             f"static const long word_count = {len(rows)};\n"
+            f"static const Counter counters[] = {{{', '.join(counters) or '{0}'}}};\n"
+            f"static const long counter_count = {len(counters)};\n"
         )
 
     def _output(self, function: _Function, path: Path, word: int, node: Node) -> None:
@@ -457,9 +467,12 @@ class SliceEmitter:
         function.events = slices.events
         for key, node in zip(slices.registers, slices.nexts):
             function.stores.append((self.register_rows[key], node))
+        for place, node in enumerate(slices.pending):
+            function.stores.append((self.register_rows["pending", place], node))
         function.states = list(slices.lane_nexts.items())
         for path, words in slices.after.items():
             for word, node in enumerate(words):
                 self._output(function, path, word, node)
         parameters = "Context *c, const Type *t, long begin, long end"
-        return function.text("update", parameters, "begin", "end")
+        first = f"if (c->turn % {FLUSHED} == 0) count(c, t, begin, end);"
+        return function.text("update", parameters, "begin", "end", first if slices.counters else "")

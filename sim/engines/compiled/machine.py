@@ -74,6 +74,7 @@ class CContext(ctypes.Structure):
         ("event_cell", ctypes.c_long),
         ("planes", ctypes.c_void_p),
         ("next_planes", ctypes.c_void_p),
+        ("turn", ctypes.c_ulong),
     ]
 
 

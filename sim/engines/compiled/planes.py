@@ -61,6 +61,7 @@ def slicing(
     for number, type_ in enumerate(wanted):
         kind_of[fabric.numbers(cells_of[type_])] = number
     widths = [modules[type_].widths for type_ in wanted]
+    read = _read(fabric, modules)
     found = {}
     for type_, (words, inputs) in wanted.items():
         cells = np.concatenate(plan.classes[type_])
@@ -68,8 +69,30 @@ def slicing(
             path for path in inputs.single if _is_plane(fabric, widths, kind_of, cells, path, runs)
         )
         same = _same(fabric, [modules[each] for each in wanted], kind_of, modules[type_], cells)
-        found[type_] = sliced(modules[type_], words, inputs.straps, planes, same)
+        slices = sliced(modules[type_], words, inputs.straps, planes, same, read[type_])
+        found[type_] = slices
     return found
+
+
+def _read(fabric: Fabric, modules: Mapping[CellType, Module]) -> dict[CellType, frozenset[Path]]:
+    """The outputs of each type that some cell reads; twins have the name of the first."""
+    numbers = {type_: fabric.numbers(cells) for type_, cells in fabric.types().items()}
+    kind_of = np.full(len(fabric.drivers.cells), -1, np.int64)
+    for kind, cells in enumerate(numbers.values()):
+        kind_of[cells] = kind
+    names = fabric.drivers.paths.things
+    found: dict[CellType, set[Path]] = {type_: set() for type_ in numbers}
+    types = list(numbers)
+    for type_, cells in numbers.items():
+        for path in modules[type_].inputs:
+            drivers, outputs = fabric.drivers.of(cells, path)
+            some = drivers >= 0
+            keys = kind_of[drivers[some]] * len(names) + outputs[some]
+            for kind, output in (divmod(key, len(names)) for key in np.unique(keys).tolist()):
+                if kind >= 0:
+                    path_ = names[output]
+                    found[types[kind]].add(modules[types[kind]].twins.get(path_, path_))
+    return {type_: frozenset(paths) for type_, paths in found.items()}
 
 
 def _same(

@@ -82,7 +82,8 @@ class Group:
         self.planes = {} if slices is None else plane_rows(self.outputs, module.widths)
         self.plane_count = 0
         if slices is not None:
-            self.plane_count = len(self.planes) + len(slices.registers) + len(slices.kept)
+            of_state = len(slices.registers) + len(slices.kept) + len(slices.pending)
+            self.plane_count = len(self.planes) + of_state
         self.first_plane = 0
         self.shown: set[tuple[Path, int]] = set()
         self.read: set[Path] = set()

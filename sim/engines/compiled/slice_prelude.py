@@ -166,10 +166,31 @@ static void fail_plane(Context *c, const Type *t, long event, long b, const P *h
 /* A word in lanes whose bits are planes, from row `plane` on. */
 typedef struct { int wire, row, bits, plane; } Word;
 
+/* A register that counts, the first plane of what is pending, and the register's bits. */
+typedef struct { int row, plane; uint32_t mask; } Counter;
+
 """
 """What the functions of a sliced type use, after the sizes and `words`, and the prelude of all."""
 
 SLICE_BORDERS = """\
+/* Add what is pending to counters. */
+static void count(Context *c, const Type *t, long begin, long end) {
+  for (long b = begin; b < end; b += BLOCK) {
+    P *here = (P *)(c->planes + t->first_plane) + b / BLOCK * ROWS;
+    for (const Counter *k = counters; k < counters + counter_count; k++) {
+      P *pending = here + k->plane;
+      for (long v = 0; v < VECTORS; v++) {
+        const long i = b + v * WIDTH;
+        uint32_t *row = t->state + AT(REGISTERS) + LANES * k->row;
+        V x = load(row);
+        for (int n = 0; n < PENDING; n++) x += where(spread(pending + n, v), 1u << n);
+        store(row, x & splat(k->mask));
+      }
+      for (int n = 0; n < PENDING; n++) pending[n] = NONE;
+    }
+  }
+}
+
 /* Make the planes from states and wires in lanes. */
 void enter(Context *c, const Type *t) {
   for (long b = 0; b < t->cells; b += BLOCK) {
@@ -188,6 +209,7 @@ void enter(Context *c, const Type *t) {
 
 /* Store the planes in states and wires in lanes, and outputs that no cell reads. */
 void leave(Context *c, const Type *t) {
+  count(c, t, 0, t->cells);
   for (long b = 0; b < t->cells; b += BLOCK) {
     const P *here = (const P *)(c->planes + t->first_plane) + b / BLOCK * ROWS;
     for (const Word *w = words; w < words + word_count; w++)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ....hdl.fabric.fabric import Path
+from .counters import count_in_planes
 from .ir import Graph, Module, Node, Words, Write
 from .plane_partition import WIDE_PLANE, Partition
 
@@ -67,6 +68,10 @@ class Slices:
         By number from that of the module's registers on: what is computed in lanes for the outputs
         of the next cycle, and is a register since the next cycle uses it again. The nodes are those
         of the module's graph.
+    counters : list[int]
+        The registers that count in planes; see `counters`.
+    pending : list[Node]
+        The next values of these planes, some for each counter, lowest bits first.
     """
 
     graph: Graph
@@ -83,6 +88,8 @@ class Slices:
     kept: list[Node] = field(default_factory=list)
     kept_lanes: list[Node] = field(default_factory=list)
     carried: list[Node] = field(default_factory=list)
+    counters: list[int] = field(default_factory=list)
+    pending: list[Node] = field(default_factory=list)
 
     def place_of(self, number: int) -> int:
         """Where one of `carried` is, behind what is kept in lanes."""
@@ -115,15 +122,18 @@ def sliced(
     words: int,
     straps: frozenset[Path],
     single: frozenset[Path],
-    same: frozenset[tuple[Path, Path]] = frozenset(),
+    same: frozenset[tuple[Path, Path]],
+    read: frozenset[Path],
 ) -> Slices:
     """A module in planes and lanes.
 
     Parameters are those of `Partition`, and `same`: inputs, each with another of the same values
-    that is read in its place.
+    that is read in its place; and `read`: the outputs that cells read.
     """
     partition = Partition(module, words, straps, single)
-    return _Slicer(module, partition, words, dict(same)).result
+    slices = _Slicer(module, partition, words, dict(same)).result
+    count_in_planes(slices, module, read)
+    return slices
 
 
 class _Slicer:
