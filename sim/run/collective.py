@@ -199,7 +199,10 @@ class Collective:
                     raise
             else:
                 programs.append(program)
-        plans = [self._sources(program, room) for program in programs]
+        if room is None:
+            return []
+        # The last one's are as large already.
+        plans = [*(self._sources(program, room) for program in programs[:-1]), room]
         return [
             self._perform(program, plan, engine, threads) for program, plan in zip(programs, plans)
         ]

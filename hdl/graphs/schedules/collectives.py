@@ -323,12 +323,12 @@ class _Draft:
     def _ring_allreduce(self) -> Iterator[Transfer]:
         """Sums of chunks go round once, and then the chunks themselves."""
         count = self.count
-        chunks_ = [self._chunks(chunk, chunk + 1, count) for chunk in range(count)]
-        filled = [chunk for chunk, (_, words) in enumerate(chunks_) if words]
+        parts = [self._chunks(chunk, chunk + 1, count) for chunk in range(count)]
+        filled = [chunk for chunk, (_, words) in enumerate(parts) if words]
         for turn, folds in ((0, True), (1, False)):
             for step in range(count - 1):
                 for rank in sorted((chunk - turn + step) % count for chunk in filled):
-                    chunks = chunks_[(rank + turn - step) % count]
+                    chunks = parts[(rank + turn - step) % count]
                     yield from self._chunk(rank, (rank + 1) % count, chunks, folds=folds)
 
     def _doubling_allreduce(self) -> Iterator[Transfer]:
