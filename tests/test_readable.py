@@ -54,6 +54,29 @@ endmodule"""
     ]
 
 
+def test_what_is_compared_is_in_brackets() -> None:
+    """`a <= p ? b : c` compares `a` and `p`; after a register's name, `<=` assigns."""
+    text = """\
+  wire [3:0] _0_;
+  wire [3:0] _1_;
+  wire _2_;
+  assign _0_ = p ? a : b;
+  assign o = c <= _0_;
+  assign _1_ = p ? b : a;
+  always @(posedge clk)
+    if (p) q <= _1_;
+  assign _2_ = p ? a[0] : b[0];
+  always @(posedge clk)
+    r <= c[0] <= _2_;"""
+    assert readable(text).split("\n") == [
+        "  assign o = c <= (p ? a : b);",
+        "  always @(posedge clk)",
+        "    if (p) q <= p ? b : a;",
+        "  always @(posedge clk)",
+        "    r <= c[0] <= (p ? a[0] : b[0]);",
+    ]
+
+
 @pytest.mark.parametrize("words", ["torus k=3 n=1", long("combining ports=4"), long("cube")])
 def test_all_wires_have_names(words: str) -> None:
     """And those of parts of a router are the parts' own."""

@@ -19,8 +19,9 @@ _TARGET = re.compile(r"(?:assign |^\s+)?([A-Za-z]\w*)(?:\[[^]]*\])? (?:=|<=) ")
 _PORT = re.compile(r"^    \.(\w+)\(")
 _INSTANCE = re.compile(r"^  \w+ (\w+) \($")
 
-# An expression that stands alone, and one that needs no brackets.
-_WHOLE = re.compile(r"(?: = |\(|, |\{ |<= )(_\d+_)(?=;|\)|,| \})")
+# An expression that stands alone, and one that needs no brackets. Only behind a register's name is
+# `<=` no comparison.
+_WHOLE = re.compile(r"(?: = |\(|, |\{ |(?:^\s+|\) |else )[^\s(]+ <= )(_\d+_)(?=;|\)|,| \})")
 _SIMPLE = re.compile(r"\w+(\[[\d:]+\])?|[\d'hbd]+|\{ [^{}]* \}")
 
 _NUMBER = re.compile(r"\b\d+\b|(?<='h)\w+")
@@ -163,4 +164,4 @@ def _purpose(line: str, own: str | None, instance: str) -> tuple[str, str]:
     target = _TARGET.search(line)
     if target is None:
         return "", ""
-    return target[1], "next" if " <= " in line else ""
+    return target[1], "next" if " <= " in line.partition(" = ")[0] else ""
