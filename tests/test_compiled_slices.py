@@ -20,7 +20,7 @@ from multicube.sim.engines.compiled.plane_partition import Partition
 from multicube.sim.engines.compiled.planes import PLANE, arranged, terms_of
 from multicube.sim.engines.compiled.program import lowered_types
 from random_cells import fewest_sliced, longest_part, random_cells
-from random_modules import lock_step, results
+from random_modules import RandomMemory, alone, lock_step, results
 
 NEVER = 10**9
 
@@ -46,6 +46,14 @@ def test_functions_of_many_parts_in_lock_step(seed: int) -> None:
     fabric = random_cells(seed, 2)
     with fewest_sliced(1), longest_part(7):
         lock_step(fabric, results(fabric), seed, cycles=10)
+
+
+@pytest.mark.parametrize("seed", [949676996, *(long(seed) for seed in range(20))])
+def test_random_memories_in_lock_step(seed: int) -> None:
+    """The last step of the first one does nothing but write."""
+    fabric = alone(CellType(RandomMemory, seed=seed))
+    with fewest_sliced(1):
+        lock_step(fabric, results(fabric), seed, cycles=20)
 
 
 def benches() -> Fabric:

@@ -64,9 +64,8 @@ class _Function(Steps):
     def text(self, name: str, head: str, begin: str, end: str, first: str = "") -> str:
         """The function, which does something else first."""
         self.plan()
-        steps = {*self.step.values(), *self.state_steps.values(), self.event_step}
         parts: list[tuple[bool, list[str]]] = []
-        for step in range(max(steps, default=0) + 1):
+        for step in range(self.last_step + 1):
             lines = self._lane_lines(step) if step % 2 else self._plane_lines(step)
             most = _LONGEST_LANES if step % 2 else LONGEST
             for at in range(0, len(lines), most):

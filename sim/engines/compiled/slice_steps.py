@@ -1,6 +1,7 @@
 """Orders the operations of a function of a sliced type in steps: planes, lanes, planes, ..."""
 
 from collections.abc import Container
+from itertools import chain
 
 from ....hdl.fabric.fabric import Path
 from .ir import Graph, Node
@@ -85,6 +86,14 @@ class Steps:
         self._find_bytes()
         events = [self.step[node] for node in self.events if not node.is_const]
         self.event_step = max(events, default=0)
+        self.last_step = max(
+            self.event_step,
+            *self.step.values(),
+            *self.state_steps.values(),
+            *(self.first_step(node) for *_, node in self.lane_stores + self.kept),
+            *chain.from_iterable(self.write_steps),
+            0,
+        )
 
     def _keep_registers(self) -> None:
         """Find the step that stores each register in lanes: none that uses the old one is later."""
