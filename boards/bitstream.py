@@ -10,8 +10,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Instance, Module, Signal
+from amaranth.hdl import (
+    ClockDomain,
+    ClockSignal,
+    Const,
+    Elaboratable,
+    Instance,
+    Module,
+    ResetSignal,
+    Signal,
+    Value,
+)
 from amaranth.lib import io
+from amaranth.lib.cdc import ResetSynchronizer
 
 from ..hdl.export.verilog import verilog_text
 from ..hdl.fabric.checks import check_integer
@@ -26,6 +37,9 @@ __all__ = ["BoardTop", "Build", "build_board", "write_plan"]
 _MODULE = "multicube_board"
 _NAME = "top"
 _REPORT = "report.json"
+
+_OSCILLATOR = 600e6
+"""What the oscillator of an ECP5's PLL runs at, in Hz: 400 to 800 MHz."""
 
 _KEEP = "setattr -mod -set keep_hierarchy 1 *_paused_node* *_computer_node*"
 
@@ -58,23 +72,35 @@ class BoardTop(Elaboratable):
         pins = platform.request("uart", 0, dir="-")
         m.submodules.rx = rx = io.Buffer("i", pins.rx)
         m.submodules.tx = tx = io.Buffer("o", pins.tx)
-        # Registers get their initial values when the board is configured, so no reset is needed.
-        m.submodules.bench = Instance(
-            _MODULE, i_clk=self._clock(m, platform), i_rst=0, i_rx=rx.i, o_tx=tx.o
-        )
+        clock, reset = self._clock(m, platform)
+        m.submodules.bench = Instance(_MODULE, i_clk=clock, i_rst=reset, i_rx=rx.i, o_tx=tx.o)
         return m
 
-    def _clock(self, m: Module, platform: Any) -> Signal:
-        """The clock of the board, or a slower one from a counter."""
-        if self.board.divide == 1:
-            return ClockSignal()
-        m.domains.bench = ClockDomain(reset_less=True, local=True)
-        slow = Signal()
-        count = Signal(range(self.board.divide))
-        m.d.sync += [count.eq(count + 1), slow.eq(count[-1])]
+    def _clock(self, m: Module, platform: Any) -> tuple[Value, Value]:
+        """The clock of the board, or a slower one from a PLL of an ECP5, and a reset."""
+        divide = self.board.divide
+        if divide == 1:
+            # Registers get their initial values when the board is configured.
+            return ClockSignal(), Const(0)
+        m.domains.bench = ClockDomain(local=True)
+        slow, locked = Signal(), Signal()
+        m.submodules.pll = Instance(
+            "EHXPLLL",
+            p_FEEDBK_PATH="CLKOP",
+            p_CLKI_DIV=divide,
+            p_CLKFB_DIV=1,
+            p_CLKOP_DIV=round(_OSCILLATOR * divide / self.board.clock),
+            p_CLKOP_ENABLE="ENABLED",
+            i_CLKI=ClockSignal(),
+            i_CLKFB=slow,
+            o_CLKOP=slow,
+            o_LOCK=locked,
+        )
         m.d.comb += ClockSignal("bench").eq(slow)
-        platform.add_clock_constraint(slow, self.board.clock / self.board.divide)
-        return slow
+        # Until the PLL has locked, cycles may be too short.
+        m.submodules.reset = ResetSynchronizer(~locked, domain="bench")
+        platform.add_clock_constraint(slow, self.board.clock / divide)
+        return ClockSignal("bench"), ResetSignal("bench")
 
 
 def _line(pins: Mapping[str, Any]) -> Any:

@@ -27,7 +27,7 @@ class Board:
     instruments : Instruments
         The instruments that fit beside a network of the intended size.
     divide : int
-        The test bench's clock is the board's divided by this, a power of two.
+        The test bench's clock is the board's divided by this, by a PLL.
     uart : Mapping[str, Any], optional
         Pins of the serial line, if the board has no chip for it.
     tools : str

@@ -13,9 +13,9 @@ from .verilog_names import free_name
 __all__ = ["readable"]
 
 _UNNAMED = re.compile(r"\b_\d+_\b")
-_WIRE = re.compile(r"  wire (?:\[\d+:0\] )?(_\d+_);")
+_SIGNAL = re.compile(r"  (?:wire|reg) (?:\[\d+:0\] )?(_\d+_);")
 _ASSIGN = re.compile(r"  assign (_\d+_) = (.*);")
-_TARGET = re.compile(r"(?:assign |^\s+)?([A-Za-z]\w*)(?:\[[^]]*\])? (?:=|<=) ")
+_TARGET = re.compile(r"(?:assign |^\s+)?([A-Za-z]\w*|_\d+_)(?:\[[^]]*\])? (?:=|<=) ")
 _PORT = re.compile(r"^    \.(\w+)\(")
 _INSTANCE = re.compile(r"^  \w+ (\w+) \($")
 
@@ -61,7 +61,7 @@ def _folded(text: str) -> str:
     users: dict[str, list[int]] = defaultdict(list)
     for number, line in enumerate(lines):
         assert line is not None
-        if wire := _WIRE.fullmatch(line):
+        if wire := _SIGNAL.fullmatch(line):
             declared[wire[1]] = number
             continue
         own = _ASSIGN.fullmatch(line)
@@ -121,21 +121,22 @@ def _repeated(text: str) -> str:
 
 
 def _named(text: str) -> str:
-    """Text in which the wires without a name are named after what they are for."""
-    declared = {wire[1] for line in text.split("\n") if (wire := _WIRE.fullmatch(line)) is not None}
+    """Text in which wires and registers without a name are named after what they are for."""
+    lines = text.split("\n")
+    declared = {found[1] for line in lines if (found := _SIGNAL.fullmatch(line)) is not None}
     if not declared:
         return text
     purposes: dict[str, tuple[str, str]] = {}
     instance = ""
-    for line in text.split("\n"):
+    for line in lines:
         if head := _INSTANCE.match(line):
             instance = head[1]
-        if _WIRE.fullmatch(line):
+        if _SIGNAL.fullmatch(line):
             continue
         own = _ASSIGN.fullmatch(line)
         target, role = _purpose(line, own[1] if own else None, instance)
         for name in _UNNAMED.findall(own[2] if own else line):
-            if target and name in declared:
+            if target != name and target and name in declared:
                 purposes.setdefault(name, (target, role))
     taken = set(re.findall(r"[A-Za-z_]\w*", text))
     names: dict[str, str] = {}
