@@ -72,12 +72,15 @@ class BoardTop(Elaboratable):
         pins = platform.request("uart", 0, dir="-")
         m.submodules.rx = rx = io.Buffer("i", pins.rx)
         m.submodules.tx = tx = io.Buffer("o", pins.tx)
-        clock, reset = self._clock(m, platform)
+        clock, reset = self._clock(m)
         m.submodules.bench = Instance(_MODULE, i_clk=clock, i_rst=reset, i_rx=rx.i, o_tx=tx.o)
         return m
 
-    def _clock(self, m: Module, platform: Any) -> tuple[Value, Value]:
-        """The clock of the board, or a slower one from a PLL of an ECP5, and a reset."""
+    def _clock(self, m: Module) -> tuple[Value, Value]:
+        """The clock of the board, or a slower one from a PLL of an ECP5, and a reset.
+
+        Tools derive the frequency of the slower one from the board's.
+        """
         divide = self.board.divide
         if divide == 1:
             # Registers get their initial values when the board is configured.
@@ -99,7 +102,6 @@ class BoardTop(Elaboratable):
         m.d.comb += ClockSignal("bench").eq(slow)
         # Until the PLL has locked, cycles may be too short.
         m.submodules.reset = ResetSynchronizer(~locked, domain="bench")
-        platform.add_clock_constraint(slow, self.board.clock / divide)
         return ClockSignal("bench"), ResetSignal("bench")
 
 

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -499,6 +500,20 @@ def test_clocks_are_those_of_the_boards() -> None:
         platform = board.make()
         assert platform.default_clk_frequency == board.clock
         assert board.clock / board.divide / board.divisor() == pytest.approx(1e6, rel=0.02)
+
+
+@pytest.mark.long
+def test_the_clock_of_a_fast_board_is_divided_by_a_pll(call: Call, tmp_path: Path) -> None:
+    """A counter's output did not reach the clock network with every seed."""
+    words = ("cube", "ports=2", "radix=2", "-o", "plan", "--plan")
+    status, _, err = call("build", "ecpix5-85f", *words)
+    assert status == 0, err
+    netlist = (tmp_path / "plan" / "top.il").read_text()
+    (pll,) = re.findall(r"^  cell \\EHXPLLL .*?^  end$", netlist, re.M | re.S)
+    divisors = {name: int(value) for name, value in re.findall(r"\\(CLK\w+_DIV) (\d+)$", pll, re.M)}
+    comparator = BOARDS["ecpix5-85f"].clock / divisors["CLKI_DIV"]
+    assert comparator * divisors["CLKFB_DIV"] == 25e6
+    assert 400e6 <= comparator * divisors["CLKFB_DIV"] * divisors["CLKOP_DIV"] <= 800e6
 
 
 @pytest.mark.long
