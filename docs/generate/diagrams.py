@@ -115,7 +115,7 @@ def packet_in_a_box() -> Drawing:
     d.box(150, 30, 430, 170, "", GREY)
     d.text(365, 222, "2 x 2 box, input-queued", of=SOFT)
     for row, y in enumerate((60, 130)):
-        d.text(70, y - 4, f"input {row}", of=SOFT)
+        d.text(112, y - 4, f"input {row}", of=SOFT)
         d.arrow((30, y + 20), (168, y + 20))
         for slot in range(4):
             d.box(170 + slot * 26, y + 4, 24, 32, "", PAPER)
@@ -255,7 +255,8 @@ def group_tree() -> Drawing:
             value = {0: 15, 1: 8, 2: 5, 3: 3, 4: 4, 5: 3}[key]
             d.box(x - 36, y - 22, 72, 44, ("root" if key == 0 else f"node {key}"), GREEN)
             if up:
-                d.text(x, y + 37, f"sum {value}", size=12, of=SOFT)
+                right, down = (62, 5) if key < 3 else (0, 37)
+                d.text(x + right, y + down, f"sum {value}", size=12, of=SOFT)
         if not up:
             d.text(300, 60, "copied at each fork", size=12, anchor="start", of=SOFT)
     return d
