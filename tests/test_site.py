@@ -4,6 +4,7 @@
 """
 
 import csv
+import inspect
 import json
 import re
 import subprocess
@@ -15,7 +16,7 @@ from posixpath import normpath
 
 import pytest
 from command_line import exit_status
-from docstrings import public_names
+from docstrings import has_example, public, public_names
 from generate.commands import commands_page
 from generate.commits import commits, digest
 from generate.curves import draw_curve, read_curve
@@ -108,6 +109,26 @@ def test_each_public_name_has_a_page(site: dict[str, str]) -> None:
     for package, names in public_names().items():
         listed = re.findall(r"^- \[`(\w+)`\]", pages[f"{PLACE}/{package}.md"], re.M)
         assert sorted(listed) == sorted(set(names) - {"__version__"})
+
+
+def test_each_class_without_an_example_says_where_one_is(site: dict[str, str]) -> None:
+    """Or what returns it, or what it is part of; of a network, how it is built."""
+    said = re.compile(r"^```pycon$|^(An example is with|Returned by|Part of|Taken by) ", re.M)
+    lacking = [
+        each.name
+        for each in public()
+        if each.owner is None
+        and inspect.isclass(each.item)
+        and not issubclass(each.item, Exception)
+        and not has_example(each)
+        and not said.search(site[f"{PLACE}/{each.name}.md"])
+    ]
+    assert lacking == []
+    built = site[f"{PLACE}/multicube.hdl.BenesNetwork.md"]
+    assert '>>> build("benes")\n<benes ports=8 ' in built
+    assert (
+        "\nReturned by {py:obj}`run_computer`.\n" in site[f"{PLACE}/multicube.sim.ComputerRun.md"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,12 @@ boxes and pictures of their own.
 
 import ast
 import inspect
+import re
 from collections.abc import Iterable, Iterator
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from multicube.hdl import FAMILIES
@@ -160,7 +163,28 @@ class _Name(NamedTuple):
             lines.append("   :members:")
             if any(base.__module__ != "builtins" for base in self.item.__bases__):
                 lines.append("   :show-inheritance:")
-        return f"# {self.name}\n\n" + _rst("\n".join(lines)) + self._networks()
+        return f"# {self.name}\n\n" + _rst("\n".join(lines)) + self._networks() + self._example()
+
+    def _example(self) -> str:
+        """For a class without an example, where one is; for networks, how one is built."""
+        own = inspect.getdoc(self.item) or ""
+        if self.kind != "class" or self.name not in _sections() or ">>>" in own:
+            return ""
+        for family in FAMILIES.values():
+            if family.component is self.item and family.preset is None:
+                values = "".join(f", {name}={value!r}" for name, value in family.example.items())
+                shown = f'>>> build("{family.name}"{values})\n{family.build(**family.example)!r}'
+                return f"\n```pycon\n>>> from multicube import build\n{shown}\n```\n"
+        word = re.compile(rf"(?<![\w.]){self.name}(?!\w)")
+        for title, says in _SEEN_IN.items():
+            others = [
+                f"{{py:obj}}`{name}`"
+                for name, sections in _sections().items()
+                if name != self.name and word.search(sections.get(title, ""))
+            ]
+            if others:
+                return f"\n{says} {', '.join(others[:_MOST_SEEN_IN])}.\n"
+        return ""
 
     def _networks(self) -> str:
         """The pages of the networks of a class."""
@@ -171,6 +195,43 @@ class _Name(NamedTuple):
             if family.component is self.item
         ]
         return f"\nNetworks of this class: {', '.join(pages)}.\n" if pages else ""
+
+
+_SEEN_IN = {
+    "Examples": "An example is with",
+    "Returns": "Returned by",
+    "Attributes": "Part of",
+    "Parameters": "Taken by",
+}
+"""What is said of a class that has no example by the section of another docstring that names it."""
+
+_MOST_SEEN_IN = 3
+
+
+@cache
+def _sections() -> dict[str, dict[str, str]]:
+    """The sections of the docstrings of the packages' names, and of the members of classes."""
+    return {
+        each.name: _by_title("\n\n".join(_docstrings(each.item)))
+        for package in _PACKAGES
+        for each in _of_package(package)
+        if each.kind != "data"
+    }
+
+
+def _docstrings(item: Any) -> Iterator[str]:
+    yield inspect.getdoc(item) or ""
+    for name, member in vars(item).items() if inspect.isclass(item) else ():
+        if name[0] != "_" and isinstance(member, FunctionType | property | cached_property):
+            yield inspect.getdoc(member) or ""
+
+
+def _by_title(text: str) -> dict[str, str]:
+    _, *parts = re.split(r"^(\w[\w ]*)\n-{3,}\n", text, flags=re.M)
+    found: dict[str, str] = {}
+    for title, part in zip(parts[::2], parts[1::2]):
+        found[title] = found.get(title, "") + part
+    return found
 
 
 def rooms() -> dict[str, tuple[str, list[_Name]]]:
