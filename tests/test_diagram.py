@@ -233,6 +233,21 @@ def test_unusual_graphs() -> None:
     assert len(graph_diagram(ListedGraph(1, [], [0, 0])).nodes) == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "captions"),
+    [
+        ("cube ports=8", ["stage 0 (cube 2)", "stage 1 (cube 1)", "stage 2 (cube 0)"]),
+        ("pasm ports=4", ["stage 0 (cube 2)", "stage 1 (cube 1)", "stage 2 (cube 0)"]),
+        ("indirect-cube ports=8", ["stage 0", "stage 1", "stage 2"]),
+        ("omega ports=4", ["stage 0", "stage 1"]),
+        ("rp3 ports=8", ["stage 0", "stage 1"]),
+    ],
+)
+def test_stages_of_a_cube_have_the_numbers_of_papers_too(words: str, captions: list[str]) -> None:
+    """Siegel et al. count them down, from n - 1, and call an extra stage n."""
+    assert [caption.text for caption in build(words).diagram.captions] == captions
+
+
 def test_stages_are_from_left_to_right() -> None:
     """Siegel et al., Fig. 2: the path from 6 to 0 takes the lines 110, 010, 000 and 000."""
     diagram = build("cube ports=8").diagram
@@ -243,4 +258,3 @@ def test_stages_are_from_left_to_right() -> None:
     xs = [x for line in trail for x, _ in line.points]
     assert xs == sorted(xs)
     assert diagram.terminals[trail[0].source.index].label == "6  110"
-    assert [caption.text for caption in diagram.captions] == ["stage 0", "stage 1", "stage 2"]

@@ -738,14 +738,6 @@ def test_the_address_asks_for_the_drawing_alone_and_for_running(
         page.close()
 
 
-def test_stages_of_a_cube_have_the_number_of_papers_too() -> None:
-    captions = [text for text, _, _ in LivePage(build("cube ports=8")).bench.diagram()["captions"]]
-    assert captions == ["stage 0 (cube 2)", "stage 1 (cube 1)", "stage 2 (cube 0)"]
-    for words in ("omega ports=8", "indirect-cube ports=8"):
-        captions = [text for text, _, _ in LivePage(build(words)).bench.diagram()["captions"]]
-        assert captions == ["stage 0", "stage 1", "stage 2"]
-
-
 @needs_chromium
 def test_values_of_fetch_and_add_are_those_of_the_hardware(chromium: Any, tmp_path: Path) -> None:
     """Requests in queues, what wait buffers keep, words of memory, and what processors get back."""

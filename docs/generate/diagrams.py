@@ -295,7 +295,7 @@ def extra_stage() -> Drawing:
         d.text(30, y + 5, f"{number:03b}", of=SOFT)
         d.text(830, y + 5, f"{number:03b}", of=SOFT)
         d.curve(f"M60 {y}H800", "#c9ced6", 1.2, arrow=False)
-    names = ("stage 0 (extra)", "stage 1", "stage 2", "stage 3")
+    names = ("stage 0, extra (cube 3)", "stage 1 (cube 2)", "stage 2 (cube 1)", "stage 3 (cube 0)")
     for place, bit in enumerate(stages):
         x = 140 + 180 * place
         d.text(x + 30, 30, names[place], size=13, of=SOFT)

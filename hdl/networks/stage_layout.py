@@ -92,7 +92,8 @@ def stage_layout(
     fabric : Fabric, optional
         The network; if not given, there are only boxes.
     stage_names : Sequence[str], optional
-        From the left to the right; "stage 0", "stage 1", ... if not given.
+        From the left to the right; "stage 0", "stage 1", ... if not given, with the numbers of
+        papers on cubes where those are others.
     above : Collection[str]
         Cells that have another place.
     """
@@ -112,12 +113,20 @@ def stage_layout(
                 nodes += frame.column(side, rank, cells, links)
         terminals = frame.terminals(fabric, depth)
     plan = parts[0].plan
-    names = stage_names or [f"stage {s}" for s in range(len(plan.stages))]
+    names = stage_names or _stage_names(plan)
     captions = [Caption(text, frame.x(s), 0.8) for s, text in enumerate(names)]
     routes = {
         behind.get(pin, pin): Route(label=text) for part in parts for pin, text in _labels(part)
     }
     return Layout(nodes, terminals, routes, captions, _UNIT)
+
+
+def _stage_names(plan: MultistagePlan | RedundantPathPlan) -> list[str]:
+    names = [f"stage {s}" for s in range(len(plan.stages))]
+    numbers = plan.cube_numbers if isinstance(plan, MultistagePlan) else None
+    if numbers is None or numbers == tuple(range(len(numbers))):
+        return names
+    return [f"{name} (cube {number})" for name, number in zip(names, numbers)]
 
 
 class _Frame:
@@ -378,7 +387,7 @@ def plan_diagram(
         Copies of the network between the same terminals: the d of a d-replicated one. The boxes of
         copy c are `box_{c}_{stage}_{box}`.
     stage_names : Sequence[str], optional
-        In the order in which a packet meets them; "stage 0", "stage 1", ... if not given.
+        In the order in which a packet meets them; as `stage_layout` names them if not given.
     """
     names = ["box"] if copies == 1 else [f"box_{copy}" for copy in range(copies)]
     wiring: Any = _Wiring()

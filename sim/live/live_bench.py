@@ -1,9 +1,8 @@
 """The bench of a page: a network whose links can be broken, and what the page knows of it."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import repeat
 from typing import Any
 
 from ...hdl.bench import Bench, bench_for
@@ -155,15 +154,8 @@ class LiveFabric:
                 }
                 for terminal in diagram.terminals
             ],
-            "captions": [
-                [text + paper, *_rounded((x, y))]
-                for (text, x, y), paper in zip(diagram.captions, self._papers_numbers())
-            ],
+            "captions": [[text, *_rounded((x, y))] for text, x, y in diagram.captions],
         }
-
-    def _papers_numbers(self) -> Iterable[str]:
-        """What follows each caption."""
-        return repeat("")
 
 
 class LiveBench(LiveFabric):
@@ -217,13 +209,6 @@ class LiveBench(LiveFabric):
                 after = leaving.get((node, kinds[number]), ())
                 todo.extend((n, hop + boxes[node] if hops[number] >= 0 else -1) for n in after)
         return [max(hop, -1) for hop in hops]
-
-    def _papers_numbers(self) -> Iterable[str]:
-        """What follows the caption of each stage: its number in papers, where that is another."""
-        plan = self.network.wiring_plan
-        if plan is None or plan.paired in (None, tuple(range(len(plan.stages)))):
-            return super()._papers_numbers()
-        return [f" (cube {digit})" for digit in plan.paired or ()]
 
     def tags(self) -> dict[str, Any] | None:
         """How a packet's tag is read: None if it is a plain address."""

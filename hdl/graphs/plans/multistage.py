@@ -119,13 +119,17 @@ class MultistagePlan:
         return self.tags().source_code
 
     @property
-    def paired(self) -> tuple[int, ...] | None:
-        """Of each stage the digit in which the lines that meet in a box differ, by which papers
-        number the stages of cubes; None if lines change places between stages."""
+    def cube_numbers(self) -> tuple[int, ...] | None:
+        """The stages' numbers in papers on cubes; None if lines change places between stages.
+
+        Such a number is the digit in which the lines that meet in a box differ. An extra stage, the
+        first, has the highest.
+        """
         orders = [self.exit, *(stage.entry for stage in self.stages)]
         if any(order != tuple(range(len(order))) for order in orders):
             return None
-        return tuple(stage.digit for stage in self.stages)
+        first, *others = (stage.digit for stage in self.stages)
+        return (len(others) if first in others else first, *others)
 
     @property
     def sources(self) -> int:
