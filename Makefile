@@ -93,7 +93,7 @@ bench-hardware: $(TOOLS)
 	cd docs && ../$(BIN)/python -m generate.hardware_traffic $(abspath $(PEERS))
 	cd docs && ../$(BIN)/python -m generate.hardware_peers $(abspath $(PEERS))
 
-# The networks of docs/how-to/boards-list.md, JOBS at a time, the longest ones first.
+# The networks of docs/how-to/board.md, JOBS at a time, the longest ones first.
 ulx3s-cube: NETWORK = ulx3s-85f cube ports=64 switch=single-buffered depth=1 --counter-bits 12
 ulx3s-torus: NETWORK = ulx3s-85f torus k=5x4 --keep-modules
 ulx3s-combining: NETWORK = ulx3s-85f combining ports=8
