@@ -1,4 +1,4 @@
-"""Graphs of routers that are told by their neighbours, with terminals spread over all of them."""
+"""Graphs of routers that are given by their neighbours, with terminals spread over all of them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def spread(terminals: int, nodes: int) -> list[int]:
 def adjacent_links(neighbours: Sequence[Sequence[int]]) -> Iterator[Link]:
     """A link from each node to each of its neighbours: port i leads to the i-th of them.
 
-    Links are in both directions, and there is one at most between two nodes.
+    Links are in both directions, and at most one joins two nodes.
 
     Examples
     --------

@@ -45,8 +45,8 @@ class RequestQueue(wiring.Component):
     -------
     i : In(stream.Signature(shape))
     coming : Out(shape of the key)
-        The key of the packet whose requests are to be found: the arriving one or, with two places,
-        the one that is first if the first one leaves.
+        The key of the packet whose requests are to be found: the arriving packet or, with two
+        places, that behind the first.
     wanted : In(outputs)
         What it requests.
     request : Out(outputs)

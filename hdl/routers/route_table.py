@@ -18,8 +18,8 @@ class RouteTable(wiring.Component):
     terminal is at this node, and the row of the destination counts.
 
     It is a cell beside its router, because its contents depend on the node. So all routers of one
-    shape are one module. Inputs with equal tables share a memory. A reset leaves the rows as they
-    are, also those that were rewritten.
+    shape are one module. Inputs with equal tables share a memory. A reset does not change the rows,
+    not even rewritten ones.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """Runs collectives on networks: by algorithms of the terminals, with real words, all checked."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from ...hdl.bench.group_bench import GroupBench
@@ -112,7 +113,7 @@ def run_collective(
         runs.append(chosen.by_network(name, threads))
     best = min(runs, key=lambda run: run.cycles)
     tried = {run.algorithm: run.cycles for run in runs} if algorithm == "auto" else {}
-    return CollectiveRun(**{**vars(best), "tried": tried})
+    return replace(best, tried=tried)
 
 
 def collective_bench(

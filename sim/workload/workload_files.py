@@ -1,4 +1,4 @@
-"""Workloads in files, of any format: which one it is is seen from the file."""
+"""Workloads in files, whose contents say which format they have."""
 
 import os
 

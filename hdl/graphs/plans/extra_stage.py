@@ -343,7 +343,7 @@ class ExtraStagePlan(MultistagePlan):
 
 
 def _relative(routing: Routing) -> Routing:
-    """How the output of the extra stage is told relative to its input."""
+    """The relative tags by which the extra stage finds its output."""
     return "xor" if routing == "xor" else "difference"
 
 

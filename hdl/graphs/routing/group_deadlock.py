@@ -100,8 +100,8 @@ def group_waits(
 ) -> tuple[list[Waits], Waits]:
     """What packets of a tree wait for.
 
-    Returns those dependencies of which a cycle needs one at most, for each order of packets; and
-    others, of which it may need any number.
+    Returns, for each order of packets, dependencies of which a cycle needs at most one; and others,
+    of which a cycle may need any number.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ def _rows(options: Options) -> Iterator[Row]:
             served = n if schedule == "parallel" else 1
             # Pipelined, messages make the same steps, but these are shorter.
             for timing in (schedule,) if schedule == "parallel" else ("dimension", "pipelined"):
-                serial = ConnectionMachine(**{**parameters, "schedule": timing, "links": "serial"})
+                serial = ConnectionMachine(**(parameters | {"schedule": timing, "links": "serial"}))
                 cycles = (statistics["router_steps"] + serial.parts) * serial.step
                 yield {
                     "processors": processors,
