@@ -27,6 +27,8 @@ from generate.measurements import CHOOSE, COST, CURVES, MEASURES
 from generate.networks import about, default, lacking
 from generate.pages import FROM_ROOT, GENERATED, all_pages, keywords
 from generate.python import PLACE
+from generate.site import without_text
+from multicube import draw
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.networks.family import Group
 from multicube.sim import read_records, rerun
@@ -49,7 +51,7 @@ def _files() -> set[str]:
     """The files of the site that are no pages, by path."""
     found = {str(path.relative_to(DOCS)) for path in DOCS.rglob("*") if path.suffix != ".md"}
     for name in FAMILIES:
-        found |= {f"networks/pictures/{name}{end}.svg" for end in ("", "-curve")}
+        found |= {f"networks/pictures/{name}{end}.svg" for end in ("", "-small", "-curve")}
     return found | {f"pictures/{item}.svg" for item in drawn_items()}
 
 
@@ -325,14 +327,24 @@ def test_glossary_is_a_list_of_definitions() -> None:
     assert not [entry for entry in entries if not re.match(r"[^:\n]+\n: \S", entry)]
 
 
+def test_thumbnails_have_no_letters(tmp_path: Path) -> None:
+    draw(build("cube ports=4"), tmp_path / "cube.svg")
+    drawing = (tmp_path / "cube.svg").read_text()
+    small = without_text(drawing)
+    assert '<g id="text_' in drawing
+    assert '<g id="text_' not in small
+    assert small.count('<g id="line') == drawing.count('<g id="line')
+    assert small.count("<g ") == small.count("</g>")
+
+
 def test_explanations_have_drawings() -> None:
     for path in (DOCS / "explanation").glob("*.md"):
         assert path.stem == "index" or "](../pictures/" in path.read_text(), path
 
 
 def test_diagrams_are_those_of_the_program() -> None:
-    for name, draw in DIAGRAMS.items():
-        assert (DOCS / "pictures" / f"{name}.svg").read_text() == str(draw()), name
+    for name, diagram in DIAGRAMS.items():
+        assert (DOCS / "pictures" / f"{name}.svg").read_text() == str(diagram()), name
 
 
 def test_every_picture_is_shown(site: dict[str, str]) -> None:

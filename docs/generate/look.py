@@ -93,6 +93,9 @@ def _looked(
     page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(path.as_uri())
+    for live in page.frames[1:]:
+        if live.url.startswith("file:"):  # others are further down, and not loaded yet
+            live.wait_for_function("document.documentElement.dataset.ready === 'true'")
     page.screenshot(path=picture)
     yield from (line for line in said if line.startswith(("error", "warning")))
     over = page.evaluate("() => document.documentElement.scrollWidth - innerWidth")

@@ -399,7 +399,7 @@ def _which(drawn: Collection[str]) -> str:
     """The first table: networks of one size, and when to choose which."""
     rows = []
     for name, (size, when) in about()["choose"].items():
-        picture = f"![{name}](pictures/{name}.svg)" if name in drawn else ""
+        picture = f"![{name}](pictures/{name}-small.svg)" if name in drawn else ""
         rows.append((picture, f"[{name}]({name}.md) `{size}`", *_chosen_measures(name), when))
     measured = ("diameter", "bisection", "saturation", "FPGA tables")
     heading = ("picture", "network", *measured, "choose it when")
@@ -431,7 +431,7 @@ def _chosen_measures(name: str) -> tuple[str, str, str, str]:
 
 def _card(family: Family, drawn: bool) -> str:
     """What the list shows of a network."""
-    picture = f":img-top: pictures/{family.name}.svg\n" if drawn else ""
+    picture = f":img-top: pictures/{family.name}-small.svg\n" if drawn else ""
     return (
         f":::{{grid-item-card}} {family.name}\n{picture}:link: {family.name}\n:link-type: doc\n"
         f":class-card: thumbnail\n\n{_capital(family.description)}\n:::"

@@ -30,7 +30,7 @@ from .measurements import CURVES, words
 from .networks import lacking, rival
 from .pages import all_pages
 
-__all__ = ["main"]
+__all__ = ["main", "without_text"]
 
 ROOT = DOCS.parent
 _LIBRARY = ("hdl", "sim")
@@ -170,7 +170,13 @@ def _network_pictures(family: Family, cache: Path, folder: Path) -> bool:
         except MulticubeError:
             return False
     shutil.copy2(drawing, folder)
+    (folder / f"{family.name}-small.svg").write_text(without_text(drawing.read_text()))
     return True
+
+
+def without_text(drawing: str) -> str:
+    """What a thumbnail shows of a drawing of matplotlib: letters would be too small to be read."""
+    return re.sub(r'^( *)<g id="text_\d+">\n.*?^\1</g>\n', "", drawing, flags=re.M | re.S)
 
 
 def _figures(cache: Path, folder: Path) -> None:

@@ -243,7 +243,7 @@ def simulate(
     traffic : str, Sequence, np.ndarray, Callable, Pattern or Trace
         The destinations of packets; anything but a trace is read by `pattern`.
     unit : str
-        What `load` counts, per terminal per cycle; results count packets.
+        "packets" or "flits": what `load` counts, per terminal per cycle. Results count packets.
     operations : Sequence[str]
         Names of the operations that processors draw from, in a network with memory; "all" means
         all that it supports.

@@ -164,7 +164,7 @@ def sweep(
     traffic : str, Sequence, np.ndarray, Callable or Pattern
         The destinations of packets, read by `pattern`; its packets must not end by themselves.
     unit : str
-        What `loads` count; those of the results are always in packets.
+        "packets" or "flits": what `loads` count. Those of the results are in packets.
     engine : str
         "compiled" (a C program), "amaranth", "verilator", or "auto": "compiled" if there is a C
         compiler. All give the same numbers.
