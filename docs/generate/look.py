@@ -1,8 +1,8 @@
 """Looks at the finished site in Chromium: `python -m generate.look SITE PICTURES AXE`.
 
 A page of each kind is opened at two widths in both themes, and its picture kept. What is wrong is a
-line: a message of the browser, a page wider than its window, what axe-core (a script from
-npm) calls serious.
+line: a message of the browser, a page wider than its window, a table wider than a wide page, what
+axe-core (a script from npm) calls serious.
 """
 
 import sys
@@ -57,6 +57,10 @@ _SERIOUS = """async () => {
 }"""
 
 
+_OUTSIDE = """() => [...document.querySelectorAll("article table")]
+    .filter((each) => each.parentElement.scrollWidth > each.parentElement.clientWidth + 1).length"""
+
+
 def main(site: Path, pictures: Path, axe: Path) -> int:
     """The status is 0 if nothing is wrong, or if there is no Chromium to look with."""
     program = which("chromium") or which("chromium-browser")
@@ -101,6 +105,8 @@ def _looked(
     over = page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
     if over > 0:
         yield f"wider than the window by {over} pixels"
+    if width == max(_WIDTHS) and (outside := page.evaluate(_OUTSIDE)):
+        yield f"{outside} tables have columns outside of the page"
     page.add_script_tag(path=axe)
     yield from page.evaluate(_SERIOUS)
     page.close()
