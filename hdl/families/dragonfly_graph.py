@@ -120,7 +120,7 @@ FAMILIES = (
         "groups of a nodes, and a link or several between any two groups",
         Dragonfly,
         Group.LARGE,
-        example={"h": 1, "a": 4},
+        example={"h": 1, "a": 3},
         papers=("kim-dragonfly",),
     ),
 )
