@@ -44,6 +44,7 @@ class AugmentedDataManipulator(RoutedGraph):
     ordered = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_power_of_two("Ports", self.ports)
 
     @property

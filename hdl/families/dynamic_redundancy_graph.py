@@ -49,6 +49,7 @@ class DynamicRedundancy(RoutedGraph):
     looks_back = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_power_of_two("Ports", self.ports)
         check_integer("First", self.first, 0, self._rows - 1)
 

@@ -36,6 +36,7 @@ class MeshOfTrees(RoutedGraph):
     looks_back = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_power_of_two("Leaves n", self.n)
 
     @property

@@ -32,6 +32,7 @@ class TreeOfMeshes(Graph):
     n: int = integer(4, "side of the root, a power of two", least=2, most=32, title="Side n")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_power_of_two("Side n", self.n)
 
     @property

@@ -40,6 +40,7 @@ class Benes(RearrangeableGraph):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_power_of_two("Ports", self.ports)
 
     @property
