@@ -8,7 +8,7 @@ from typing import Literal
 from ..fabric.checks import check_limit
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import integer, word
-from ..graphs.graph import Channel, Link
+from ..graphs.graph import MOST_NODES, Channel, Link
 from ..graphs.routing.relation import RoutedGraph
 from ..networks.family import GraphFamily, Group
 
@@ -16,8 +16,6 @@ __all__ = ["FAMILIES", "LeisersonFatTree"]
 
 _MOST_PORTS = 256
 """Most ports of a switch: its crossbar grows as their square."""
-
-_MOST_NODES = 2**16
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class LeisersonFatTree(RoutedGraph):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_limit("Terminals", self.branching**self.levels, _MOST_NODES)
+        check_limit("Terminals", self.branching**self.levels, MOST_NODES)
         if self.capacity == "auto":
             growing = (self.branching**level for level in range(1, self.levels))
             chosen = "x".join(map(str, growing)) or 1
