@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from ..hdl.fabric.checks import check_integer, nearest
+from ..hdl.fabric.checks import check_integer, check_word
 from ..hdl.fabric.errors import InvalidValue
 from .bench_top import Instruments
 from .protocol import BAUD
@@ -117,8 +117,5 @@ def find_board(name: str) -> Board:
     ValueError
         If there is no such board.
     """
-    if name not in BOARDS:
-        raise InvalidValue(
-            f"Board must be one of {', '.join(BOARDS)}, not {name!r}{nearest(name, BOARDS)}"
-        )
+    check_word("Board", name, BOARDS)
     return BOARDS[name]

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from ..sim.command.shared_arguments import (
     engine_option,
     network_arguments,
     network_from,
+    together,
     warmup_option,
 )
 from ..sim.computer.defaults import LIMIT, STACK_BYTES
@@ -38,7 +38,7 @@ __all__ = ["build", "execute", "list_", "run", "simulate"]
 _SIMULATED_DIVISOR = 4
 
 
-_INSTRUMENTS = (
+_instrument_options = together(
     click.option("--source-depth", type=int, help="Packets that can wait at each terminal."),
     click.option(
         "--counter-bits", type=int, help="Bits of a counter, which limit the cycles of a run."
@@ -56,12 +56,6 @@ _INSTRUMENTS = (
         "--finite/--no-finite", default=None, help="Allow traffic with a fixed number of packets."
     ),
 )
-
-
-def _instrument_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_INSTRUMENTS):
-        command = option(command)
-    return command
 
 
 _like = click.option(
@@ -210,19 +204,13 @@ def _summary(result: "Build") -> str:
     )
 
 
-_RUN = (
+_run_options = together(
     click.option("--load", default=0.5, show_default=True, help="Packets per terminal per cycle."),
     click.option("--traffic", default="uniform", show_default=True, help="Where packets go."),
     click.option("--cycles", default=2000, show_default=True, help="Length of the window."),
     warmup_option,
     click.option("--seed", default=1, show_default=True, help="Seed of the random numbers."),
 )
-
-
-def _run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_RUN):
-        command = option(command)
-    return command
 
 
 @click.command()

@@ -38,8 +38,9 @@ import numpy as np
 from multicube.hdl import build
 from multicube.hdl.fabric.errors import InvalidValue, MulticubeError
 from multicube.hdl.support.output_file import whole_file
-from multicube.sim import Result, Trace, TracePacket, simulate
-from multicube.sim.report.plot import draw_sweeps
+from multicube.sim import Comparison, Result, Trace, TracePacket, simulate
+from multicube.sim.report.look import Look
+from multicube.sim.report.save import save_comparison
 from multicube.sim.run.sweeps import sweep
 from rich.box import SIMPLE
 from rich.console import Console
@@ -268,13 +269,12 @@ def draw_curves(path: Path, ports: int, engine: str, fast: bool) -> None:
         options = {"cycles": 20_000}
     radices = [radix for radix in box_sizes(ports) if radix <= 4]
     networks = [build("cube", ports=ports, radix=radix, depth=DEPTH) for radix in radices]
-    draw_sweeps(
-        [sweep(network, loads, engine=engine, progress=True, **options) for network in networks],
-        path,
-        labels=[f"{radix} x {radix} boxes" for radix in radices],
-        title=f"{ports}-port cube networks, output queues of {DEPTH} packets, uniform traffic "
-        "(hollow: saturated)",
-    )
+    sweeps = [
+        sweep(network, loads, engine=engine, progress=True, **options) for network in networks
+    ]
+    comparison = Comparison(sweeps, [f"{radix} x {radix} boxes" for radix in radices])
+    title = f"{ports}-port cube networks, output queues of {DEPTH} packets, uniform traffic "
+    save_comparison(comparison, path, Look(title=f"{title}(hollow: saturated)"))
 
 
 @click.command(context_settings={"show_default": True})

@@ -29,7 +29,7 @@ import numpy as np
 from multicube.hdl import CombiningNetwork
 from multicube.hdl.fabric.errors import MulticubeError
 from multicube.sim import Pause, ProgramRun, Request, run_programs
-from multicube.sim.run.programs import Program
+from multicube.sim.run.program_requests import Program
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table

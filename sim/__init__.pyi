@@ -28,10 +28,10 @@ from .run.messages import MessageRun as MessageRun
 from .run.messages import Messenger as Messenger
 from .run.messages import copy_messages as copy_messages
 from .run.messages import send_messages as send_messages
-from .run.programs import Pause as Pause
+from .run.program_requests import Pause as Pause
+from .run.program_requests import Request as Request
 from .run.programs import ProgramRun as ProgramRun
 from .run.programs import ProgramsStuck as ProgramsStuck
-from .run.programs import Request as Request
 from .run.programs import run_programs as run_programs
 from .run.recorded_runs import Record as Record
 from .run.recorded_runs import read_records as read_records

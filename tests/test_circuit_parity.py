@@ -170,5 +170,5 @@ test_circuit_parity_checker_rejects = refusals(
     lambda packet, given: CircuitParityChecker(packet, **given),
     (Packet(2, 3), {"length": 4}, "Packet must have flits"),
     (PACKET, {"length": 1}, "Length must be at least 2, not 1"),
-    (PACKET, {"length": 4, "parity": "odd"}, "Parity must be packet or byte, not 'odd'"),
+    (PACKET, {"length": 4, "parity": "odd"}, "Parity must be one of packet, byte, not 'odd'"),
 )

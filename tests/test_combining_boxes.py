@@ -409,7 +409,7 @@ REJECTED = [
     (
         lambda: Pacer(LINK, "back", lengths=(1, 1)),
         ValueError,
-        "Direction must be request or reply, not 'back'",
+        "Direction must be one of request, reply, not 'back'",
     ),
     (
         lambda: CombiningBox(LINK, lengths=2),

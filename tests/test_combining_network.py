@@ -500,7 +500,7 @@ REJECTED = [
     (
         lambda: CombiningBox(LINK, merge="all"),
         ValueError,
-        "Merge must be pairwise or unlimited, not 'all'",
+        "Merge must be one of pairwise, unlimited, not 'all'",
     ),
     (
         lambda: CombiningBox(LINK, radix=8),

@@ -20,7 +20,6 @@ from multicube.sim import Result, Sweep, compare, sweep
 from multicube.sim.command.printed_tables import print_comparison
 from multicube.sim.command.shared_arguments import chosen_loads
 from multicube.sim.measure.comparison import Comparison, distinct_labels, rate_factor
-from multicube.sim.report import plot
 from multicube.sim.report.look import Look
 from multicube.sim.report.plot import comparison_figure
 from multicube.sim.report.save import save_comparison
@@ -209,14 +208,6 @@ def sweeps() -> list[Sweep]:
     return [sweep(f"cube ports=4 depth={depth}", [0.2, 1.0], **quick) for depth in (1, 4)]
 
 
-def _drawn(sweeps: list[Sweep], monkeypatch: pytest.MonkeyPatch, **options: Any) -> Figure:
-    """The figure, in place of its file."""
-    figures: list[Figure] = []
-    monkeypatch.setattr(plot, "save_figure", lambda figure, *_: figures.append(figure))
-    plot.draw_sweeps(sweeps, "a.png", **options)
-    return figures[0]
-
-
 def _dots(axes: Axes) -> list[tuple[float, float, str]]:
     """Load, height and marker of each point."""
     return [
@@ -227,13 +218,11 @@ def _dots(axes: Axes) -> list[tuple[float, float, str]]:
 
 
 @pytest.mark.long
-def test_every_point_is_in_the_picture(
-    sweeps: list[Sweep], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_point_is_in_the_picture(sweeps: list[Sweep]) -> None:
     slow = sweeps[0].points[1]
     slow = replace(slow, saturated=True, latency=replace(slow.latency, mean=9999.0))
     first = replace(sweeps[0], points=[sweeps[0].points[0], slow])
-    figure = _drawn([first, sweeps[1]], monkeypatch)
+    figure = comparison_figure(Comparison([first, sweeps[1]]))
     latency, throughput = figure.axes
     top = latency.get_ylim()[1]
     assert len(_dots(latency)) == len(_dots(throughput)) == 4
@@ -248,28 +237,26 @@ def test_every_point_is_in_the_picture(
     assert first_line.get_linestyle() != second_line.get_linestyle()
 
 
-def test_rates_of_the_picture_are_converted(
-    sweeps: list[Sweep], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rates_of_the_picture_are_converted(sweeps: list[Sweep]) -> None:
     # Four links between two stages, and four terminals: a factor of 1; two replicas halve it.
     twice = [replace(each, network=build("cube ports=4 replication=2")) for each in sweeps]
     plain, halved = (
-        _dots(_drawn(each, monkeypatch, per="wire").axes[1]) for each in (sweeps, twice)
+        _dots(comparison_figure(Comparison(each, per="wire")).axes[1]) for each in (sweeps, twice)
     )
     assert [(2 * load, 2 * rate) for load, rate, _ in halved] == [dot[:2] for dot in plain]
     assert plain[0][:2] == (0.2, sweeps[0].points[0].throughput)
 
 
 @pytest.mark.long
-def test_rates_of_the_picture_are_in_flits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_rates_of_the_picture_are_in_flits(tmp_path: Path) -> None:
     """Packets of three flits in the mean; loads asked for in flits are at their own numbers."""
     curve = sweep(
         "torus k=2 length=2:4", [0.3, 0.6], unit="flits", refine=False, processes=1, **SHORT
     )
-    dots = _dots(_drawn([curve], monkeypatch, unit="flits").axes[1])
+    dots = _dots(comparison_figure(Comparison([curve], unit="flits")).axes[1])
     assert [load for load, _, _ in dots] == pytest.approx([0.3, 0.6])
     assert [rate for _, rate, _ in dots] == [point.throughput_flits for point in curve.points]
-    label = _drawn([curve], monkeypatch, unit="flits").axes[1].get_xlabel()
+    label = comparison_figure(Comparison([curve], unit="flits")).axes[1].get_xlabel()
     assert label == "offered load\n(flits per terminal per cycle)"
     save_comparison(Comparison([curve], unit="flits"), tmp_path / "flits.json")
     record = json.loads((tmp_path / "flits.json").read_text())
@@ -277,18 +264,16 @@ def test_rates_of_the_picture_are_in_flits(monkeypatch: pytest.MonkeyPatch, tmp_
     assert [each["rate_factor"] for each in record["sweeps"]] == [3.0]
     message = r"^Unit must be one of packets, flits, not 'bits'; did you mean 'flits'\?$"
     with pytest.raises(InvalidValue, match=message):
-        _drawn([curve], monkeypatch, unit="bits")
+        comparison_figure(Comparison([curve], unit="bits"))
 
 
-def test_intervals_end_at_the_edge_and_the_legend_says_so(
-    sweeps: list[Sweep], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_intervals_end_at_the_edge_and_the_legend_says_so(sweeps: list[Sweep]) -> None:
     first, last = sweeps[0].points
     wide = replace(last, saturated=False, latency=replace(last.latency, mean=4.0, ci99=90.0))
     narrow = replace(first, saturated=False, latency=replace(first.latency, mean=4.0, ci99=0.1))
 
     def drawn(points: list[Result]) -> tuple[Axes, list[str], list[list[float]]]:
-        figure = _drawn([replace(sweeps[0], points=points)], monkeypatch)
+        figure = comparison_figure(Comparison([replace(sweeps[0], points=points)]))
         axes = figure.axes[0]
         (bars,) = axes.containers[0].lines[2]
         texts = [text.get_text() for text in figure.legends[0].get_texts()]

@@ -5,12 +5,15 @@ meshes, chordal rings, linear arrays, lenses: against networkx and figures."""
 
 import itertools
 from collections import Counter
+from dataclasses import fields
 from math import isqrt, log2
 
 import networkx as nx
 import pytest
 from long_runs import long
 from multicube.hdl import build
+from multicube.hdl.catalogue.discovery import ENTRIES
+from multicube.hdl.fabric.parameters import Parameter
 from multicube.hdl.families.data_manipulator_graph import AugmentedDataManipulator
 from multicube.hdl.families.dragonfly_graph import Dragonfly
 from multicube.hdl.families.dual_bus_hypercube_graph import DualBusHypercube
@@ -35,6 +38,7 @@ from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.graphs.routing.layered import Layered
 from multicube.hdl.graphs.routing.relation import RoutedGraph
 from multicube.hdl.graphs.routing.survey import survey
+from multicube.hdl.networks.family import GraphFamily
 from multicube.sim.engines.compiled.netlist import lowered
 from multicube.sim.measure.bisection import bisection
 
@@ -547,3 +551,20 @@ def test_linear_array(nodes: int) -> None:
 def test_rejects(words: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         build(words)
+
+
+ENDS = [
+    (each, about.metadata["about"].least, about.name)
+    for each in ENTRIES
+    if isinstance(each, GraphFamily)
+    for about in fields(each.graph)
+    if about.metadata.get("about", Parameter("")).least is not None
+]
+
+
+@pytest.mark.parametrize(("family", "least", "name"), ENDS)
+def test_fields_say_what_a_graph_allows(family: GraphFamily, least: int, name: str) -> None:
+    with pytest.raises(
+        ValueError, match=rf" must be (at least|from) {least}\b.*, not {least - 1}$"
+    ):
+        family.graph(**{**family.example, name: least - 1})

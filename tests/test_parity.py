@@ -256,7 +256,7 @@ def test_every_single_wrong_bit_on_any_link_is_found(name: str, routing: str) ->
 @pytest.mark.parametrize(
     ("packet", "parity", "message"),
     [
-        (Packet(2, 3), "odd", "Parity must be packet or byte, not 'odd'"),
+        (Packet(2, 3), "odd", "Parity must be one of packet, byte, not 'odd'"),
         (Packet(2, 3, flits=True), "packet", "Packet must not have flits"),
     ],
 )

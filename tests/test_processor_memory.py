@@ -19,7 +19,8 @@ from multicube.hdl.primitives.output_buffer import OutputBuffer
 from multicube.hdl.terminals.memory_module import MemoryModule
 from multicube.hdl.terminals.memory_words import MemoryEnd, ProcessorEnd
 from multicube.sim import simulate
-from multicube.sim.run.programs import Request, run_programs
+from multicube.sim.run.program_requests import Request
+from multicube.sim.run.programs import run_programs
 from refusals import refusals
 
 SMALL = {"ports": 4, "rows": 4, "outstanding": 4, "width": 8, "operations": "ultracomputer"}

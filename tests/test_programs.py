@@ -21,7 +21,7 @@ from multicube.hdl.operations.memory import find_operation
 from multicube.sim import Pause, ProgramRun, ProgramsStuck, Request, run_programs
 from multicube.sim.measure.serial_order import Access
 from multicube.sim.run import programs
-from multicube.sim.run.programs import Program
+from multicube.sim.run.program_requests import Program
 
 OPERATIONS = tuple(
     find_operation(name)

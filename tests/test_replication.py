@@ -214,7 +214,7 @@ test_merger_rejects = refusals(
     lambda arguments: Merger(Packet(1, 1), *arguments),
     ((0, "fair"), "Copies must be at least 1, not 0"),
     ((65, "drop"), "Copies must be from 1 to 64, not 65"),
-    ((2, "lose"), "Policy must be fair or drop, not 'lose'"),
+    ((2, "lose"), "Policy must be one of fair, drop, not 'lose'"),
     ((2.0, "fair"), TypeError, "Copies must be an integer, not 2.0"),
 )
 

@@ -35,7 +35,7 @@ from multicube.sim import (
     sweep,
 )
 from multicube.sim.command.entry_point import multicube as command
-from multicube.sim.run.programs import Program
+from multicube.sim.run.program_requests import Program
 from refusals import refusals
 
 ROOT = Path(__file__).parent.parent

@@ -19,9 +19,10 @@ import pytest
 from long_runs import long
 from multicube.hdl import build
 from multicube.sim import Result, simulate
+from multicube.sim.measure.comparison import Comparison
 from multicube.sim.measure.curve import Sweep
-from multicube.sim.report.plot import draw_sweeps
-from multicube.sim.report.save import save_sweep
+from multicube.sim.report.look import Look
+from multicube.sim.report.save import save_comparison, save_sweep
 from multicube.sim.run.sweeps import MOST_LOADS, ZERO_LOAD, LoadsLost, parse_loads, sweep
 
 module = importlib.import_module(
@@ -271,11 +272,11 @@ def test_picture_of_nothing_delivered(tmp_path: Path) -> None:
 def test_picture_with_theory_and_labels(curve: Sweep, tmp_path: Path) -> None:
     other = replace(curve, network=build("cube", ports=2))
     path = tmp_path / "both.svg"
-    draw_sweeps([curve, other], path, labels=["mine", "other"], title="A comparison")
+    save_comparison(Comparison([curve, other], ["mine", "other"]), path, Look(title="A comparison"))
     text = path.read_text()
     for word in ("mine", "other", "theory", "A comparison"):
         assert f"<!-- {word} -->" in text
-    draw_sweeps([curve], path)
+    save_comparison(Comparison([curve]), path)
     assert "<!-- theory -->" not in path.read_text()  # no formula for input queues
 
 

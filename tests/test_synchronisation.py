@@ -13,7 +13,7 @@ from modules import load_example, refusal
 from multicube.hdl import CombiningNetwork
 from multicube.hdl.operations.memory import find_operation
 from multicube.sim import MulticubeError, Pause, ProgramRun, ProgramsStuck, Request, run_programs
-from multicube.sim.run.programs import Program
+from multicube.sim.run.program_requests import Program
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "synchronisation.py"
 TEXT = EXAMPLE.read_bytes()[:1500]

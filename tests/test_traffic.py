@@ -362,10 +362,10 @@ def test_read_trace(text: str | bytes, tmp_path: Path) -> None:
 
 
 LINES = [
-    ("0,0,1\n1,2\n", 3, "there must be three fields, not 2"),
-    ("0,0,1\n\n1,2,3,0\n", 4, "there must be three fields, not 4"),
-    ("0,0,1,\n", 2, "there must be three fields, not 4"),
-    ("0;0;1\n", 2, "there must be three fields, not 1"),
+    ("0,0,1\n1,2\n", 3, "there must be 3 fields, not 2"),
+    ("0,0,1\n\n1,2,3,0\n", 4, "there must be 3 fields, not 4"),
+    ("0,0,1,\n", 2, "there must be 3 fields, not 4"),
+    ("0;0;1\n", 2, "there must be 3 fields, not 1"),
     ("0,0,x\n", 2, "all fields must be integers, not '0,0,x'"),
     ("0,0,1\n0.5,0,1\n", 3, "all fields must be integers, not '0.5,0,1'"),
     (",,\n", 2, "all fields must be integers, not ',,'"),

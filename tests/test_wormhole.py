@@ -420,7 +420,7 @@ def test_flit_switches_keep_their_parameters() -> None:
             CutThroughSwitch,
             {"length": 1, "queues": "output"},
             ValueError,
-            "Queues must be input or crosspoint, not 'output'",
+            "Queues must be one of input, crosspoint, not 'output'",
         ),
     ],
     ids=lambda value: "-".join(map(str, value)) if isinstance(value, dict) else "",

@@ -49,22 +49,18 @@ class Order(data.StructLayout):
 
     def __init__(self, packet: Packet, code: AddressCode) -> None:
         stamp = packet["payload"].shape
+        length = stamp["length"].width if packet.flits else packet.length
         super().__init__(
             {
                 "birth": stamp.time,
                 "destination": code.width,
                 **({"mask": code.width} if packet.broadcast else {}),
-                **({"length": _length_bits(packet)} if packet.sized else {}),
+                **({"length": length} if packet.sized else {}),
                 **{
                     name: stamp[name].width for name in ("message", "word") if name in stamp.members
                 },
             }
         )
-
-
-def _length_bits(packet: Packet) -> int:
-    """Width of a packet's length."""
-    return packet["payload"].shape["length"].width if packet.flits else packet.length
 
 
 class Sender(wiring.Component):

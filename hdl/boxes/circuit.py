@@ -16,7 +16,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import check_integer
+from ..fabric.checks import check_integer, check_word
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
 from ..graphs.tags import Routing
@@ -38,8 +38,7 @@ POLICIES: tuple[Policy, ...] = ("hold", "drop", "modified-hold")
 
 def check_policy(policy: str) -> None:
     """Raise ValueError if this is none of `POLICIES`."""
-    if policy not in POLICIES:
-        raise InvalidValue(f"Policy must be one of {', '.join(POLICIES)}, not {policy!r}")
+    check_word("Policy", policy, POLICIES)
 
 
 def reject(

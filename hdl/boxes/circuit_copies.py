@@ -38,11 +38,6 @@ class CircuitDistributor(wiring.Component):
         Seed of the choice, as in `RandomBits`. Constant.
     i : In(CircuitLink(packet))
     o : Out(CircuitLink(packet)).array(copies)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `copies` is not an integer of at least 1.
     """
 
     def __init__(self, packet: Packet, copies: int) -> None:

@@ -18,8 +18,7 @@ from typing import Any, Literal
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 
-from ..fabric.checks import MOST_RADIX
-from ..fabric.errors import InvalidValue
+from ..fabric.checks import MOST_RADIX, check_word
 from ..graphs.tags import Routing
 from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
@@ -246,8 +245,7 @@ class CutThroughSwitch(_FlitSwitch):
         store: bool = False,
         outputs: int | None = None,
     ) -> None:
-        if queues not in ("input", "crosspoint"):
-            raise InvalidValue(f"Queues must be input or crosspoint, not {queues!r}")
+        check_word("Queues", queues, ("input", "crosspoint"))
         self.length, self.queues, self.store = length, queues, store
         super().__init__(
             packet,

@@ -6,8 +6,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import check_integer
-from ..fabric.errors import InvalidValue
+from ..fabric.checks import check_integer, check_power_of_two
 from ..links.message_ports import MessagePorts
 from ..links.wishbone_bus import Wishbone
 from .address_map import (
@@ -112,8 +111,7 @@ class ComputerNode(wiring.Component):
     ) -> None:
         self.readable = readable
         for name, rows in (("Program rows", program_rows), ("Local rows", local_rows)):
-            if (rows := check_integer(name, rows, 16)) & (rows - 1):
-                raise InvalidValue(f"{name} must be a power of two, not {rows}")
+            check_power_of_two(name, check_integer(name, rows, 16))
         super().__init__(
             {
                 "number": In(16),

@@ -5,7 +5,7 @@ from itertools import permutations
 
 from ..fabric.checks import shown
 from ..fabric.errors import InvalidType, InvalidValue
-from ..fabric.fabric import Cell, Fabric
+from ..fabric.fabric import Fabric
 
 __all__ = ["PERIOD", "check_periods", "constraints"]
 
@@ -87,9 +87,9 @@ def _lines(
     for domain, period in periods.items():
         port = clocks[domain][0]
         yield f"create_clock -name {port} -period {period:g} [get_ports {port}]"
-    crossed = {
-        pair for cell in fabric.cells.values() for pair in permutations(sorted(_clocks_of(cell)), 2)
-    }
+    crossed: set[tuple[str, str]] = set()
+    for cell in fabric.cells.values():
+        crossed |= {*permutations({cell.clocks.get(each, each) for each in cell.type.domains}, 2)}
     for begin, end in sorted(crossed):
         bound = f"{min(periods[begin], periods[end]):g}"
         path = f"-from [get_clocks {clocks[begin][0]}] -to [get_clocks {clocks[end][0]}]"
@@ -104,8 +104,3 @@ def _lines(
         for end in sorted(ends):
             reset, clock = clocks[begin][1], clocks[end][0]
             yield f"set_false_path -from [get_ports {reset}] -to [get_clocks {clock}]"
-
-
-def _clocks_of(cell: Cell) -> set[str]:
-    """The clocks of a fabric that a cell has."""
-    return {cell.clocks.get(domain, domain) for domain in cell.type.domains}

@@ -35,11 +35,6 @@ class Style:
     initial : bool
         Whether registers and memories have values before the first reset, by `initial`, as in an
         FPGA. Without it, tables are logic.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
     """
 
     memories: str = "inline"

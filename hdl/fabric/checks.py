@@ -18,6 +18,7 @@ __all__ = [
     "check_limit",
     "check_number",
     "check_path",
+    "check_power_of_two",
     "check_radix",
     "check_seed",
     "check_several",
@@ -135,6 +136,12 @@ def check_radix(radix: object) -> int:
     number = check_integer("Radix", radix, 2)
     check_limit("Radix", number, MOST_RADIX)
     return number
+
+
+def check_power_of_two(what: str, number: int) -> None:
+    """Raise InvalidValue if a positive number is no power of two."""
+    if number & (number - 1):
+        raise InvalidValue(f"{what} must be a power of two, not {number}")
 
 
 def check_seed(seed: object) -> int:

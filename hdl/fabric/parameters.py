@@ -19,6 +19,7 @@ from .errors import InvalidType, InvalidValue
 __all__ = [
     "Parameter",
     "Parameters",
+    "check_described",
     "fixed",
     "integer",
     "pairs",
@@ -322,8 +323,7 @@ class Parameters(Mapping[str, Any]):
     """The names of those that say what switches do, and not what is linked."""
 
     def __post_init__(self) -> None:
-        for about in self.described():
-            self._resolve(**{about.name: about.check(getattr(self, about.name))})
+        check_described(self)
 
     @classmethod
     def named(cls, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -382,13 +382,25 @@ class Parameters(Mapping[str, Any]):
             object.__setattr__(self, name, value)
 
 
+def check_described(record: Any) -> None:
+    """Check the values of the fields that say what they allow, and store Python's own integers.
+
+    Parameters
+    ----------
+    record : Any
+        A frozen dataclass; fields that say nothing are not checked.
+    """
+    for about in _described(record.__class__):
+        object.__setattr__(record, about.name, about.check(getattr(record, about.name)))
+
+
 @cache
 def _names(record: type[Parameters]) -> frozenset[str]:
     return frozenset(each.name for each in fields(record))
 
 
 @cache
-def _described(record: type[Parameters]) -> tuple[Parameter, ...]:
+def _described(record: type) -> tuple[Parameter, ...]:
     return tuple(
         replace(
             each.metadata["about"],
@@ -397,6 +409,7 @@ def _described(record: type[Parameters]) -> tuple[Parameter, ...]:
             title=each.metadata["about"].title or each.name.capitalize().replace("_", " "),
         )
         for each in sorted(fields(record), key=lambda each: bool(each.kw_only))
+        if "about" in each.metadata
     )
 
 

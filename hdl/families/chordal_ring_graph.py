@@ -6,7 +6,6 @@ from functools import cached_property
 from math import gcd, sqrt
 from typing import Literal
 
-from ..fabric.checks import check_field, check_integer
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import integer
 from ..graphs.circle import circle_position
@@ -15,8 +14,6 @@ from ..graphs.routing.relation import RoutedGraph
 from ..networks.family import GraphFamily, Group
 
 __all__ = ["FAMILIES", "ChordalRing", "RoutedChordalRing"]
-
-_MOST_NODES = 2**16
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ class ChordalRing(Graph):
     (3, 4, 7)
     """
 
-    nodes: int = integer(16, "nodes, each with a terminal", least=5, most=_MOST_NODES)
+    nodes: int = integer(16, "nodes, each with a terminal", least=5, most=2**16)
     chords: int = integer(1, "chords of a node", least=1, most=2)
     chord: int | Literal["auto"] = integer(
         "auto",
@@ -55,8 +52,7 @@ class ChordalRing(Graph):
     )
 
     def __post_init__(self) -> None:
-        check_field(self, "nodes", "Nodes", 5, _MOST_NODES)
-        check_field(self, "chords", "Chords", 1, 2)
+        super().__post_init__()
         if self.chords == 1 and (self.nodes % 2 or self.nodes < 6):
             raise InvalidValue(
                 f"Nodes must be even and at least 6 with one chord at a node, not {self.nodes}"
@@ -66,13 +62,11 @@ class ChordalRing(Graph):
             single = self.allowed[1::2] if self.chords == 1 else self.allowed
             chosen = min(single, key=lambda chord: abs(chord - root))
             object.__setattr__(self, "chord", chosen)
-            return
-        if check_integer("Chord", self.chord, 2) not in self.allowed:
+        elif self.chord not in self.allowed:
             raise InvalidValue(
                 f"Chord must be from {self.allowed[0]} to {self.allowed[-1]} with "
                 f"{self.nodes} nodes and chords={self.chords}, not {self.chord}"
             )
-        check_field(self, "chord", "Chord", 2)
 
     @property
     def allowed(self) -> range:

@@ -162,11 +162,6 @@ class CombiningNetwork(MemoryNetwork):
     i : In(link).array(ports)
         The links of the processors.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a field does not allow an argument, or arguments are not compatible.
-
     Examples
     --------
     >>> from multicube.hdl import CombiningNetwork

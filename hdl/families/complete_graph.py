@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from ..fabric.checks import check_field
 from ..fabric.parameters import integer
 from ..graphs.circle import circle_position
 from ..graphs.graph import Channel, Link
@@ -12,9 +11,6 @@ from ..graphs.routing.relation import RoutedGraph
 from ..networks.family import GraphFamily, Group
 
 __all__ = ["FAMILIES", "Complete"]
-
-_MOST = 256
-"""Most nodes. Each has a queue for each other one: 65,280 queues in all."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +25,11 @@ class Complete(RoutedGraph):
         N, from 2 to 256: the number of queues grows as N^2.
     """
 
-    nodes: int = integer(16, "nodes, each with a terminal", least=2, most=_MOST)
+    nodes: int = integer(16, "nodes, each with a terminal", least=2, most=256)
 
     same_router = True
     deadlock_free = True
     looks_back = False
-
-    def __post_init__(self) -> None:
-        check_field(self, "nodes", "Nodes", 2, _MOST)
 
     @property
     def diameter(self) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..fabric.errors import InvalidValue
+from ..fabric.checks import check_power_of_two
 from ..fabric.parameters import integer, word
 from ..graphs.graph import Channel, Link
 from ..graphs.routing.relation import RoutedGraph
@@ -44,8 +44,8 @@ class AugmentedDataManipulator(RoutedGraph):
     ordered = False
 
     def __post_init__(self) -> None:
-        if self.ports & self.ports - 1:
-            raise InvalidValue(f"Ports must be a power of two, not {self.ports}")
+        super().__post_init__()
+        check_power_of_two("Ports", self.ports)
 
     @property
     def _weights(self) -> Sequence[int]:

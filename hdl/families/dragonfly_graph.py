@@ -6,7 +6,6 @@ from functools import cached_property
 from itertools import product
 from math import cos, pi, sin
 
-from ..fabric.checks import check_field
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import integer
 from ..graphs.graph import Channel, Link
@@ -50,13 +49,13 @@ class Dragonfly(RoutedGraph):
     deadlock_free = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, value in (("a", 2 * self.h), ("p", self.h)):
             if getattr(self, name) == "auto":
                 object.__setattr__(self, name, value)
         links = int(self.a) * self.h
         if self.groups == "auto":
             object.__setattr__(self, "groups", links + 1)
-        check_field(self, "groups", "Groups", 2)
         if links % self._others:
             raise InvalidValue(
                 f"Groups must be one more than a divisor of a h={links}, not {self.groups}"

@@ -37,6 +37,7 @@ class DualBusHypercube(SpanningBusHypercube):
     n: int = integer(3, "dimensions", least=2, most=8, title="Dimensions n")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.k < self.n - 1:
             raise InvalidValue(f"Line k must be at least n - 1 = {self.n - 1}, not {self.k}")
 

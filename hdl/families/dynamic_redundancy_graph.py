@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..fabric.checks import check_integer
-from ..fabric.errors import InvalidValue
+from ..fabric.checks import check_integer, check_power_of_two
 from ..fabric.parameters import integer
 from ..graphs.graph import Channel, Link
 from ..graphs.routing.relation import RoutedGraph
@@ -50,8 +49,8 @@ class DynamicRedundancy(RoutedGraph):
     looks_back = False
 
     def __post_init__(self) -> None:
-        if self.ports & self.ports - 1:
-            raise InvalidValue(f"Ports must be a power of two, not {self.ports}")
+        super().__post_init__()
+        check_power_of_two("Ports", self.ports)
         check_integer("First", self.first, 0, self._rows - 1)
 
     @property

@@ -44,6 +44,7 @@ class GeneralizedChordalRing(Graph):
     chords: str = text("4,6", "how far chords lead; by turns, A,B/C has a period of two", "A,B/C")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not fullmatch(r"-?\d{1,4}([,/]-?\d{1,4})*", self.chords):
             raise InvalidValue(f"Chords must be numbers such as 4,7 or 5/-5, not {self.chords!r}")
         if self.nodes % len(self.lists):

@@ -44,6 +44,7 @@ class HyperX(RoutedGraph):
     deadlock_free = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.terminals_per_node == "auto":
             object.__setattr__(self, "terminals_per_node", self.k)
 

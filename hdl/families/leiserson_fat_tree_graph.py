@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from ..fabric.checks import check_field, check_limit
+from ..fabric.checks import check_limit
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import integer, word
-from ..graphs.graph import Channel, Link
+from ..graphs.graph import MOST_NODES, Channel, Link
 from ..graphs.routing.relation import RoutedGraph
 from ..networks.family import GraphFamily, Group
 
@@ -16,8 +16,6 @@ __all__ = ["FAMILIES", "LeisersonFatTree"]
 
 _MOST_PORTS = 256
 """Most ports of a switch: its crossbar grows as their square."""
-
-_MOST_NODES = 2**16
 
 
 @dataclass(frozen=True)
@@ -81,9 +79,8 @@ class LeisersonFatTree(RoutedGraph):
     equal_choices = True
 
     def __post_init__(self) -> None:
-        check_field(self, "branching", "Branching", 2, 64)
-        check_field(self, "levels", "Levels", 1, 12)
-        check_limit("Terminals", self.branching**self.levels, _MOST_NODES)
+        super().__post_init__()
+        check_limit("Terminals", self.branching**self.levels, MOST_NODES)
         if self.capacity == "auto":
             growing = (self.branching**level for level in range(1, self.levels))
             chosen = "x".join(map(str, growing)) or 1
@@ -97,7 +94,6 @@ class LeisersonFatTree(RoutedGraph):
     def capacities(self) -> tuple[int, ...]:
         """Links up from a switch of each level, without the root's."""
         if not isinstance(self.capacity, str):
-            check_field(self, "capacity", "Capacity", 1, _MOST_PORTS)
             return (int(self.capacity),) * (self.levels - 1)
         words = self.capacity.split("x")
         if not all(word.isdecimal() and int(word) >= 1 for word in words):

@@ -43,6 +43,7 @@ class Megafly(RoutedGraph):
     looks_back = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("a", "p"):
             if getattr(self, name) == "auto":
                 object.__setattr__(self, name, self.h)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from ..fabric.errors import InvalidValue
+from ..fabric.checks import check_power_of_two
 from ..fabric.parameters import integer
 from ..graphs.graph import Channel, Link
 from ..graphs.routing.relation import RoutedGraph
@@ -36,8 +36,8 @@ class MeshOfTrees(RoutedGraph):
     looks_back = False
 
     def __post_init__(self) -> None:
-        if self.n & self.n - 1:
-            raise InvalidValue(f"Leaves n must be a power of two, not {self.n}")
+        super().__post_init__()
+        check_power_of_two("Leaves n", self.n)
 
     @property
     def nodes(self) -> int:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from ..fabric.checks import check_field
 from ..fabric.parameters import integer
 from ..graphs.circle import circle_position
 from ..graphs.graph import Graph, Link
@@ -35,9 +34,6 @@ class PerfectShuffle(Graph):
 
     port_names: ClassVar[tuple[str, ...]]
     """What each port of a node leads to."""
-
-    def __post_init__(self) -> None:
-        check_field(self, "n", "Bits n", 2, 16)
 
     @property
     def nodes(self) -> int:

@@ -37,6 +37,7 @@ class PolarFly(Graph):
     endpoints: int | str = endpoint_count()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_prime("Q", self.q)
         if self.endpoints == "auto":
             object.__setattr__(self, "endpoints", self.nodes * (self.q // 2 + 1))

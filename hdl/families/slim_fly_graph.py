@@ -36,6 +36,7 @@ class SlimFly(Graph):
     endpoints: int | str = endpoint_count()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_prime("Q", self.q, odd=True)
         if self.endpoints == "auto":
             degree = len(self.neighbours[0])

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..fabric.checks import check_field
 from ..fabric.parameters import integer
 from ..graphs.circle import circle_position
 from ..graphs.graph import Channel, Link
@@ -11,9 +10,6 @@ from ..graphs.routing.relation import RoutedGraph
 from ..networks.family import GraphFamily, Group
 
 __all__ = ["FAMILIES", "Star"]
-
-_MOST = 256
-"""Most nodes. The centre has a crossbar as wide, with N^2 crosspoints."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +25,10 @@ class Star(RoutedGraph):
         N, with the centre, from 2 to 256: the crossbar of the centre grows as N^2.
     """
 
-    nodes: int = integer(16, "nodes with the centre, each with a terminal", least=2, most=_MOST)
+    nodes: int = integer(16, "nodes with the centre, each with a terminal", least=2, most=256)
 
     deadlock_free = True
     looks_back = False
-
-    def __post_init__(self) -> None:
-        check_field(self, "nodes", "Nodes", 2, _MOST)
 
     @property
     def diameter(self) -> int:

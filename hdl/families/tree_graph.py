@@ -4,17 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..fabric.checks import check_field
 from ..fabric.parameters import integer
 from ..graphs.graph import Channel, Link
 from ..graphs.routing.relation import RoutedGraph
 from ..networks.family import GraphFamily, Group
 
 __all__ = ["FAMILIES", "Tree"]
-
-_MOST_NODES = 2**16
-_MOST_BRANCHING = 64
-"""More children make a router too wide."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +34,12 @@ class Tree(RoutedGraph):
     (3, [0, 1, 1, 2, 2, 2, 2])
     """
 
-    nodes: int = integer(15, "nodes, each with a terminal", least=2, most=_MOST_NODES)
-    branching: int = integer(2, "children of a node", least=2, most=_MOST_BRANCHING)
+    nodes: int = integer(15, "nodes, each with a terminal", least=2, most=2**16)
+    # More children make a router too wide.
+    branching: int = integer(2, "children of a node", least=2, most=64)
 
     deadlock_free = True
     looks_back = False
-
-    def __post_init__(self) -> None:
-        check_field(self, "nodes", "Nodes", 2, _MOST_NODES)
-        check_field(self, "branching", "Branching", 2, _MOST_BRANCHING)
 
     def parent(self, node: int) -> int:
         """The node above another one, which is not the root."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..fabric.errors import InvalidValue
+from ..fabric.checks import check_power_of_two
 from ..fabric.parameters import integer
 from ..graphs.adjacency import adjacent_links
 from ..graphs.graph import Graph, Link
@@ -32,8 +32,8 @@ class TreeOfMeshes(Graph):
     n: int = integer(4, "side of the root, a power of two", least=2, most=32, title="Side n")
 
     def __post_init__(self) -> None:
-        if self.n & self.n - 1:
-            raise InvalidValue(f"Side n must be a power of two, not {self.n}")
+        super().__post_init__()
+        check_power_of_two("Side n", self.n)
 
     @property
     def levels(self) -> int:

@@ -43,6 +43,7 @@ class TwistedTorus(Graph):
     same_router = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.twist == "auto":
             object.__setattr__(self, "twist", self.columns // 2)
         if int(self.twist) >= self.columns:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ..fabric.checks import check_integer, check_kind, check_limit, check_word, shown
 from ..fabric.errors import InvalidValue
+from ..fabric.parameters import check_described
 
 __all__ = [
     "METRICS",
@@ -143,6 +144,9 @@ class Graph(ABC):
 
     metric: str = "hops"
     same_router: bool = False
+
+    def __post_init__(self) -> None:
+        check_described(self)
 
     @property
     @abstractmethod

@@ -30,7 +30,7 @@ from itertools import product
 from math import prod
 from typing import Self
 
-from ..fabric.checks import check_integer
+from ..fabric.checks import check_integer, check_power_of_two
 from ..fabric.errors import InvalidValue
 from .tags import AddressCode, Routing, TagScheme, address_tags, box_output, matching_digits
 
@@ -396,8 +396,7 @@ def _code_of(ports: AddressCode | int) -> AddressCode:
     if isinstance(ports, AddressCode):
         return _code(ports)
     ports = check_integer("Ports", ports, 2)
-    if ports & (ports - 1):
-        raise InvalidValue(f"Ports of a partitioned network must be a power of two, not {ports}")
+    check_power_of_two("Ports of a partitioned network", ports)
     return AddressCode(2, ports.bit_length() - 1)
 
 

@@ -12,7 +12,7 @@ from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
 from ..fabric.wires import Lane
-from ..graphs.graph import Channel, End, Graph, Link, Turn
+from ..graphs.graph import MOST_NODES, Channel, End, Graph, Link, Turn
 from ..graphs.partitions import Partition
 from ..graphs.routing.classed import Classed
 from ..graphs.routing.group_tree import Kind, group_tree
@@ -49,9 +49,6 @@ from .route_tables import table_memories, weight_bits
 from .router_parameters import RouterParameters
 
 __all__ = ["RoutedNetwork"]
-
-_MOST = 2**16
-"""Most nodes of a description, and most terminals."""
 
 _MOST_TURNS = 2**16 - 2**12
 """A table answers each input of a router with a bit for each output, and the inputs of a component
@@ -126,8 +123,8 @@ class RoutedNetwork(PacketNetwork):
         """The description, from `parameters`."""
         names = [each.name for each in fields(self.description)]  # type: ignore[arg-type]
         described = self.description(**{name: self.parameters[name] for name in names})
-        check_limit("Nodes", described.nodes, _MOST)
-        check_limit("Terminals", len(described.homes), _MOST)
+        check_limit("Nodes", described.nodes, MOST_NODES)
+        check_limit("Terminals", len(described.homes), MOST_NODES)
         self.parameters._resolve(**{name: getattr(described, name) for name in names})
         return described
 

@@ -34,7 +34,7 @@ from amaranth.hdl import Module, Signal, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import check_integer, nearest
+from ..fabric.checks import check_integer, check_word, nearest
 from ..fabric.errors import InvalidType, InvalidValue
 
 __all__ = [
@@ -318,8 +318,7 @@ class Rules:
     ) -> None:
         check_operations(operations)
         if not isinstance(policy, Policy):
-            if policy not in POLICIES:
-                raise InvalidValue(f"Policy must be one of {', '.join(POLICIES)}, not {policy!r}")
+            check_word("Policy", policy, POLICIES)
             policy = POLICIES[policy]
         self.operations = operations
         self.policy = policy

@@ -2,8 +2,7 @@
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 
-from ..fabric.checks import check_limit
-from ..fabric.errors import InvalidValue
+from ..fabric.checks import check_limit, check_word
 from .random_bits import MOST_RANDOM, RandomOrder
 from .round_robin import RoundRobin, lowest, lowest_rank
 
@@ -24,8 +23,7 @@ _PAIRS = 8
 
 def check_arbiter(arbiter: str, inputs: int) -> str:
     """Check a kind of arbiter, and that it can have so many inputs; return it."""
-    if arbiter not in ARBITERS:
-        raise InvalidValue(f"Arbiter must be one of {', '.join(ARBITERS)}, not {arbiter!r}")
+    check_word("Arbiter", arbiter, ARBITERS)
     if arbiter == "random":
         check_limit("Inputs that a random arbiter chooses from", inputs, MOST_RANDOM)
     return arbiter

@@ -78,11 +78,6 @@ class ArrivalQueue(wiring.Component):
     o : Out(stream.Signature(shape))
     level : Out(range(depth + 1))
         Number of packets in the queue.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not an integer of at least 1.
     """
 
     def __init__(

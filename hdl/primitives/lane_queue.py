@@ -41,11 +41,6 @@ class LaneQueue(wiring.Component):
     -------
     i : In(stream.Signature(shape)).array(writers)
     o : Out(stream.Signature(shape)).array(lanes)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not an integer of at least 1.
     """
 
     def __init__(

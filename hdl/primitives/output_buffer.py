@@ -29,11 +29,6 @@ class OutputBuffer(wiring.Component):
     -------
     i : In(stream.Signature(shape))
     o : Out(stream.Signature(shape))
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the depth is not an integer of at least 1.
     """
 
     def __init__(self, shape: ShapeLike, *, depth: int) -> None:

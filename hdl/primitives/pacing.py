@@ -11,7 +11,7 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import check_integer
+from ..fabric.checks import check_integer, check_word
 from ..fabric.errors import InvalidType, InvalidValue
 from ..links.memory_link import Direction, MemoryLink, check_link
 from ..operations.memory import Operation
@@ -93,8 +93,7 @@ class Pacer(wiring.Component):
 
     def __init__(self, link: MemoryLink, direction: Direction, *, lengths: Lengths) -> None:
         check_link(link)
-        if direction not in ("request", "reply"):
-            raise InvalidValue(f"Direction must be request or reply, not {direction!r}")
+        check_word("Direction", direction, ("request", "reply"))
         check_lengths(lengths)
         self.link = link
         self.direction = direction

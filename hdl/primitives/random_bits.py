@@ -61,11 +61,6 @@ class RandomBits(wiring.Component):
         Initial state, taken in the first cycle after reset. Must not be zero; use `scattered_seed`.
     value : Out(width)
         New in every cycle; zero in the first cycle after reset.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `width` is not as above.
     """
 
     def __init__(self, width: int) -> None:

@@ -36,11 +36,6 @@ class CopyTracker(wiring.Component):
         Bit j: output j is to be offered a copy.
     done : Out(1)
         All copies have been taken by the end of this cycle.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `radix` is not an integer of at least 2.
     """
 
     def __init__(self, radix: int) -> None:

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..fabric.checks import check_integer
-from ..fabric.errors import InvalidValue
+from ..fabric.checks import check_integer, check_word
 from ..primitives.class_arbiter import ClassArbiter
 from .shape import SWITCHINGS, Switching
 
@@ -34,7 +33,4 @@ class Exit:
 
     def __post_init__(self) -> None:
         check_integer("Output depth", self.buffer, 0)
-        if self.switching not in SWITCHINGS:
-            raise InvalidValue(
-                f"Switching must be one of {', '.join(SWITCHINGS)}, not {self.switching!r}"
-            )
+        check_word("Switching", self.switching, SWITCHINGS)

@@ -7,6 +7,7 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.checks import check_word
 from ..fabric.errors import InvalidValue
 from ..graphs.graph import End
 from ..links.packet import Packet
@@ -74,10 +75,7 @@ class RoutedSwitch(wiring.Component):
         random: bool = False,
         members: Mapping[str, Any],
     ) -> None:
-        if selection not in SELECTIONS:
-            raise InvalidValue(
-                f"Selection must be one of {', '.join(SELECTIONS)}, not {selection!r}"
-            )
+        check_word("Selection", selection, SELECTIONS)
         if packet.broadcast and not (logic is not None and logic.masks):
             raise InvalidValue("Packet must have no broadcast mask, which its routes do not read")
         self.packet = packet

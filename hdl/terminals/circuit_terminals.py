@@ -53,11 +53,6 @@ class CircuitInitiator(wiring.Component):
         Only if `reply` is given: while it is 1, the path is not released after the last word.
     rejected : Out(1)
         Only with a broadcast mask: the request is rejected in this cycle. One pulse per attempt.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `delay` is not as above.
     """
 
     def __init__(self, packet: Packet, reply: ShapeLike | None = None, *, delay: int) -> None:

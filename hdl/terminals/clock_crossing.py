@@ -6,8 +6,7 @@ from amaranth.lib.cdc import AsyncFFSynchronizer
 from amaranth.lib.fifo import AsyncFIFO
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import check_integer
-from ..fabric.errors import InvalidValue
+from ..fabric.checks import check_integer, check_power_of_two
 from ..fabric.payload_shape import check_payload
 
 __all__ = ["ClockCrossing", "check_crossing_depth"]
@@ -18,8 +17,7 @@ _DEEPEST = 1 << 16
 def check_crossing_depth(depth: int) -> int:
     """Check the depth of an asynchronous queue: a power of two, from 2 on."""
     depth = check_integer("Depth of a clock crossing", depth, 2, _DEEPEST)
-    if depth & (depth - 1):
-        raise InvalidValue(f"Depth of a clock crossing must be a power of two, not {depth}")
+    check_power_of_two("Depth of a clock crossing", depth)
     return depth
 
 

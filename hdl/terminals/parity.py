@@ -13,6 +13,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.checks import check_word
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Meter, Pin, Scope
 from ..links.packet import Packet
@@ -40,8 +41,7 @@ def protected(packet: Packet, parity: Granularity = "packet") -> Packet:
     ValueError
         If the granularity does not exist.
     """
-    if parity not in PARITIES:
-        raise InvalidValue(f"Parity must be {' or '.join(PARITIES)}, not {parity!r}")
+    check_word("Parity", parity, PARITIES)
     payload = packet.members["payload"]
     bits = 1 if parity == "packet" else 1 + -(-data.Field(payload, 0).width // 8)
     return Packet(

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import check_integer
+from ..fabric.checks import check_integer, check_word
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
 from ..links.packet import Packet
@@ -121,8 +121,7 @@ class Merger(wiring.Component):
         *,
         verdicts: bool = False,
     ) -> None:
-        if policy not in ("fair", "drop"):
-            raise InvalidValue(f"Policy must be fair or drop, not {policy!r}")
+        check_word("Policy", policy, ("fair", "drop"))
         copies = check_integer("Copies", copies, 1, 64 if policy == "drop" else None)
         if policy == "drop" and packet.flits:
             raise InvalidValue("Packets that a merger may drop must be single flits")

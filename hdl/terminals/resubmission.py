@@ -5,8 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import check_integer
-from ..fabric.errors import InvalidValue
+from ..fabric.checks import check_integer, check_power_of_two
 from ..links.packet import Packet
 from ..links.verdict_link import VerdictLink
 from ..primitives.arrival_queue import ArrivalQueue
@@ -48,8 +47,7 @@ class Resubmitter(wiring.Component):
     def __init__(self, packet: Packet, *, stages: int, delay: int) -> None:
         stages = check_integer("Stages", stages, 1)
         delay = check_integer("Delay", delay, 1)
-        if delay & (delay - 1):
-            raise InvalidValue(f"Delay must be a power of two, not {delay}")
+        check_power_of_two("Delay", delay)
         self.packet = packet
         self.stages = stages
         self.delay = delay

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import check_integer
+from ..fabric.checks import check_integer, check_power_of_two
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
 from ..graphs.tags import TagScheme
@@ -168,8 +168,7 @@ class RetransmissionInterface(wiring.Component):
         self.window = check_integer("Window", window, 1)
         self.longest = check_integer("Greatest length", longest, 1)
         self.delay = check_integer("Delay", delay, 2)
-        if delay & (delay - 1):
-            raise InvalidValue(f"Delay must be a power of two, not {delay}")
+        check_power_of_two("Delay", delay)
         if not packet.flits:
             raise InvalidValue("Packet must have flits")
         self.packet = packet

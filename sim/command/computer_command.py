@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -16,6 +16,7 @@ from .shared_arguments import (
     messages,
     network_arguments,
     network_from,
+    together,
 )
 
 if TYPE_CHECKING:
@@ -26,19 +27,19 @@ __all__ = ["computer", "finish", "print_cores", "program_options"]
 Run = TypeVar("Run", bound="CoresRun")
 
 
-def program_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of commands that compile a program."""
-    stack = click.option(
+program_options = together(
+    click.option(
         "--stack", default=STACK_BYTES, show_default=True, help="Bytes of the stack of each core."
-    )
-    defines = click.option(
+    ),
+    click.option(
         "-D",
         "defines",
         multiple=True,
         metavar="NAME[=VALUE]",
         help="Define a macro for the program.",
-    )
-    return stack(defines(command))
+    ),
+)
+"""Those of commands that compile a program."""
 
 
 @click.group()

@@ -232,10 +232,6 @@ def _bug() -> NoReturn:
 
 def _fail(message: str, status: int) -> NoReturn:
     # Messages repeat values that the user gave, which may be very long; paths are shown in full.
-    message = re.sub(rf"[^\s/]{{{_LONGEST_WORD + 1},}}", _shortened, message)
+    message = re.sub(rf"([^\s/]{{{_LONGEST_WORD - 3}}})[^\s/]{{4,}}", r"\1...", message)
     click.echo(f"multicube: {' '.join(message.split())}", err=True)
     sys.exit(status)
-
-
-def _shortened(word: re.Match[str]) -> str:
-    return f"{word[0][: _LONGEST_WORD - 3]}..."

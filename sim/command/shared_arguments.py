@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,14 +36,22 @@ __all__ = [
     "run_options",
     "same_engine_option",
     "sweep_options",
+    "together",
     "warmup_option",
 ]
 
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""An argument or option of click."""
 
-def network_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The arguments NETWORK and NAME=VALUE of a command."""
-    command = click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")(command)
-    return click.argument("network")(command)
+
+def together(*options: Decorator) -> Decorator:
+    """Several arguments and options of a command, in this order."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+
+
+network_arguments = together(
+    click.argument("network"), click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
+)
 
 
 def network_from(name: str, words: Sequence[str]) -> "Network":
@@ -181,7 +190,7 @@ engine_option = click.option("--engine", default="auto", show_default=True, help
 
 same_engine_option = click.option("--engine", help=f"{_ENGINES} Default: the one that was used.")
 
-_RUN_OPTIONS = (
+run_options = together(
     click.option(
         "--traffic",
         default="uniform",
@@ -248,9 +257,9 @@ _RUN_OPTIONS = (
     engine_option,
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
 )
+"""How to run a network."""
 
-
-_SWEEP_OPTIONS = (
+sweep_options = together(
     click.option(
         "--loads",
         help="FIRST:LAST:STEP or a list. Default: 0.1:0.9:0.1, as far as the traffic allows.",
@@ -277,6 +286,7 @@ _SWEEP_OPTIONS = (
         help="Store each finished point in this file, and skip those that it has.",
     ),
 )
+"""Those of a load sweep, other than those of its runs."""
 
 
 def chosen_loads(loads: str | None, clip: bool) -> dict[str, Any]:
@@ -289,7 +299,7 @@ def chosen_loads(loads: str | None, clip: bool) -> dict[str, Any]:
     }
 
 
-_FIGURE_OPTIONS = (
+figure_options = together(
     click.option("--title", metavar="TEXT", help="Title of a picture; '' is none."),
     click.option(
         "--size", metavar="W,H", callback=_read_size, help="Size of the picture in inches."
@@ -302,13 +312,7 @@ _FIGURE_OPTIONS = (
     click.option("--style", metavar="NAME", help="A style of matplotlib, by name or as a file."),
     click.option("--text", is_flag=True, help="Keep text in an .svg as text that can be edited."),
 )
-
-
-def figure_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how a picture of a load sweep looks."""
-    for option in reversed(_FIGURE_OPTIONS):
-        command = option(command)
-    return command
+"""How a picture of a load sweep looks."""
 
 
 def chosen_look(options: dict[str, Any], outputs: Sequence[str]) -> "Look | None":
@@ -331,17 +335,3 @@ def chosen_look(options: dict[str, Any], outputs: Sequence[str]) -> "Look | None
     from ..report.look import Look  # imports matplotlib, which is slow
 
     return Look(**chosen)
-
-
-def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a load sweep, other than those of its runs."""
-    for option in reversed(_SWEEP_OPTIONS):
-        command = option(command)
-    return command
-
-
-def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how to run a network."""
-    for option in reversed(_RUN_OPTIONS):
-        command = option(command)
-    return command

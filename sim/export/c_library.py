@@ -155,6 +155,7 @@ class CLibrary:
         for number, text in enumerate(self.tables.program.sources):
             names = {each: self._function(number, each) for each in self._functions(number)}
             sources[f"{self.name}_{number}.c"] = _renamed(names) + _QUIET + text
+        last = int(self.network.packet.size) - 1
         given = {
             "sources": " ".join(sources),
             "version": version("multicube"),
@@ -165,7 +166,7 @@ class CLibrary:
             **sources,
             "CMakeLists.txt": self._template("library.cmake", given),
             f"{self.name}.pc": self._template("library.pc", given),
-            f"{self.name}.svh": self._template("library.svh", {**given, "last": self._last_bit}),
+            f"{self.name}.svh": self._template("library.svh", {**given, "last": last}),
         }
 
     # Texts with names of this library
@@ -182,10 +183,6 @@ class CLibrary:
     @property
     def _title(self) -> str:
         return str(self.network)
-
-    @property
-    def _last_bit(self) -> int:
-        return int(self.network.packet.size) - 1
 
     def _header(self) -> str:
         network = self.network

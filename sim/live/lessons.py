@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.checks import check_word
 
 if TYPE_CHECKING:  # the help of the command lists lessons: it loads no network
     from ...hdl.networks.network import Network
@@ -67,8 +67,7 @@ def lesson_network(name: str) -> "Network":
     >>> all(lesson_network(name).ports for name in lesson_names()[:2])
     True
     """
-    if name not in _lessons():
-        raise InvalidValue(f"Lesson must be one of {', '.join(_lessons())}, not {name!r}")
+    check_word("Lesson", name, _lessons())
     from ...hdl.catalogue.catalogue import build
 
     return build(_lessons()[name]["network"])

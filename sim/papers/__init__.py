@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import walk_packages
 
-from ...hdl.fabric.checks import nearest
-from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.checks import check_word
 from .item import Column, Item, Options, PaperResult
 
 __all__ = ["ITEMS", "Column", "Item", "Options", "PaperResult", "find_item"]
@@ -40,8 +39,5 @@ def find_item(name: str) -> Item:
     ValueError
         If there is none.
     """
-    if name not in ITEMS:
-        raise InvalidValue(
-            f"Item must be one of {', '.join(ITEMS)}, not {name!r}{nearest(name, ITEMS)}"
-        )
+    check_word("Item", name, ITEMS)
     return ITEMS[name]

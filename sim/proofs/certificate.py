@@ -32,16 +32,12 @@ FORMAT = "multicube certificate 1"
 _MOST_SECONDS = 1_000_000
 
 
-def _told(_: str) -> None:
-    return None
-
-
 def certificate(
     network: PacketNetwork | MemoryNetwork,
     *,
     top: str = "network",
     limit: float = 600,
-    tell: Callable[[str], None] = _told,
+    tell: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """The certificate of a network, about the Verilog that `verilog_text` writes.
 
@@ -54,7 +50,7 @@ def certificate(
     limit : float
         Seconds after which a proof of a contract is given up, at most a million; 0 if none is
         tried.
-    tell : Callable[[str], None]
+    tell : Callable[[str], None], optional
         Is told each step.
 
     Raises
@@ -66,12 +62,22 @@ def certificate(
     check_name("Module name", top)
     if not 0 <= check_number("Limit", limit) <= _MOST_SECONDS:
         raise InvalidValue(f"Limit must be from 0 to {_MOST_SECONDS} seconds, not {limit:g}")
-    if isinstance(network, MemoryNetwork):
-        return memory_certificate(network, top=top, limit=limit, tell=tell)
-    _check(network)
-    tell("writes the Verilog")
+    steps: list[str] = []
+    told = tell or (lambda text: None)
+
+    def step(text: str) -> None:
+        steps.append(text)
+        told(text)
+
+    if not isinstance(network, MemoryNetwork):
+        _check(network)
+    told("writes the Verilog")
     verilog = verilog_text(network, top)
-    return _composed(network, top, verilog, limit, tell)
+    if isinstance(network, MemoryNetwork):
+        record = memory_certificate(network, top, verilog, limit, step)
+    else:
+        record = _composed(network, top, verilog, limit, step)
+    return {**record, "steps": steps}
 
 
 def _check(network: PacketNetwork) -> None:
@@ -89,14 +95,8 @@ def _check(network: PacketNetwork) -> None:
 
 
 def _composed(
-    network: PacketNetwork, top: str, verilog: str, limit: float, tell: Callable[[str], None]
+    network: PacketNetwork, top: str, verilog: str, limit: float, step: Callable[[str], None]
 ) -> dict[str, Any]:
-    steps: list[str] = []
-
-    def step(text: str) -> None:
-        steps.append(text)
-        tell(text)
-
     channels = _Channels(network)
     order = channels.order()  # before the proofs, which take long
     contracts, module_of = contracts_of(
@@ -135,7 +135,6 @@ def _composed(
     record["partitions"] = walks.partitions()
     if record["partitions"]:
         step(f"{len(record['partitions'])} partitions share no channel")
-    record["steps"] = steps
     return record
 
 

@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from ...hdl.export.verilog import verilog_text
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.memory_network import MemoryNetwork
 from .contracts import contracts_of, module_blocks
@@ -22,29 +21,25 @@ FORMAT = "multicube memory certificate 1"
 
 
 def memory_certificate(
-    network: MemoryNetwork, *, top: str, limit: float, tell: Callable[[str], None]
+    network: MemoryNetwork, top: str, verilog: str, limit: float, step: Callable[[str], None]
 ) -> dict[str, Any]:
-    """The certificate of a network with memory, about the Verilog that `verilog_text` writes.
+    """The certificate of a network with memory, about its Verilog, without its steps.
 
     Parameters
     ----------
     network : MemoryNetwork
-    top, limit, tell
+    top, limit
         As in `certificate`.
+    verilog : str
+        What `verilog_text` writes.
+    step : Callable[[str], None]
+        Is told each step.
 
     Raises
     ------
     ValueError
         If it has cells other than combining boxes and memory modules.
     """
-    steps: list[str] = []
-
-    def step(text: str) -> None:
-        steps.append(text)
-        tell(text)
-
-    tell("writes the Verilog")
-    verilog = verilog_text(network, top)
     blocks = module_blocks(verilog)
     contracts, _ = contracts_of(network.fabric.cells, top, blocks, limit, step)
     for module, one in contracts.items():
@@ -63,5 +58,4 @@ def memory_certificate(
         "contracts": contracts,
         "conditions": sorted(name for name, one in contracts.items() if "unproved" in one),
         "serial": True,
-        "steps": steps,
     }

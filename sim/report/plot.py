@@ -1,6 +1,5 @@
 """Plots of measured curves, with the theory's beside them."""
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,60 +11,19 @@ from matplotlib.lines import Line2D
 
 from ...hdl.fabric.checks import check_kind, check_word
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.support.output_file import output_format
 from ..measure.comparison import Comparison, is_square, size_of
 from ..measure.curve import Sweep
 from ..measure.result import Result
 from ..measure.units import unit_name
 from ..theory import predict
 from ..workload.pattern import short_name
-from .drawing import save_figure
-from .formats import PICTURES
 from .look import Look
 
-__all__ = ["comparison_figure", "draw_sweeps", "plot", "sweep_plot"]
+__all__ = ["comparison_figure", "plot", "sweep_plot"]
 
 _MARKERS = "osD^vPX*<>"
 _LINES = ("-", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 """Line styles of measured curves; they repeat after as many sweeps as have no common marker."""
-
-
-def draw_sweeps(
-    sweeps: Sequence[Sweep],
-    path: str | os.PathLike[str],
-    *,
-    labels: Sequence[str] | None = None,
-    title: str | None = None,
-    per: str = "terminal",
-    unit: str = "packets",
-) -> None:
-    """Draw latency and throughput against offered load, with one colour and marker per sweep.
-
-    As `comparison_figure` does.
-
-    Parameters
-    ----------
-    sweeps : Sequence[Sweep]
-        At least one.
-    path : path-like
-        Ends in .svg, .png or .pdf.
-    labels : Sequence[str], optional
-        Names of the sweeps in the legend; by default `measure.comparison.distinct_labels`.
-    title : str, optional
-    per : str
-        What rates are divided by: terminal, wire or bisection (`measure.comparison.rate_factor`).
-    unit : str
-        What rates per terminal count: packets or flits.
-
-    Raises
-    ------
-    ValueError
-        If the name has another suffix, the folder does not exist, there is no such unit, or a
-        network does not know what its rates are to be divided by.
-    """
-    output_format(path, PICTURES)
-    look = Look(title=title)
-    save_figure(comparison_figure(Comparison(sweeps, labels or (), per, unit), look), path, look)
 
 
 def comparison_figure(comparison: Comparison, look: Look | None = None) -> Figure:

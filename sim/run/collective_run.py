@@ -165,13 +165,7 @@ def _asked(
     algorithm: str,
     operation: Operation,
 ) -> _Asked:
-    """What is asked for.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the network, or one of the arguments, does not allow it.
-    """
+    """What is asked for."""
     check_kind("Network", network, Network, "a network")
     members = check_group(range(network.ports) if group is None else group, network.ports)
     first, flits = check_collective(kind, members, members[0] if root is None else root, flits)

@@ -7,7 +7,8 @@ the number of processors, and so are the loads of those that wait.
 from collections.abc import Sequence
 
 from ...hdl.networks.memory_network import MemoryNetwork
-from .programs import Program, ProgramRun, Request, run_programs
+from .program_requests import Program, Request
+from .programs import ProgramRun, run_programs
 
 __all__ = ["barrier_hops", "meet", "passed_all", "run_counter_barrier"]
 

@@ -26,76 +26,23 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...hdl.bench import ProgramBench
 from ...hdl.fabric.checks import check_integer, check_kind, check_several, shown
 from ...hdl.fabric.errors import InvalidType, InvalidValue, MulticubeError
 from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.networks.network import Network
-from ...hdl.operations.memory import Operation, find_operation
-from ...hdl.primitives.pacing import request_length
 from ..engines import Engine
 from ..engines.engine_selection import open_engines
 from ..measure.serial_order import Access, is_serializable
+from .program_requests import Pause, Program, Request, RequestCoder, SentRequest, Step
 from .run import LONGEST
 
-__all__ = ["Pause", "Program", "ProgramRun", "ProgramsStuck", "Request", "run_programs"]
+__all__ = ["ProgramRun", "ProgramsStuck", "run_programs"]
 
 _SHOWN = 8
 """How many processors an error message lists."""
-
-
-class Request(NamedTuple):
-    """An operation on a word of the shared memory.
-
-    Attributes
-    ----------
-    operation : str or Operation
-        One of the network's, or its name.
-    word : int
-        For a double word, the first of the two, which is even.
-    operand : int
-        From -2^(width-1) to 2^width - 1; negative numbers in two's complement. The width is that of
-        the double word, word, half-word or byte.
-    part : int
-        Which half-word or byte of the word, for an operation on these; 0 is the lowest.
-
-    Examples
-    --------
-    >>> from multicube.sim import Request
-    >>> Request("fetch-and-add", word=0, operand=1).operation
-    'fetch-and-add'
-    """
-
-    operation: str | Operation
-    word: int
-    operand: int = 0
-    part: int = 0
-
-
-class Pause(NamedTuple):
-    """A number of cycles without requests.
-
-    `Pause(0)` takes no time: it only reads the cycle.
-
-    Attributes
-    ----------
-    cycles : int
-        Cycles, 0 or more.
-
-    Examples
-    --------
-    >>> from multicube.sim import Pause
-    >>> Pause(5)
-    Pause(cycles=5)
-    """
-
-    cycles: int
-
-
-Step = Request | Pause | list[Request]
-Program = Generator[Step, Any, Any]
 
 
 class ProgramsStuck(MulticubeError):
@@ -181,111 +128,12 @@ class ProgramRun:
         return sum(value << at * self.width for at, value in enumerate(row))
 
 
-@dataclass(slots=True)
-class _Sent:
-    """A request that was sent, and its reply once it has arrived."""
-
-    processor: int
-    operation: Operation
-    word: int
-    operand: int
-    position: int
-    payload: int
-    tag: int
-    asked: int
-    offset: int = 0
-    bits: int = 0
-    sent: int = -1
-    answered: int = -1
-    reply: int | None = None
-
-    def __str__(self) -> str:
-        state = "not taken" if self.sent < 0 else "not answered"
-        return (
-            f"processor {self.processor} has waited for {self.operation.name} of word {self.word} "
-            f"since cycle {self.asked} ({state})"
-        )
-
-    def access(self) -> Access:
-        return Access(
-            self.processor,
-            self.operation,
-            self.operand,
-            self.reply,
-            self.sent,
-            self.answered,
-            self.offset,
-            self.bits,
-        )
-
-
-class _Coder:
-    """Converts between requests and bits."""
-
-    def __init__(self, network: MemoryNetwork) -> None:
-        self.network = network
-        layout, self._reply = network.link.request_layout, network.link.reply_layout
-        self._at = {name: layout[name].offset for name, _ in layout}
-        self._width = network.parameters["width"]
-        self._link = network.link
-        self._unit = self._link.width >> self._link.part_bits
-        self._words = network.ports * network.parameters["rows"]
-        self.lengths = network.side_by_side
-        self._codes = {operation: code for code, operation in enumerate(network.operations)}
-        self._places: dict[int, tuple[int, int]] = {}
-
-    def encode(self, request: Request, processor: int, position: int, now: int) -> _Sent:
-        operation, word, operand, part = request
-        if isinstance(operation, str):
-            operation = find_operation(operation, self.network.operations)
-        elif not isinstance(operation, Operation) or operation not in self._codes:
-            raise InvalidValue(f"Operation must be one of the network's, not {operation!r}")
-        word = check_integer("Word", word, 0, self._words - 1)
-        if word not in self._places:
-            # All requests for a word take one path, so that they keep their order and can combine.
-            row = word // self.network.row_words
-            path = row // self.network.ports % self.network.paths
-            self._places[word] = self.network.locate(word, path)
-        tag, address = self._places[word]
-        bits = self._link.bits(operation)
-        if word % max(1, operation.size):
-            raise InvalidValue(f"Word of {operation.name} must be even, not {word}")
-        part = check_integer(f"Part of {operation.name}", part, 0, max(1, self._width // bits) - 1)
-        operand = check_integer("Operand", operand, -(1 << bits - 1), (1 << bits) - 1)
-        operand &= (1 << bits) - 1
-        at = self._at
-        place = address + part * (bits // self._unit)
-        payload = (
-            tag << at["tag"]
-            | place << at["address"]
-            | self._codes[operation] << at["operation"]
-            | operand << at["operand"]
-        )
-        sent = _Sent(processor, operation, word, operand, position, payload, tag, now)
-        if bits < self._link.width:
-            sent.offset, sent.bits = place * self._unit % self._link.width, bits
-        return sent
-
-    def length(self, sent: _Sent) -> int:
-        """Cycles for which a request occupies a link."""
-        return request_length(sent.operation, self.lengths)
-
-    def offer(self, identity: int, sent: _Sent) -> int:
-        return (sent.payload | identity << self._at["identity"]) << 1 | 1
-
-    def decode(self, bits: int) -> tuple[int, int, int]:
-        """Tag, identity and value of a reply."""
-        tag, identity, value = (
-            bits >> self._reply[name].offset & (1 << self._reply[name].width) - 1
-            for name in ("tag", "identity", "value")
-        )
-        return tag, identity, value
-
-
 class _Processor:
     """A program, and its requests."""
 
-    def __init__(self, number: int, program: Program, coder: _Coder, outstanding: int) -> None:
+    def __init__(
+        self, number: int, program: Program, coder: RequestCoder, outstanding: int
+    ) -> None:
         self.number = number
         self.program = program
         self.coder = coder
@@ -296,9 +144,9 @@ class _Processor:
         self.wakes: int | None = None
         self.paused = False
         self.free = deque(range(outstanding))
-        self.queue: deque[_Sent] = deque()
-        self.offered: tuple[int, _Sent] | None = None
-        self.waiting: dict[int, _Sent] = {}
+        self.queue: deque[SentRequest] = deque()
+        self.offered: tuple[int, SentRequest] | None = None
+        self.waiting: dict[int, SentRequest] = {}
         self._replies: list[int | None] = []
         self._single = False
         self._left = 0
@@ -362,7 +210,7 @@ class _Processor:
         self.offered = self.free.popleft(), self.queue.popleft()
         return self.coder.offer(*self.offered)
 
-    def take(self, now: int) -> _Sent:
+    def take(self, now: int) -> SentRequest:
         """Note that the network accepts the offered request."""
         assert self.offered is not None
         identity, sent = self.offered
@@ -388,7 +236,7 @@ class _Processor:
         if not self._left:
             self.wakes = now + self.coder.lengths[0]
 
-    def unanswered(self) -> list[_Sent]:
+    def unanswered(self) -> list[SentRequest]:
         """Requests that have been offered and not yet answered, oldest first."""
         return [*self.waiting.values(), *([self.offered[1]] if self.offered else [])]
 
@@ -410,14 +258,14 @@ class _Runner:
         limit: int,
         most: int,
     ) -> None:
-        coder = _Coder(bench.network)
+        coder = RequestCoder(bench.network)
         outstanding = bench.network.parameters["outstanding"]
         self.bench = bench
         self.engine = engine
         self.limit = limit
         self.most = most
         self.now = 0
-        self.taken: list[_Sent] = []
+        self.taken: list[SentRequest] = []
         self.processors = [
             _Processor(number, program, coder, outstanding)
             for number, program in enumerate(programs)

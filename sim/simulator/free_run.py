@@ -4,93 +4,13 @@ import ctypes
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..engines.compiled.c_structures import c_fields
 from ..engines.compiled.emit_c import STRUCTURES
 
 __all__ = ["FOREVER", "FREE_RUN", "CClock", "CRun", "Call", "Calls"]
 
 FOREVER = (1 << 63) - 1
 """A time, and a number of edges, that is never reached."""
-
-
-class CClock(ctypes.Structure):
-    """A clock: when it changes next, and how often it may before somebody else must be asked.
-
-    `passes` are numbers of falling and of rising edges.
-    """
-
-    _fields_ = [
-        ("due", ctypes.c_int64),
-        ("half", ctypes.c_int64),
-        ("level", ctypes.c_void_p),
-        ("lanes", ctypes.c_long),
-        ("vectors", ctypes.c_long),
-        ("distance", ctypes.c_long),
-        ("rise", ctypes.c_long),
-        ("fall", ctypes.c_long),
-        ("passes", ctypes.c_long * 2),
-        ("own_level", ctypes.c_uint32),
-    ]
-
-
-class CRun(ctypes.Structure):
-    """How clocks run; see `Run` in the C program."""
-
-    _fields_ = [
-        ("updates", ctypes.c_void_p),
-        ("clocks", ctypes.c_void_p),
-        ("clock_count", ctypes.c_long),
-        ("limit", ctypes.c_int64),
-        ("now", ctypes.c_int64),
-        ("steps", ctypes.c_long),
-        ("alarms", ctypes.c_void_p),
-        ("alarm_words", ctypes.c_void_p),
-        ("alarm_live", ctypes.c_void_p),
-        ("alarm_count", ctypes.c_long),
-        ("at_once", ctypes.c_long),
-        ("edges", ctypes.c_void_p),
-        ("edge_words", ctypes.c_void_p),
-        ("edge_old", ctypes.c_void_p),
-        ("edge_count", ctypes.c_long),
-    ]
-
-
-class _CCall(ctypes.Structure):
-    _fields_ = [
-        ("function", ctypes.c_void_p),
-        ("context", ctypes.c_void_p),
-        ("type", ctypes.c_void_p),
-        ("begin", ctypes.c_long),
-        ("end", ctypes.c_long),
-    ]
-
-
-class _CCalls(ctypes.Structure):
-    _fields_ = [("calls", ctypes.c_void_p), ("count", ctypes.c_long)]
-
-
-class Call(NamedTuple):
-    """A compiled function, and the cells for which it is called."""
-
-    function: int
-    context: int
-    type: int
-    begin: int
-    end: int
-
-
-class Calls:
-    """Calls of compiled functions, in order.
-
-    Attributes
-    ----------
-    address : int
-        Where the C program finds them.
-    """
-
-    def __init__(self, calls: Sequence[Call]) -> None:
-        self._calls = (_CCall * len(calls))(*(_CCall(*each) for each in calls))
-        self._all = _CCalls(ctypes.addressof(self._calls), len(calls))
-        self.address = ctypes.addressof(self._all)
 
 
 FREE_RUN = (
@@ -183,3 +103,51 @@ long free_run(Run *r) {
 """
 )
 """The C program: `free_run` lets clocks run until somebody must be asked; `call` makes calls."""
+
+
+class CClock(ctypes.Structure):
+    """A clock: when it changes next, and how often it may before somebody else must be asked.
+
+    `passes` are numbers of falling and of rising edges.
+    """
+
+    _fields_ = c_fields("Clock", FREE_RUN)
+
+
+class CRun(ctypes.Structure):
+    """How clocks run; see `Run` in the C program."""
+
+    _fields_ = c_fields("Run", FREE_RUN)
+
+
+class _CCall(ctypes.Structure):
+    _fields_ = c_fields("Call", FREE_RUN)
+
+
+class _CCalls(ctypes.Structure):
+    _fields_ = c_fields("Calls", FREE_RUN)
+
+
+class Call(NamedTuple):
+    """A compiled function, and the cells for which it is called."""
+
+    function: int
+    context: int
+    type: int
+    begin: int
+    end: int
+
+
+class Calls:
+    """Calls of compiled functions, in order.
+
+    Attributes
+    ----------
+    address : int
+        Where the C program finds them.
+    """
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self._calls = (_CCall * len(calls))(*(_CCall(*each) for each in calls))
+        self._all = _CCalls(ctypes.addressof(self._calls), len(calls))
+        self.address = ctypes.addressof(self._all)

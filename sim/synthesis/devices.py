@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...hdl.fabric.checks import nearest
-from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.checks import check_word
 
 __all__ = ["DEVICES", "Area", "Device", "find_device"]
 
@@ -217,8 +216,5 @@ def find_device(name: str) -> Device:
     ValueError
         If there is none.
     """
-    if name not in DEVICES:
-        raise InvalidValue(
-            f"Device must be one of {', '.join(DEVICES)}, not {name!r}{nearest(name, DEVICES)}"
-        )
+    check_word("Device", name, DEVICES)
     return DEVICES[name]

@@ -160,14 +160,10 @@ def _orders(*texts: str) -> dict[str, str]:
     return dict(zip(MEASURES, texts))
 
 
-def _odd(side: float) -> bool:
-    return side % 2 == 1
-
-
 def _torus_width(size: Size) -> float:
     """e of a torus: 2 N / k for even k. For odd k a cut through the middle of a row is uneven, and
     crosses a row of each lower dimension in turn: 2 (k^(n-1) + ... + 1)."""
-    if _odd(size.side):
+    if size.side % 2 == 1:
         return 2 * (size.nodes - 1) / (size.side - 1)
     return 2 * size.nodes / size.side
 

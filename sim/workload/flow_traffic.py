@@ -1,6 +1,5 @@
 """Traffic of flows: a destination, a rate, a length and times for each, from a file or Python."""
 
-import csv
 import hashlib
 import math
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from ...hdl.bench.stamp import stamp_for
 from ...hdl.fabric.checks import check_integer, check_number
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.packet_network import PacketNetwork
+from .csv_records import csv_records
 from .matrix import alias_slots, shares_of
 
 __all__ = ["Flow", "Flows", "is_flow_header", "parse_flows"]
@@ -253,26 +253,12 @@ def parse_flows(name: str, text: str, ports: int) -> Flows:
         If the file has an invalid line, or flows that do not suit each other; the message names the
         line.
     """
-    flows, places, width = [], [], 0
-    for number, line in enumerate(text.splitlines(), 1):
-        place = f"line {number}"
-        try:
-            words = [word.strip() for word in next(csv.reader([line.split("#")[0]]), [])]
-            if not any(words) and len(words) < 2:
-                continue
-            if not width:
-                width = len(words)
-                if width < _MUST or tuple(words) != _COLUMNS[:width]:
-                    must, may = ",".join(_COLUMNS[:_MUST]), "[,".join(_COLUMNS[_MUST:])
-                    raise InvalidValue(f"the header must be {must}[,{may}]]]]")
-                continue
-            if len(words) != width:
-                raise InvalidValue(f"there must be {width} fields, not {len(words)}")
-            flows.append(Flow(**{n: _value(n, w) for n, w in zip(_COLUMNS, words)}))
-            places.append(place)
-        except (ValueError, csv.Error) as error:
-            raise InvalidValue(f"{place}: {error}") from None
-    return Flows(tuple(flows), ports, tuple(places))
+
+    def flow(words: list[str]) -> Flow:
+        return Flow(**{n: _value(n, w) for n, w in zip(_COLUMNS, words)})
+
+    found = csv_records(text, _COLUMNS, _MUST, flow, comments=True)
+    return Flows(tuple(each for each, _ in found), ports, tuple(place for _, place in found))
 
 
 def _value(name: str, word: str) -> Any:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, cast, get_args
 
-from ...hdl.fabric.checks import check_field, check_kind
+from ...hdl.fabric.checks import check_field, check_kind, check_word
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
 from ...hdl.graphs.plans.extra_stage import Fault
@@ -95,8 +95,7 @@ class Injection:
     ends: float = 0
 
     def __post_init__(self) -> None:
-        if self.effect not in EFFECTS:
-            raise InvalidValue(f"Effect must be one of {', '.join(EFFECTS)}, not {self.effect!r}")
+        check_word("Effect", self.effect, EFFECTS)
         check_field(self, "bit", "Bit", 0)
         check_field(self, "start", "First cycle", 0, 2**31)
         check_field(self, "length", "Length", 0, 2**31)

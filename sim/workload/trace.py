@@ -1,9 +1,8 @@
 """Traces: recorded traffic, replayed packet by packet."""
 
-import csv
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral
 from statistics import fmean
 
@@ -12,6 +11,7 @@ from ...hdl.fabric.checks import check_integer, check_kind, check_several
 from ...hdl.fabric.errors import InvalidType, InvalidValue
 from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.support.input_file import read_text
+from .csv_records import csv_records
 
 __all__ = ["TRACE_START", "Trace", "TracePacket", "read_trace"]
 
@@ -213,34 +213,17 @@ def read_trace(path: str | os.PathLike[str], ports: int, sinks: int | None = Non
     """
     ports = check_integer("Ports", ports, 1)
     sinks = ports if sinks is None else check_integer("Sinks", sinks, 1)
-    columns = ["cycle", "source", "destination", "length", "mask"]
-    width = 0
-    text = read_text("Trace", path).replace("\r\n", "\n").replace("\r", "\n")
-    packets = []
-    for number, line in enumerate(text.split("\n"), 1):
+
+    def packet(words: Sequence[str]) -> TracePacket:
         try:
-            words = [word.strip() for word in next(csv.reader([line]), [])]
-            if number == 1:
-                width = len(words)
-                if width < 3 or words != columns[:width]:
-                    raise InvalidValue(
-                        f"the header must be {','.join(columns[:3])}[,length[,mask]]"
-                    )
-            elif len(words) > 1 or any(words):
-                packets.append(_trace_packet(words, width))
-                _check_packet(packets[-1], ports, sinks)
-        except (ValueError, csv.Error) as error:
-            raise InvalidValue(f"Trace {path}, line {number}: {error}") from None
-    if not packets:
+            found = TracePacket(*map(int, words))
+        except ValueError:
+            raise InvalidValue(f"all fields must be integers, not {','.join(words)!r}") from None
+        _check_packet(found, ports, sinks)
+        return found
+
+    columns = [each.name for each in fields(TracePacket)]
+    found = csv_records(read_text("Trace", path), columns, 3, packet, f"Trace {path}, ")
+    if not found:
         raise InvalidValue(f"Trace {path} holds no packets")
-    return Trace(os.fspath(path), tuple(packets))
-
-
-def _trace_packet(words: Sequence[str], width: int) -> TracePacket:
-    if len(words) != width:
-        count = {3: "three", 4: "four", 5: "five"}[width]
-        raise InvalidValue(f"there must be {count} fields, not {len(words)}")
-    try:
-        return TracePacket(*map(int, words))
-    except ValueError:
-        raise InvalidValue(f"all fields must be integers, not {','.join(words)!r}") from None
+    return Trace(os.fspath(path), tuple(each for each, _ in found))

@@ -1,6 +1,5 @@
 """Workloads: messages that wait for other messages and for computing, as programs send them."""
 
-import csv
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -22,6 +21,7 @@ from ...hdl.fabric.checks import (
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.support.input_file import read_text
+from .csv_records import csv_records
 
 __all__ = [
     "MOST_ID",
@@ -424,30 +424,13 @@ def read_workload(path: str | os.PathLike[str]) -> Workload:
 
 def parse_workload(name: str, text: str) -> Workload:
     """The workload in the text of a file of this name: see `read_workload`."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    width, messages, places = 0, [], []
-    for number, line in enumerate(text.split("\n"), 1):
-        place = f"Workload {name}, line {number}"
-        try:
-            words = [word.strip() for word in next(csv.reader([line]), [])]
-            if number == 1:
-                width = len(words)
-                if width < _MUST or tuple(words) != _COLUMNS[:width]:
-                    must, may = ",".join(_COLUMNS[:_MUST]), "[,".join(_COLUMNS[_MUST:])
-                    raise InvalidValue(f"the header must be {must}[,{may}]]]")
-            elif len(words) > 1 or any(words):
-                messages.append(_message(words, width))
-                places.append(place)
-        except (ValueError, csv.Error) as error:
-            raise InvalidValue(f"{place}: {error}") from None
-    if not messages:
+    found = csv_records(text, _COLUMNS, _MUST, _message, f"Workload {name}, ")
+    if not found:
         raise InvalidValue(f"Workload {name} holds no messages")
-    return Workload(name, tuple(messages), tuple(places))
+    return Workload(name, *zip(*found))
 
 
-def _message(words: Sequence[str], width: int) -> WorkloadMessage:
-    if len(words) != width:
-        raise InvalidValue(f"there must be {width} fields, not {len(words)}")
+def _message(words: Sequence[str]) -> WorkloadMessage:
     values: dict[str, Any] = {}
     for name, word in zip(_COLUMNS, words):
         if name == "after":

@@ -9,8 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...fabric.checks import check_integer
-from ...fabric.errors import InvalidValue
+from ...fabric.checks import check_integer, check_word
 from ...fabric.fabric import Meter
 from ...links.memory_link import MemoryLink, check_link
 from ...operations.memory import OperationUnit, Policy, Rules
@@ -110,8 +109,7 @@ class CombiningSwitch(wiring.Component):
         depth = check_integer("Depth", depth, 2)
         wait = check_integer("Wait", wait, 1)
         self.rules = Rules(link.operations, policy)
-        if merge not in MERGES:
-            raise InvalidValue(f"Merge must be {' or '.join(MERGES)}, not {merge!r}")
+        check_word("Merge", merge, MERGES)
         check_lengths(lengths)
         self.link = link
         self.sources = tuple(map(tuple, sources))

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
-from ...fabric.errors import InvalidValue
+from ...fabric.checks import check_power_of_two
 from ...fabric.parameters import integer, word
 from ...graphs.graph import Channel, Link
 from ...graphs.permutations import Permutation, check_permutation
@@ -40,8 +40,8 @@ class Benes(RearrangeableGraph):
     )
 
     def __post_init__(self) -> None:
-        if self.ports & (self.ports - 1):
-            raise InvalidValue(f"Ports must be a power of two, not {self.ports}")
+        super().__post_init__()
+        check_power_of_two("Ports", self.ports)
 
     @property
     def bits(self) -> int:

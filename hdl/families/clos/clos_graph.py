@@ -26,6 +26,7 @@ class MiddlesGraph(RearrangeableGraph):
     m: int | Literal["auto"]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.m == "auto":
             object.__setattr__(self, "m", self.n)
 

@@ -7,8 +7,7 @@ they are at the edge. Each node may have several processors.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...fabric.checks import check_field
-from ...fabric.errors import InvalidValue
+from ...fabric.checks import check_field, check_power_of_two
 from ...graphs.tags import AddressCode, TagScheme, address_tags
 
 __all__ = ["Hypercube"]
@@ -34,8 +33,7 @@ class Hypercube:
     def __post_init__(self) -> None:
         check_field(self, "dimensions", "Dimensions", 1)
         check_field(self, "processors", "Processors", 1)
-        if self.processors & self.processors - 1:
-            raise InvalidValue(f"Processors must be a power of two, not {self.processors}")
+        check_power_of_two("Processors", self.processors)
 
     @property
     def nodes(self) -> int:

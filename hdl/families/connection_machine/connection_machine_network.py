@@ -87,11 +87,6 @@ class ConnectionMachine(PacketNetwork):
     i : In(stream.Signature(packet)).array(ports)
     o : Out(stream.Signature(packet)).array(ports)
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a field does not allow an argument, or arguments are not compatible.
-
     Examples
     --------
     >>> from multicube.hdl import ConnectionMachine

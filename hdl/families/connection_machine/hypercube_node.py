@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...fabric.checks import check_integer
+from ...fabric.checks import check_integer, check_power_of_two, check_word
 from ...fabric.errors import InvalidValue
 from ...fabric.fabric import Meter
 from ...links.packet import Packet
@@ -164,12 +164,10 @@ class HypercubeNode(wiring.Component):
             ("Links", links, LINKS),
             ("Combine", combine, COMBINES),
         ):
-            if value not in choices:
-                raise InvalidValue(f"{what} must be {' or '.join(choices)}, not {value!r}")
+            check_word(what, value, choices)
         if schedule == "pipelined" and combine != "none":
             raise InvalidValue(f"Combine must be none with schedule pipelined, not {combine!r}")
-        if processors & processors - 1:
-            raise InvalidValue(f"Processors must be a power of two, not {processors}")
+        check_power_of_two("Processors", processors)
         bits = processors.bit_length() - 1
         if packet.members["tag"] != dimensions + bits:
             raise InvalidValue(

@@ -88,11 +88,6 @@ class DCSHNetwork(PacketNetwork):
     -------
     i : In(stream.Signature(packet)).array(ports)
     o : Out(stream.Signature(packet)).array(ports)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a field does not allow an argument, or arguments are not compatible.
     """
 
     parameters_type = DCSHParameters

@@ -53,11 +53,6 @@ class DeflectionTorus(PacketNetwork):
     -------
     i : In(stream.Signature(packet)).array(ports)
     o : Out(stream.Signature(packet)).array(ports)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a field does not allow an argument.
     """
 
     parameters_type = DeflectionParameters

@@ -8,13 +8,10 @@ from typing import NamedTuple
 from ...fabric.checks import check_limit
 from ...fabric.errors import InvalidValue
 from ...graphs.circle import circle_position
-from ...graphs.graph import Graph
+from ...graphs.graph import MOST_NODES, Graph
 from ...graphs.routing.relation import Relation
 
 __all__ = ["Member", "Nesting"]
-
-_MOST = 2**16
-"""Most nodes."""
 
 _ROOM = 1.3
 """Distance between networks of a level in a drawing."""
@@ -74,7 +71,7 @@ class Nesting:
             turns, rest = divmod(networks, len(kinds))
             ports = [kind.ports for kind in kinds]
             networks = turns * sum(ports) + sum(ports[:rest])
-        check_limit("Terminals", networks, _MOST)
+        check_limit("Terminals", networks, MOST_NODES)
         self.firsts: list[list[int]] = []
         self.starts: list[Sequence[int]] = [range(networks + 1)]
         for i, count in enumerate(reversed(counts)):
@@ -99,7 +96,7 @@ class Nesting:
             self.nodes.append([])
             for cluster in range(len(firsts) - 1):
                 graph, numbers = self.graph(i, cluster), []
-                check_limit("Nodes", len(self.members) + graph.nodes, _MOST)
+                check_limit("Nodes", len(self.members) + graph.nodes, MOST_NODES)
                 for node in range(graph.nodes):
                     if self.is_interface(i, cluster, node):
                         number = self.below(i, cluster, graph.terminals[node][0])

@@ -175,11 +175,6 @@ class DeltaNetwork(_RectangularNetwork):
     -------
     i : In(stream.Signature(packet)).array(sources)
     o : Out(stream.Signature(packet)).array(sinks)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a field does not allow a parameter, or the parameter is not compatible with the switch.
     """
 
     parameters_type = DeltaParameters

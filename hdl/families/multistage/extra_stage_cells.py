@@ -133,18 +133,32 @@ def _unless(off: Value, port: Value, path: tuple) -> Value:
 
 
 class _Adapter(wiring.Component):
-    """Passes a link combinationally, and changes its packets."""
+    """Passes a link combinationally, and changes its packets: their tags are wider on one side."""
+
+    _enters = True
+    """Whether that is the side of the output."""
 
     def __init__(
         self,
-        outer: Packet,
-        inner: Packet,
-        link: type[wiring.Signature],
-        reply: ShapeLike | None,
-        **members: wiring.Member,
+        packet: Packet,
+        *,
+        routing: Routing = "destination",
+        code: AddressCode | None = None,
+        link: type[wiring.Signature] = stream.Signature,
+        reply: ShapeLike | None = None,
     ) -> None:
-        self._links = [link_signature(link, packet, reply) for packet in (outer, inner)]
-        super().__init__({**members, "i": In(self._links[0]), "o": Out(self._links[1])})
+        self.packet = packet
+        self.routing = routing
+        self.code = AddressCode(2, packet.members["tag"]) if code is None else code
+        check_routing(routing, *self.code.radices)
+        packets = [packet, widened(packet, self.code.widths[0])]
+        sides = packets if self._enters else reversed(packets)
+        self._links = [link_signature(link, each, reply) for each in sides]
+        super().__init__({**self._straps(), "i": In(self._links[0]), "o": Out(self._links[1])})
+
+    def _straps(self) -> dict[str, wiring.Member]:
+        """The members besides the links."""
+        return {}
 
     def _pass(self, m: Module) -> None:
         """Connect everything except the packet itself."""
@@ -185,29 +199,10 @@ class PathSelector(_Adapter):
     o : Out(link(widened(packet, width of the lowest digit)))
     """
 
-    def __init__(
-        self,
-        packet: Packet,
-        *,
-        routing: Routing = "destination",
-        code: AddressCode | None = None,
-        link: type[wiring.Signature] = stream.Signature,
-        reply: ShapeLike | None = None,
-    ) -> None:
-        self.packet = packet
-        self.routing = routing
-        self.code = code = _tag_code(packet, code)
-        check_routing(routing, *code.radices)
-        super().__init__(
-            packet,
-            widened(packet, code.widths[0]),
-            link,
-            reply,
-            address=In(code.width),
-            bypass_extra=In(1),
-            bypass_last=In(1),
-            avoid=In(AvoidedLines(code.width)),
-        )
+    def _straps(self) -> dict[str, wiring.Member]:
+        width = self.code.width
+        bypasses = {"bypass_extra": In(1), "bypass_last": In(1)}
+        return {"address": In(width), **bypasses, "avoid": In(AvoidedLines(width))}
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -275,20 +270,7 @@ class PathEnd(_Adapter):
     o : Out(link(packet))
     """
 
-    def __init__(
-        self,
-        packet: Packet,
-        *,
-        routing: Routing = "destination",
-        code: AddressCode | None = None,
-        link: type[wiring.Signature] = stream.Signature,
-        reply: ShapeLike | None = None,
-    ) -> None:
-        self.packet = packet
-        self.routing = routing
-        self.code = code = _tag_code(packet, code)
-        check_routing(routing, *code.radices)
-        super().__init__(widened(packet, code.widths[0]), packet, link, reply)
+    _enters = False
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -302,11 +284,6 @@ class PathEnd(_Adapter):
         elif self.routing == "difference":
             m.d.comb += self.o.payload.tag[:low].eq(digit_sum(last, first, self.code.radices[0]))
         return m
-
-
-def _tag_code(packet: Packet, code: AddressCode | None) -> AddressCode:
-    """The code of a packet's tag; by default binary digits."""
-    return AddressCode(2, packet.members["tag"]) if code is None else code
 
 
 def _while(condition: Value, width: int) -> Value:

@@ -12,8 +12,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...fabric.checks import check_integer, check_limit
-from ...fabric.errors import InvalidValue
+from ...fabric.checks import check_integer, check_limit, check_power_of_two
 from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ...fabric.payload_shape import check_payload
 from ...graphs.plans.multistage import multistage_plan
@@ -189,8 +188,7 @@ class MultidimensionalMemory(FabricComponent):
     def __init__(self, size: int = 32, *, shape: ShapeLike = 1, planes: int = 1) -> None:
         size = check_integer("Size", size, 2)
         check_limit("Size", size, _MOST_MODULES)
-        if size & (size - 1):
-            raise InvalidValue(f"Size must be a power of two, not {size}")
+        check_power_of_two("Size", size)
         check_payload(shape)
         planes = check_integer("Planes", planes, 1, 2**16)
         self.size = size

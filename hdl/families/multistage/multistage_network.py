@@ -63,11 +63,6 @@ class MultistageNetwork(PacketNetwork):
     i : In(stream.Signature(packet)).array(sources)
     o : Out(stream.Signature(packet)).array(sinks)
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a field does not allow a parameter, or the parameter is not compatible with the switch.
-
     Examples
     --------
     >>> from multicube.hdl import MultistageNetwork

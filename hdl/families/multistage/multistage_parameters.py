@@ -5,7 +5,7 @@ from math import prod
 from typing import Any, Literal, cast
 
 from ...boxes.circuit import POLICIES
-from ...fabric.checks import check_integer
+from ...fabric.checks import check_integer, check_power_of_two
 from ...fabric.errors import InvalidValue
 from ...fabric.parameters import integer, text, word
 from ...graphs.plans import multistage
@@ -281,8 +281,7 @@ class MultistageParameters(StageParameters):
         resubmit = int(self.resubmit)
         if not self.rejects:
             self._require("with policy=hold", resubmit=0)
-        if resubmit & resubmit - 1:
-            raise InvalidValue(f"Resubmit must be a power of two, not {resubmit}")
+        check_power_of_two("Resubmit", resubmit)
         if not self.switching.circuits:
             self._require("with resubmission", broadcast=0)
 

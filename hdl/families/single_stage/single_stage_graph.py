@@ -8,7 +8,6 @@ from functools import cached_property
 from itertools import product
 from typing import ClassVar, NamedTuple
 
-from ...fabric.checks import check_field
 from ...fabric.parameters import integer, word
 from ...graphs.graph import Channel, Link, Turn
 from ...graphs.routing.relation import RoutedGraph
@@ -92,11 +91,6 @@ class SingleStageCube(RoutedGraph):
     """Terminals at each node: one, or one of each loop."""
 
     same_router = True
-
-    def __post_init__(self) -> None:
-        check_field(self, "stages", "Stages m", 2, 10)
-        if self.channels != "auto":
-            check_field(self, "channels", "Channels", 1, 64)
 
     @property
     def deadlock_free(self) -> bool:  # type: ignore[override]

@@ -13,14 +13,12 @@ from ...fabric.checks import check_field
 from ...fabric.errors import InvalidValue
 from ...fabric.parameters import fixed, integer
 from ...graphs.circle import circle_position
-from ...graphs.graph import Channel, End, Link, Turn
+from ...graphs.graph import MOST_NODES, Channel, End, Link, Turn
 from ...graphs.grid import grid_position, wrap_around
 from ...graphs.routing.relation import RoutedGraph
 from ...graphs.tags import AddressCode, MixedCode, TagScheme, address_tags
 
 __all__ = ["Hop", "Torus"]
-
-_MOST_NODES = 2**16
 
 
 class Hop(NamedTuple):
@@ -113,9 +111,9 @@ class Torus(RoutedGraph):
             raise InvalidValue(
                 f"Directions must be 2 without wrap-around links, not {self.directions}"
             )
-        if int(self.n) > _MOST_NODES.bit_length() or prod(self.sizes) > _MOST_NODES:
+        if int(self.n) > MOST_NODES.bit_length() or prod(self.sizes) > MOST_NODES:
             given = self.k if isinstance(self.k, str) else f"{self.k}^{self.n}"
-            raise InvalidValue(f"Nodes k^n must be at most {_MOST_NODES}, not {given}")
+            raise InvalidValue(f"Nodes k^n must be at most {MOST_NODES}, not {given}")
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:

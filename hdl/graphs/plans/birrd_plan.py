@@ -9,7 +9,7 @@ from operator import add
 from random import Random
 from typing import Any
 
-from ...fabric.checks import check_integer, check_several
+from ...fabric.checks import check_integer, check_power_of_two, check_several
 from ...fabric.errors import InvalidValue
 
 __all__ = ["ADD_LEFT", "ADD_RIGHT", "EXCHANGE", "STRAIGHT", "BirrdPlan"]
@@ -61,8 +61,7 @@ class BirrdPlan:
 
     def __post_init__(self) -> None:
         check_integer("Ports", self.ports, 4, _MOST_PORTS)
-        if self.ports & self.ports - 1:
-            raise InvalidValue(f"Ports must be a power of two, not {self.ports}")
+        check_power_of_two("Ports", self.ports)
 
     @property
     def _bits(self) -> int:

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, cast, get_args
 
+from ...fabric.checks import check_word
 from ...fabric.errors import InvalidValue
 from ..mask_rule import MaskRule
 from ..tags import Routing, TagScheme, box_output, tag_digit
@@ -60,10 +61,7 @@ class Fault:
     index: int
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise InvalidValue(
-                f"Fault must be one of {', '.join(get_args(Kind))}, not {self.kind!r}"
-            )
+        check_word("Fault", self.kind, get_args(Kind))
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.stage}:{self.index}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from ...fabric.checks import check_word
 from ...fabric.errors import InvalidValue
 from ..graph import ChanneledGraph, Graph, MeasuredGraph
 from .adaptive import Adaptive
@@ -60,8 +61,7 @@ def relation_for(
         If there is no such algorithm, it finds no way between two terminals, or it needs more
         channels, or leads packets along more than one path and is to be rewritable.
     """
-    if routing not in ALGORITHMS:
-        raise InvalidValue(f"Routing must be one of {', '.join(ALGORITHMS)}, not {routing!r}")
+    check_word("Routing", routing, ALGORITHMS)
     if channels is not None:
         graph = ChanneledGraph(graph, channels, channels)
     if weight is not None and weight != graph.metric:

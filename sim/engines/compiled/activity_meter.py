@@ -12,6 +12,7 @@ import numpy as np
 
 from ....hdl.fabric.fabric import Pin
 from .build import load_libraries
+from .c_structures import c_fields
 from .emit_c import DRIVER, LANES, element_bytes
 from .ir import WORD, Module
 from .program import Group
@@ -82,24 +83,11 @@ long watch(Context *c, Observer *o, long cycles) {
 
 
 class _CObserved(ctypes.Structure):
-    _fields_ = [
-        ("words", ctypes.c_void_p),
-        ("index", ctypes.c_void_p),
-        ("mask", ctypes.c_void_p),
-        ("first", ctypes.c_void_p),
-        ("old", ctypes.c_void_p),
-        ("counts", ctypes.c_void_p),
-        ("count", ctypes.c_long),
-    ]
+    _fields_ = c_fields("Observed", _OBSERVER)
 
 
 class _CObserver(ctypes.Structure):
-    _fields_ = [
-        ("observed", ctypes.c_void_p),
-        ("observed_count", ctypes.c_long),
-        ("cycle", ctypes.c_long),
-        ("begun", ctypes.c_long),
-    ]
+    _fields_ = c_fields("Observer", _OBSERVER)
 
 
 class Bits(NamedTuple):

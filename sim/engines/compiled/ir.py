@@ -45,19 +45,15 @@ _SUMS = ("add", "sub")
 """Their lowest bit needs no carry."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Node:
     """An operation and its result. Made by `Graph` only."""
 
-    __slots__ = ("args", "attr", "op", "serial", "width")
-
-    def __init__(
-        self, op: str, args: "tuple[Node, ...]", width: int, attr: Any, serial: int
-    ) -> None:
-        self.op = op
-        self.args = args
-        self.width = width
-        self.attr = attr  # of the type that belongs to the operation
-        self.serial = serial
+    op: str
+    args: "tuple[Node, ...]"
+    width: int
+    attr: Any  # of the type that belongs to the operation
+    serial: int
 
     def __repr__(self) -> str:
         args = ", ".join(f"%{arg.serial}" for arg in self.args)

@@ -10,8 +10,9 @@ from ....hdl.fabric.errors import InvalidValue
 from ....hdl.fabric.fabric import Pin
 from .activity_meter import ActivityMeter
 from .build import load_libraries
+from .c_structures import c_fields
 from .compiled_errors import AssertionViolated
-from .emit_c import DRIVER, LANES
+from .emit_c import DRIVER, LANES, STRUCTURES
 from .ir import WORD, Graph, Node, evaluate
 from .program import Group
 from .state import Form, check_words
@@ -28,54 +29,17 @@ _MOST_LOCATIONS = 64
 class CType(ctypes.Structure):
     """`Type` of the C programs."""
 
-    _fields_ = [
-        ("publish", ctypes.c_void_p),
-        ("update", ctypes.c_void_p),
-        ("cells", ctypes.c_long),
-        ("state", ctypes.c_void_p),
-        ("index", ctypes.c_void_p),
-        ("straps", ctypes.c_void_p),
-        ("memories", ctypes.c_void_p),
-        ("live", ctypes.c_void_p),
-        ("first_wire", ctypes.c_long),
-        ("enter", ctypes.c_void_p),
-        ("leave", ctypes.c_void_p),
-        ("block", ctypes.c_long),
-        ("first_plane", ctypes.c_long),
-        ("terms", ctypes.c_void_p),
-        ("strap_planes", ctypes.c_void_p),
-        ("kept", ctypes.c_void_p),
-    ]
+    _fields_ = c_fields("Type", STRUCTURES)
 
 
 class _CTask(ctypes.Structure):
-    _fields_ = [
-        ("late", ctypes.c_void_p),
-        ("type", ctypes.c_void_p),
-        ("begin", ctypes.c_long),
-        ("end", ctypes.c_long),
-        ("waits", ctypes.c_long),
-        ("shared", ctypes.c_long),
-    ]
+    _fields_ = c_fields("Task", STRUCTURES)
 
 
 class CContext(ctypes.Structure):
     """`Context` of the C programs."""
 
-    _fields_ = [
-        ("now", ctypes.c_void_p),
-        ("next", ctypes.c_void_p),
-        ("types", ctypes.c_void_p),
-        ("type_count", ctypes.c_long),
-        ("tasks", ctypes.c_void_p),
-        ("task_count", ctypes.c_long),
-        ("event_type", ctypes.c_void_p),
-        ("event", ctypes.c_long),
-        ("event_cell", ctypes.c_long),
-        ("planes", ctypes.c_void_p),
-        ("next_planes", ctypes.c_void_p),
-        ("turn", ctypes.c_ulong),
-    ]
+    _fields_ = c_fields("Context", STRUCTURES)
 
 
 _DRIVER_FUNCTIONS = ("publish", "settle", "run", "run_threads")

@@ -253,7 +253,10 @@ class Lowering:
                 self.paths[port]: word_widths(len(value))
                 for port, value in self.netlist.top.ports_o.items()
             },
-            depends={path: self._depends(words) for path, words in outputs.items()},
+            depends={
+                path: frozenset(node.attr[0] for node in Graph.cone(words) if node.op == "input")
+                for path, words in outputs.items()
+            },
             registers=self.registers,
             memories=self.memories,
             events=self._events(),
@@ -311,7 +314,8 @@ class Lowering:
     # Memories
 
     def _declare_memory(self, index: int, cell: nir.Memory) -> None:
-        memory = Memory(self._memory_name(cell), cell.width, cell.init)
+        names = *self.netlist.modules[cell.module_idx].name[1:], cell.name
+        memory = Memory(".".join(names), cell.width, cell.init)
         if self._in_registers(index, cell):
             memory.registers = []
             for value in cell.init:
@@ -327,15 +331,13 @@ class Lowering:
     def _in_registers(self, index: int, cell: nir.Memory) -> bool:
         return bool(cell.depth <= _REGISTER_ROWS and cell.width)
 
-    def _memory_name(self, cell: nir.Memory) -> str:
-        return ".".join((*self.netlist.modules[cell.module_idx].name[1:], cell.name))
-
     def _read(self, memory_index: int, address: Words) -> Words:
         number = self._memory[memory_index]
         memory = self.memories[number]
         widths = word_widths(memory.width)
         if memory.registers is None:
-            self._check_address(address)
+            if len(address) > 1:
+                raise UnsupportedConstruct(f"Memory in {self.name} with more than 2^{WORD} rows")
             return tuple(
                 self.graph.read(number, word, width, address[0])
                 for word, width in enumerate(widths)
@@ -351,10 +353,6 @@ class Lowering:
 
     def _is_row(self, address: Words, row: int) -> Node:
         return self.arithmetic.eq(address, self.arithmetic.const(row, 32))
-
-    def _check_address(self, address: Words) -> None:
-        if len(address) > 1:
-            raise UnsupportedConstruct(f"Memory in {self.name} with more than 2^{WORD} rows")
 
     def _write(self, cell: nir.SyncWritePort) -> None:
         memory = self.memories[self._memory[cell.memory]]
@@ -676,9 +674,6 @@ class Lowering:
         raise UnsupportedConstruct(f"Operator {cell.operator} at {place(cell)}")
 
     # The rest
-
-    def _depends(self, words: Words) -> frozenset[Path]:
-        return frozenset(node.attr[0] for node in Graph.cone(words) if node.op == "input")
 
     def _events(self) -> list[Event]:
         events = []

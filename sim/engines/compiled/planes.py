@@ -45,6 +45,9 @@ def slicing(
     if sys.byteorder != "little":  # the code finds vectors in the bytes of planes
         return {}
     cells_of = fabric.types()
+    kind_of = np.full(len(fabric.drivers.cells), -1, np.int64)
+    for kind, cells in enumerate(cells_of.values()):
+        kind_of[fabric.numbers(cells)] = kind
     wanted: dict[CellType, tuple[int, _Inputs]] = {}
     for type_, module in modules.items():
         counts = [runs * len(cells) for cells in plan.classes[type_]]
@@ -57,35 +60,30 @@ def slicing(
         single = frozenset(path for path, width in module.inputs.items() if width == 1) - straps
         if not is_large(module) and saving(module, words, straps, single) < _WORTH:
             wanted[type_] = words, _Inputs(straps, single)
-    kind_of = np.full(len(fabric.drivers.cells), -1, np.int64)
-    for number, type_ in enumerate(wanted):
-        kind_of[fabric.numbers(cells_of[type_])] = number
-    widths = [modules[type_].widths for type_ in wanted]
-    read = _read(fabric, modules)
+    kinds = [modules[type_] if type_ in wanted else None for type_ in cells_of]
+    read = _read(fabric, modules, kind_of)
     found = {}
     for type_, (words, inputs) in wanted.items():
-        cells = np.concatenate(plan.classes[type_])
+        members = np.concatenate(plan.classes[type_])
         planes = frozenset(
-            path for path in inputs.single if _is_plane(fabric, widths, kind_of, cells, path, runs)
+            path for path in inputs.single if _is_plane(fabric, kinds, kind_of, members, path, runs)
         )
-        same = _same(fabric, [modules[each] for each in wanted], kind_of, modules[type_], cells)
+        same = _same(fabric, kinds, kind_of, modules[type_], members)
         slices = sliced(modules[type_], words, inputs.straps, planes, same, read[type_])
         found[type_] = slices
     return found
 
 
-def _read(fabric: Fabric, modules: Mapping[CellType, Module]) -> dict[CellType, frozenset[Path]]:
+def _read(
+    fabric: Fabric, modules: Mapping[CellType, Module], kind_of: np.ndarray
+) -> dict[CellType, frozenset[Path]]:
     """The outputs of each type that some cell reads; twins have the name of the first."""
-    numbers = {type_: fabric.numbers(cells) for type_, cells in fabric.types().items()}
-    kind_of = np.full(len(fabric.drivers.cells), -1, np.int64)
-    for kind, cells in enumerate(numbers.values()):
-        kind_of[cells] = kind
     names = fabric.drivers.paths.things
-    found: dict[CellType, set[Path]] = {type_: set() for type_ in numbers}
-    types = list(numbers)
-    for type_, cells in numbers.items():
+    types = list(fabric.types())
+    found: dict[CellType, set[Path]] = {type_: set() for type_ in types}
+    for own, type_ in enumerate(types):
         for path in modules[type_].inputs:
-            drivers, outputs = fabric.drivers.of(cells, path)
+            drivers, outputs = fabric.drivers.of(np.flatnonzero(kind_of == own), path)
             some = drivers >= 0
             keys = kind_of[drivers[some]] * len(names) + outputs[some]
             for kind, output in (divmod(key, len(names)) for key in np.unique(keys).tolist()):
@@ -97,7 +95,7 @@ def _read(fabric: Fabric, modules: Mapping[CellType, Module]) -> dict[CellType, 
 
 def _same(
     fabric: Fabric,
-    kinds: Sequence[Module],
+    kinds: Sequence[Module | None],
     kind_of: np.ndarray,
     module: Module,
     cells: np.ndarray,
@@ -106,7 +104,7 @@ def _same(
     numbers = fabric.drivers.paths.numbers
     first = np.tile(np.arange(len(numbers)), (len(kinds) + 1, 1))
     for kind, other in enumerate(kinds):
-        for path, twin in other.twins.items():
+        for path, twin in other.twins.items() if other else ():
             if path != twin and path in numbers and twin in numbers:
                 first[kind, numbers[path]] = numbers[twin]
     if np.all(first == first[-1]):
@@ -124,7 +122,7 @@ def _same(
 
 def _is_plane(
     fabric: Fabric,
-    widths: Sequence[Mapping[Path, list[int]]],
+    kinds: Sequence[Module | None],
     kind_of: np.ndarray,
     cells: np.ndarray,
     path: Path,
@@ -134,12 +132,12 @@ def _is_plane(
     drivers, outputs = fabric.drivers.of(cells, path)
     if runs == 1 and np.all((drivers == drivers[0]) & (outputs == outputs[0])):
         return True
-    kinds = kind_of[drivers]
-    if np.any(drivers < 0) or np.any(kinds < 0):
+    if np.any(drivers < 0) or np.any(kind_of[drivers] < 0):
         return False
     names = fabric.drivers.paths.things
-    pairs = (divmod(each, len(names)) for each in np.unique(kinds * len(names) + outputs).tolist())
-    return all(widths[kind][names[output]] == [1] for kind, output in pairs)
+    keys = np.unique(kind_of[drivers] * len(names) + outputs).tolist()
+    pairs = [(kinds[key // len(names)], names[key % len(names)]) for key in keys]
+    return all(driving and driving.widths[output] == [1] for driving, output in pairs)
 
 
 def terms_of(

@@ -17,7 +17,6 @@ from tqdm import tqdm
 
 from ....hdl.catalogue.catalogue import build
 from ....hdl.fabric.fabric import CellType, Fabric
-from ....hdl.graphs.graph import Graph
 from ....hdl.graphs.permutations import (
     bit_reversal,
     complement,
@@ -134,10 +133,6 @@ def _controllers(degrees: Sequence[int], setup: Setup) -> dict[int, int]:
     return {int(links): area.tables for links, area in areas_of(fabrics, setup).items()}
 
 
-def _degrees(graph: Graph) -> list[int]:
-    return [len(graph.leaving(node)) for node in range(graph.nodes)]
-
-
 def _permutations(network: RoutedNetwork, seed: int) -> dict[str, list[int]]:
     """The permutations that are tried, by name."""
     ports = network.ports
@@ -220,7 +215,10 @@ def _hardware(options: Options, bar: tqdm) -> Iterator[tuple[str, int, dict[str,
     """For each network and n: its measures in all ways of hardware, and further facts in words."""
     setup = Setup("ecp5-85k", 0, _FLAGS, 600.0)
     graphs = {(name, n): three(n)[name] for n in _sizes(options) for name in _PAIR}
-    degrees = {key: _degrees(graph) for key, (_, graph) in graphs.items()}
+    degrees = {
+        key: [len(graph.leaving(node)) for node in range(graph.nodes)]
+        for key, (_, graph) in graphs.items()
+    }
     with phase("synthesising controllers", options.progress):
         controllers = _controllers(sorted({d for own in degrees.values() for d in own}), setup)
     for (name, n), (family, graph) in graphs.items():

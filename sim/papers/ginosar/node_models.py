@@ -7,7 +7,9 @@ bandwidth among its links, whose words have as many flits as a node has links.
 
 from collections import Counter
 from collections.abc import Iterator
-from heapq import heappop, heappush
+
+import numpy as np
+from scipy.sparse.csgraph import dijkstra
 
 from ....hdl.catalogue.catalogue import build
 from ....hdl.graphs.graph import Graph
@@ -33,20 +35,12 @@ def divided_fan_out(graph: Graph, *, divided: bool = True) -> int:
     of them; or if it is not `divided`, one.
     """
     near = successors(graph)
-    longest = 0
-    for source in set(graph.homes):
-        reached: dict[int, int] = {}
-        waiting = [(0, source)]
-        while waiting:
-            time, node = heappop(waiting)
-            if node in reached:
-                continue
-            reached[node] = time
-            for peer in near[node]:
-                takes = max(len(near[node]), len(near[peer])) if divided else 1
-                heappush(waiting, (time + takes, peer))
-        longest = max(longest, *(reached[home] for home in graph.homes))
-    return longest
+    takes = np.zeros((graph.nodes, graph.nodes))
+    for node, peers in enumerate(near):
+        for peer in peers:
+            takes[node, peer] = max(len(peers), len(near[peer])) if divided else 1
+    homes = sorted(set(graph.homes))
+    return int(dijkstra(takes, indices=homes)[:, homes].max())
 
 
 def _steps(graph: Graph, destinations: Permutation, options: Options) -> int:

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from ....hdl.catalogue.catalogue import build
 from ....hdl.families.machines import PRESETS
 from ....hdl.networks.packet_network import PacketNetwork
-from ...run.programs import Program, Request, run_programs
+from ...run.program_requests import Program, Request
+from ...run.programs import run_programs
 from ...run.run import Run
 from ...run.simulation import whole_runs
 from ...run.workload_run import run_workload

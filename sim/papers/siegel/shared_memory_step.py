@@ -18,7 +18,8 @@ from tqdm import tqdm
 from ....hdl.families.combining_network import CombiningNetwork
 from ....hdl.operations.memory import find_operation
 from ...measure.confidence_intervals import ratio_interval
-from ...run.programs import Pause, Program, Request, run_programs
+from ...run.program_requests import Pause, Program, Request
+from ...run.programs import run_programs
 from ...workload.hashing import PolynomialHash, random_hash
 from ..item import Item, Options, Row, deviation, grouped
 from ..panels import Layer, Lines, Panel, Plot, dots
