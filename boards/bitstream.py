@@ -10,19 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from amaranth.hdl import (
-    ClockDomain,
-    ClockSignal,
-    Const,
-    Elaboratable,
-    Instance,
-    Module,
-    ResetSignal,
-    Signal,
-    Value,
-)
+from amaranth.hdl import ClockSignal, Elaboratable, Instance, Module, Signal, Value
 from amaranth.lib import io
-from amaranth.lib.cdc import ResetSynchronizer
 
 from ..hdl.export.verilog import verilog_text
 from ..hdl.fabric.checks import check_integer
@@ -72,21 +61,19 @@ class BoardTop(Elaboratable):
         pins = platform.request("uart", 0, dir="-")
         m.submodules.rx = rx = io.Buffer("i", pins.rx)
         m.submodules.tx = tx = io.Buffer("o", pins.tx)
-        clock, reset = self._clock(m)
-        m.submodules.bench = Instance(_MODULE, i_clk=clock, i_rst=reset, i_rx=rx.i, o_tx=tx.o)
+        # Registers get their initial values when the board is configured, so no reset is needed.
+        m.submodules.bench = Instance(_MODULE, i_clk=self._clock(m), i_rst=0, i_rx=rx.i, o_tx=tx.o)
         return m
 
-    def _clock(self, m: Module) -> tuple[Value, Value]:
-        """The clock of the board, or a slower one from a PLL of an ECP5, and a reset.
+    def _clock(self, m: Module) -> Value:
+        """The clock of the board, or a slower one from a PLL of an ECP5.
 
         Tools derive the frequency of the slower one from the board's.
         """
         divide = self.board.divide
         if divide == 1:
-            # Registers get their initial values when the board is configured.
-            return ClockSignal(), Const(0)
-        m.domains.bench = ClockDomain(local=True)
-        slow, locked = Signal(), Signal()
+            return ClockSignal()
+        slow, locked, clock = Signal(), Signal(), Signal()
         m.submodules.pll = Instance(
             "EHXPLLL",
             p_FEEDBK_PATH="CLKOP",
@@ -99,10 +86,9 @@ class BoardTop(Elaboratable):
             o_CLKOP=slow,
             o_LOCK=locked,
         )
-        m.d.comb += ClockSignal("bench").eq(slow)
-        # Until the PLL has locked, cycles may be too short.
-        m.submodules.reset = ResetSynchronizer(~locked, domain="bench")
-        return ClockSignal("bench"), ResetSignal("bench")
+        # Until the PLL has locked, cycles may be too short: there are none.
+        m.submodules.gate = Instance("DCCA", i_CLKI=slow, i_CE=locked, o_CLKO=clock)
+        return clock
 
 
 def _line(pins: Mapping[str, Any]) -> Any:

@@ -514,6 +514,10 @@ def test_the_clock_of_a_fast_board_is_divided_by_a_pll(call: Call, tmp_path: Pat
     comparator = BOARDS["ecpix5-85f"].clock / divisors["CLKI_DIV"]
     assert comparator * divisors["CLKFB_DIV"] == 25e6
     assert 400e6 <= comparator * divisors["CLKFB_DIV"] * divisors["CLKOP_DIV"] <= 800e6
+    # There is no clock until it has locked.
+    (gate,) = re.findall(r"^  cell \\DCCA .*?^  end$", netlist, re.M | re.S)
+    (locked,) = re.findall(r"\\LOCK (.*)$", pll, re.M)
+    assert f"connect \\CE {locked} [0]\n" in gate
 
 
 @pytest.mark.long

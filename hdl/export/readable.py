@@ -15,7 +15,7 @@ __all__ = ["readable"]
 _UNNAMED = re.compile(r"\b_\d+_\b")
 _SIGNAL = re.compile(r"  (?:wire|reg) (?:\[\d+:0\] )?(_\d+_);")
 _ASSIGN = re.compile(r"  assign (_\d+_) = (.*);")
-_TARGET = re.compile(r"(?:assign |^\s+)?([A-Za-z]\w*|_\d+_)(?:\[[^]]*\])? (?:=|<=) ")
+_TARGET = re.compile(r"(?:assign |^\s+)?([A-Za-z]\w*|_\d+_)(?:\[[^]]*\])? (=|<=) ")
 _PORT = re.compile(r"^    \.(\w+)\(")
 _INSTANCE = re.compile(r"^  \w+ (\w+) \($")
 
@@ -165,4 +165,4 @@ def _purpose(line: str, own: str | None, instance: str) -> tuple[str, str]:
     target = _TARGET.search(line)
     if target is None:
         return "", ""
-    return target[1], "next" if " <= " in line.partition(" = ")[0] else ""
+    return target[1], "next" if target[2] == "<=" else ""

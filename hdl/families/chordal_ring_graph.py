@@ -9,7 +9,7 @@ from typing import Literal
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import integer
 from ..graphs.circle import circle_position
-from ..graphs.graph import Channel, Graph, Link
+from ..graphs.graph import MOST_NODES, Channel, Graph, Link
 from ..graphs.routing.relation import RoutedGraph
 from ..networks.family import GraphFamily, Group
 
@@ -42,7 +42,7 @@ class ChordalRing(Graph):
     (3, 4, 7)
     """
 
-    nodes: int = integer(16, "nodes, each with a terminal", least=5, most=2**16)
+    nodes: int = integer(16, "nodes, each with a terminal", least=5, most=MOST_NODES)
     chords: int = integer(1, "chords of a node", least=1, most=2)
     chord: int | Literal["auto"] = integer(
         "auto",

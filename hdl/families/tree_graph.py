@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..fabric.parameters import integer
-from ..graphs.graph import Channel, Link
+from ..graphs.graph import MOST_NODES, Channel, Link
 from ..graphs.routing.relation import RoutedGraph
 from ..networks.family import GraphFamily, Group
 
@@ -34,7 +34,7 @@ class Tree(RoutedGraph):
     (3, [0, 1, 1, 2, 2, 2, 2])
     """
 
-    nodes: int = integer(15, "nodes, each with a terminal", least=2, most=2**16)
+    nodes: int = integer(15, "nodes, each with a terminal", least=2, most=MOST_NODES)
     # More children make a router too wide.
     branching: int = integer(2, "children of a node", least=2, most=64)
 

@@ -94,19 +94,13 @@ class Torus(RoutedGraph):
     looks_back = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.n == "auto":
             count = self.k.count("x") + 1 if isinstance(self.k, str) else 2
             object.__setattr__(self, "n", count)
-        check_field(self, "n", "Dimensions n", 1)
-        if not isinstance(self.k, str):
-            check_field(self, "k", "Radix k", 2)
         if self.channels == "auto":
             object.__setattr__(self, "channels", 2 if self.wrap else 1)
-        # Routers at the border of a mesh have only the ports that lead somewhere.
-        object.__setattr__(self, "alike", self.wrap)
         check_field(self, "directions", "Directions", 1, 2)
-        check_field(self, "channels", "Channels", 1, 16)
-        check_field(self, "latency", "Latency", 1, 1024)
         if not self.wrap and self.directions != 2:
             raise InvalidValue(
                 f"Directions must be 2 without wrap-around links, not {self.directions}"

@@ -45,9 +45,6 @@ def slicing(
     if sys.byteorder != "little":  # the code finds vectors in the bytes of planes
         return {}
     cells_of = fabric.types()
-    kind_of = np.full(len(fabric.drivers.cells), -1, np.int64)
-    for kind, cells in enumerate(cells_of.values()):
-        kind_of[fabric.numbers(cells)] = kind
     wanted: dict[CellType, tuple[int, _Inputs]] = {}
     for type_, module in modules.items():
         counts = [runs * len(cells) for cells in plan.classes[type_]]
@@ -60,6 +57,11 @@ def slicing(
         single = frozenset(path for path, width in module.inputs.items() if width == 1) - straps
         if not is_large(module) and saving(module, words, straps, single) < _WORTH:
             wanted[type_] = words, _Inputs(straps, single)
+    if not wanted:
+        return {}
+    kind_of = np.full(len(fabric.drivers.cells), -1, np.int64)
+    for kind, cells in enumerate(cells_of.values()):
+        kind_of[fabric.numbers(cells)] = kind
     kinds = [modules[type_] if type_ in wanted else None for type_ in cells_of]
     read = _read(fabric, modules, kind_of)
     found = {}

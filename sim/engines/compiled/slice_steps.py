@@ -87,12 +87,13 @@ class Steps:
         events = [self.step[node] for node in self.events if not node.is_const]
         self.event_step = max(events, default=0)
         self.last_step = max(
-            self.event_step,
-            *self.step.values(),
-            *self.state_steps.values(),
-            *(self.first_step(node) for *_, node in self.lane_stores + self.kept),
-            *chain.from_iterable(self.write_steps),
-            0,
+            [
+                self.event_step,
+                *self.step.values(),
+                *self.state_steps.values(),
+                *(self.first_step(node) for *_, node in self.lane_stores + self.kept),
+                *chain.from_iterable(self.write_steps),
+            ]
         )
 
     def _keep_registers(self) -> None:
