@@ -484,6 +484,44 @@ def test_a_design_of_nothing_takes_time_too(parts: int) -> None:
     assert seen == [True]
 
 
+class Shift(Elaboratable):
+    """A bit that is moved by `places`, and back by three places."""
+
+    def __init__(self, width: int) -> None:
+        self.places = Signal(width)
+        self.result = Signal(32)
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.d.comb += self.result.eq((1 << self.places) >> 3)
+        return m
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_shift_may_be_wide(kind: Any) -> None:
+    shift = Shift(16)  # 65,536 bits, each of which depends on all bits of `places`
+    seen = {}
+
+    async def testbench(ctx: Any) -> None:
+        for places in (0, 3, 34, 35, 65_535):
+            ctx.set(shift.places, places)
+            seen[places] = ctx.get(shift.result)
+
+    simulator = kind(shift)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    assert seen == {0: 0, 3: 1, 34: 1 << 31, 35: 0, 65_535: 0}
+
+
+def test_a_shift_that_is_too_wide_is_refused_as_amaranth_does() -> None:
+    messages = []
+    for kind in KINDS:
+        with pytest.raises(OverflowError) as refused:
+            kind(Shift(17))
+        messages.append(str(refused.value))
+    assert messages[0] == messages[1]
+
+
 @pytest.mark.parametrize(
     ("design", "message"),
     [

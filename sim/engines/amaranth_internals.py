@@ -4,14 +4,15 @@ No other module imports them (`tests/test_amaranth_versions.py`). Where versions
 offered here is that of Amaranth 0.5.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from amaranth.hdl import Fragment, Signal, Value
 from amaranth.hdl import _ast as ast
 from amaranth.hdl import _nir as nir
 from amaranth.hdl._ast import SignalDict
-from amaranth.hdl._ir import Design, PortDirection, RequirePosedge, build_netlist
+from amaranth.hdl._ir import Design, NetlistEmitter, PortDirection, RequirePosedge
 from amaranth.hdl._mem import MemoryData, MemoryInstance
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
@@ -103,6 +104,10 @@ Matches, PriorityMatch = (
 )
 
 
+_BIT_BY_BIT = ("~", "&", "|", "^", "m")
+"""Operators of which a bit depends on the bits at its own place, and on a condition."""
+
+
 def _two_cells(netlist: nir.Netlist) -> nir.Netlist:
     """The netlist with two cells for each choice: the comparisons, and the first that holds."""
     for index, cell in enumerate(netlist.cells if _one_cell else ()):
@@ -116,6 +121,75 @@ def _two_cells(netlist: nir.Netlist) -> nir.Netlist:
                 cell.module_idx, cell.en, nir.Value(nets), cell.src_loc
             )
     return netlist
+
+
+_MOST_BITS = 2**16
+"""Width of the widest value, as in Amaranth's simulator."""
+
+
+class _Emitter(NetlistEmitter):
+    def emit_rhs(self, module_idx: int, value: Value) -> Any:
+        # A shift to the left is the one operator whose result may be much wider than its operands.
+        shift = isinstance(value, ast.Operator) and value.operator == "<<"
+        if shift and (width := len(value)) > _MOST_BITS:
+            place = ":".join(map(str, value.src_loc or ("unknown location",)))
+            raise OverflowError(
+                f"Value defined at {place} is {width} bits wide, which is unlikely to simulate in "
+                "reasonable time"
+            )
+        return super().emit_rhs(module_idx, value)
+
+
+def _netlist(design: Design, all_undef_to_ff: bool = False) -> nir.Netlist:
+    """As Amaranth's `build_netlist`, without what only modules of a hierarchy need."""
+    netlist = nir.Netlist()
+    emitter = _Emitter(netlist, design, all_undef_to_ff=all_undef_to_ff)
+    emitter.emit_fragment(design.fragment, None)
+    if _has_cycle(netlist):
+        netlist.check_comb_cycles()  # says which
+    netlist.resolve_all_nets()
+    return _two_cells(netlist)
+
+
+def _has_cycle(netlist: nir.Netlist) -> bool:
+    """Whether a bit depends on itself.
+
+    Amaranth's own check takes the square of the width for an operator whose bits depend on all bits
+    of its operands. Here all bits of such an operator depend on its first bit, which depends on
+    those.
+    """
+
+    def sources(net: nir.Net) -> Iterable[nir.Net]:
+        if net.is_const:
+            return ()
+        if net.is_late:
+            return (netlist.connections[net],)
+        cell = netlist.cells[net.cell]
+        dense = isinstance(cell, nir.Part) or (
+            isinstance(cell, nir.Operator) and cell.operator not in _BIT_BY_BIT
+        )
+        if dense and net.bit:
+            return (nir.Net.from_cell(net.cell, 0),)
+        return (source for source, _ in cell.comb_edges_to(net.bit))
+
+    busy: set[nir.Net] = set()
+    done: set[nir.Net] = set()
+    outputs = (net for at, cell in enumerate(netlist.cells) for net in cell.output_nets(at))
+    for start in (*outputs, *chain.from_iterable(netlist.signals.values())):
+        path = [start]
+        while path:
+            net = path[-1]
+            if net in done or net in busy:
+                done.add(path.pop())
+                busy.discard(net)
+                continue
+            busy.add(net)
+            for source in sources(net):
+                if source in busy:
+                    return True
+                if source not in done:
+                    path.append(source)
+    return False
 
 
 def component_design(component: wiring.Component, name: str) -> Design:
@@ -133,8 +207,10 @@ def ports_netlist(design: Design) -> nir.Netlist:
     Raises
     ------
     nir.CombinationalCycle
+    OverflowError
+        If a shift to the left makes a value of more than 65,536 bits.
     """
-    return _two_cells(build_netlist(design))
+    return _netlist(design)
 
 
 def without(fragment: Fragment, removed: Container[Fragment]) -> Fragment:
@@ -163,8 +239,10 @@ def free_netlist(design: Design) -> nir.Netlist:
     Raises
     ------
     nir.CombinationalCycle
+    OverflowError
+        If a shift to the left makes a value of more than 65,536 bits.
     """
-    return _two_cells(build_netlist(design, all_undef_to_ff=True))
+    return _netlist(design, all_undef_to_ff=True)
 
 
 def combinational_signals(design: Design) -> list[Signal]:

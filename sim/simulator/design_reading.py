@@ -19,7 +19,7 @@ from ..engines.amaranth_internals import (
     nir,
     read_resets,
 )
-from ..engines.compiled.compiled_errors import CombinationalLoop, UnsupportedConstruct
+from ..engines.compiled.compiled_errors import CombinationalLoop, UnsupportedConstruct, ValueTooWide
 from ..engines.compiled.ir import Module, Node, Words
 from ..engines.compiled.netlist import Lowering, deep_recursion, place, signal_names
 from ..engines.compiled.words import word_widths
@@ -140,6 +140,8 @@ def read_logic(
         raise CombinationalLoop(f"{first} {places}{more}") from None
     except DriverConflict as error:  # of which Amaranth's simulator takes no notice
         raise UnsupportedConstruct(str(error)) from None
+    except OverflowError as error:
+        raise ValueTooWide(str(error)) from None
     with deep_recursion(netlist):
         return _Reading("design", netlist, {}, False).read(design, inputs)
 

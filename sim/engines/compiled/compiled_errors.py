@@ -10,6 +10,7 @@ __all__ = [
     "NoCompiler",
     "NotEnoughMemory",
     "UnsupportedConstruct",
+    "ValueTooWide",
 ]
 
 
@@ -19,6 +20,10 @@ class EngineError(MulticubeError):
 
 class UnsupportedConstruct(EngineError):
     """A component uses a construct that can't be compiled; names it and its source line."""
+
+
+class ValueTooWide(UnsupportedConstruct, OverflowError):
+    """A component shifts to the left by so many places that nothing could hold the result."""
 
 
 class CombinationalLoop(EngineError):

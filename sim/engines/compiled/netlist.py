@@ -22,7 +22,7 @@ from ..amaranth_internals import (
     nir,
     ports_netlist,
 )
-from .compiled_errors import CombinationalLoop, UnsupportedConstruct
+from .compiled_errors import CombinationalLoop, UnsupportedConstruct, ValueTooWide
 from .ir import WORD, Event, Graph, Memory, Module, Node, Register, Words, Write
 from .words import Arithmetic, word_widths
 
@@ -77,6 +77,8 @@ def lower(component: wiring.Component, name: str, by_bit: bool = False) -> Modul
     except nir.CombinationalCycle as error:
         path = " ".join(str(error).split())
         raise CombinationalLoop(f"In {name}: {path}") from None
+    except OverflowError as error:
+        raise ValueTooWide(f"In {name}: {error}") from None
     with deep_recursion(netlist):
         return Lowering(name, netlist, paths, by_bit).module(signal_names(design, netlist))
 
