@@ -351,12 +351,14 @@ class Graph:
 
     def _each_equals(self, a: Node, value: int) -> Node:
         """Whether all parts of a concatenation have those of a value, and there are no others."""
-        found = self.one
+        found, constant = self.one, 0
         for part, at in zip(a.args, a.attr):
-            wanted = value >> at & _ones(part.width)
-            found = self.and_(found, self.eq(part, self.const(wanted)))
-            value &= ~(_ones(part.width) << at)
-        return self.zero if value else found
+            if part.is_const:  # all constant bits, with zeros where other parts are
+                constant = part.attr << at
+            else:
+                found = self.and_(found, self.eq(part, self.const(value >> at & _ones(part.width))))
+                value &= ~(_ones(part.width) << at)
+        return found if value == constant else self.zero
 
     def ult(self, a: Node, b: Node) -> Node:
         if a is b or (b.is_const and b.attr == 0):
