@@ -44,6 +44,8 @@ class DesignMachine:
     version : int
         Changes with the state.
     tables : dict[Part, PartTables]
+    registers : np.ndarray
+        Of all parts.
     wires : np.ndarray
         What parts read of others.
     settling : list[Call]
@@ -60,11 +62,11 @@ class DesignMachine:
         parts = design.parts
         last = parts[-1]
         registers = last.first_register + last.cells * len(last.logic.module.registers)
-        self._registers = aligned(max(1, registers), np.uint32)
-        self._words = self._registers.data
+        self.registers = aligned(max(1, registers), np.uint32)
+        self._words = self.registers.data
         self.wires = aligned(last.first_wire + last.cells * last.output_words + 1, np.uint32)
         self._shown = self.wires.data
-        self.tables = {part: PartTables(parts, part, self._registers) for part in parts}
+        self.tables = {part: PartTables(parts, part, self.registers) for part in parts}
         (driver,) = load_libraries([(FREE_RUN, ("free_run", "call"))])
         driver.call.argtypes = [ctypes.c_void_p]
         driver.free_run.restype = ctypes.c_long
@@ -282,7 +284,7 @@ class DesignMachine:
         clock = CClock(due=due, half=half, lanes=1, vectors=1, rise=rise, fall=fall)
         if pieces is not None:
             rest = self.design.rest
-            clock.level = self._registers[pieces[0].address :].ctypes.data
+            clock.level = self.registers[pieces[0].address :].ctypes.data
             clock.lanes, clock.vectors = rest.lanes, rest.cells // rest.lanes
             clock.distance = rest.lanes * len(rest.logic.module.registers)
         return clock

@@ -100,11 +100,15 @@ class Observation:
             self._machine.call(self.calls)
             self._seen = self._machine.version
 
+    def places(self, number: int, cell: int = 0) -> list[int]:
+        """Where the words of a value are."""
+        part, first, row, rows, widths = self._places[number]
+        return [first + part.row_place(row + word, rows, cell) for word in range(len(widths))]
+
     def value(self, number: int, cell: int = 0) -> int:
         self.refresh()
-        part, first, row, rows, widths = self._places[number]
         total = 0
-        for word, width in enumerate(widths):
-            at = first + part.row_place(row + word, rows, cell)
+        widths = self._places[number][-1]
+        for word, (at, width) in enumerate(zip(self.places(number, cell), widths)):
             total |= (self._shown[at] & (1 << width) - 1) << WORD * word
         return total

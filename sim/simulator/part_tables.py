@@ -109,6 +109,15 @@ class PartTables:
             )
         )
 
+    def contents(self, number: int, cell: int) -> np.ndarray:
+        """All rows of a memory, each as its words."""
+        rows = self.memories[number]
+        if rows is not None:
+            return rows[cell]
+        vector, lane = divmod(cell, self._part.lanes)
+        registers = self._part.logic.module.memories[number].registers
+        return self._state[vector, np.array(registers), lane]
+
     def write_rows(self, number: int, cell: int, first: int, values: Sequence[int]) -> None:
         """Set rows of a memory."""
         memory, rows = self._part.logic.module.memories[number], self.memories[number]

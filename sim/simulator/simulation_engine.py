@@ -129,6 +129,10 @@ class SimulationEngine(PySimEngine):
             self._wanted.append((place.part, place.part.logic.words(place.nets)))
         return self._numbers[key]
 
+    def wanted(self, number: int) -> Wanted:
+        """The value of that number, in all cells of its part."""
+        return self._wanted[number]
+
     def observed(self, number: int, cell: int) -> int:
         """The value of that number in a cell: by compiled code, once it is read often."""
         if number < self._compiled:
@@ -199,7 +203,7 @@ class SimulationEngine(PySimEngine):
 
     def _logic(self) -> tuple[dict[Logic, int], list[int]]:
         """What is combinational and somebody waits for: signals, and nets whose edges count."""
-        values = {slot: of_shape(slot.read(), slot.shape) for slot in self.watched if slot.is_comb}
+        values = {slot: slot.value for slot in self.watched if slot.is_comb}
         return values, self._derived_levels()
 
     def _derived_levels(self) -> list[int]:

@@ -1,8 +1,10 @@
 """What processes see of a design: its signals and memories, and who waits for them."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from amaranth.hdl import Shape, Signal
 
 from ..engines.amaranth_internals import MemoryData, MemoryState, SignalState, SimulationState
@@ -13,7 +15,16 @@ from .design_reading import Edge
 if TYPE_CHECKING:
     from .simulation_engine import SimulationEngine
 
-__all__ = ["DesignState", "EdgeWaker", "Input", "Logic", "of_shape"]
+__all__ = [
+    "Computed",
+    "DesignMemory",
+    "DesignState",
+    "EdgeWaker",
+    "Input",
+    "Logic",
+    "Stored",
+    "of_shape",
+]
 
 
 def of_shape(value: int, shape: Shape) -> int:
@@ -53,6 +64,29 @@ class EdgeWaker:
         return True
 
 
+@dataclass(frozen=True)
+class Stored:
+    """A value that registers hold."""
+
+    machine: DesignMachine
+    pieces: list[Piece]
+
+    def read(self) -> int:
+        return self.machine.read(self.pieces)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A value that logic computes: that of a number in a cell, for the engine."""
+
+    engine: "SimulationEngine"
+    number: int
+    cell: int
+
+    def read(self) -> int:
+        return self.engine.observed(self.number, self.cell)
+
+
 class Logic:
     """A signal that the design drives.
 
@@ -60,21 +94,20 @@ class Logic:
     ----------
     signal : Signal
     engine : SimulationEngine
-    read : Callable[[], int]
+    source : Stored or Computed
         Its value, unsigned.
-    pieces : list[Piece] or None
-        Where it is stored; None if it is combinational.
+    is_comb : bool
+        Whether it is driven without a clock. What else is driven is stored.
     """
 
     def __init__(
         self,
         signal: Signal,
         engine: "SimulationEngine",
-        read: Callable[[], int],
-        pieces: list[Piece] | None,
+        source: Stored | Computed,
+        is_comb: bool,
     ) -> None:
-        self.signal, self.engine, self.read, self.pieces = signal, engine, read, pieces
-        self.is_comb = pieces is None
+        self.signal, self.engine, self.source, self.is_comb = signal, engine, source, is_comb
         self.shape = signal.shape()
         self.wakers: list[Callable[[int, int], bool]] = []
         self.reset()
@@ -84,10 +117,14 @@ class Logic:
         self._next: int | None = None
 
     @property
+    def value(self) -> int:
+        return of_shape(self.source.read(), self.shape)
+
+    @property
     def curr(self) -> int:
         if self.is_comb and not self.engine.settled:
             return int(self.signal.init)
-        return of_shape(self.read(), self.shape)
+        return self.value
 
     @property
     def next(self) -> int:
@@ -101,8 +138,8 @@ class Logic:
         value, self._next = self._next, None
         if value is None or value == self.curr:
             return False
-        assert self.pieces is not None
-        self.engine.machine.write(self.pieces, value)
+        assert isinstance(self.source, Stored)
+        self.engine.machine.write(self.source.pieces, value)
         return True
 
     def add_waker(self, waker: Callable[[int, int], bool]) -> None:
@@ -120,7 +157,7 @@ class Logic:
         return True
 
 
-class _Rows:
+class _Values:
     """The rows of a memory of the design, as a list."""
 
     def __init__(
@@ -137,7 +174,7 @@ class _Rows:
         self.machine.write_row(self.part, self.number, self.cell, index, value)
 
 
-class _Memory(MemoryState):
+class DesignMemory(MemoryState):
     """A memory of the design."""
 
     def __init__(
@@ -151,8 +188,13 @@ class _Memory(MemoryState):
         super().__init__(memory, pending)
 
     def reset(self) -> None:
-        self.data = _Rows(self.machine, *self.place, shape=self.shape)
+        self.data = _Values(self.machine, *self.place, shape=self.shape)
         self.write_queue: dict[int, int] = {}
+
+    def words(self) -> np.ndarray:
+        """All rows, each as its words."""
+        part, number, cell = self.place
+        return self.machine.tables[part].contents(number, cell)
 
 
 class DesignState(SimulationState):
@@ -198,12 +240,13 @@ class DesignState(SimulationState):
             pieces = design.pieces(place, self.run)
         if self.is_combinational(signal) or pieces is None:
             if pieces is not None:  # another name of a register
-                return Logic(signal, engine, lambda: machine.read(pieces), None)
-            number = engine.observe(place)
+                return Logic(signal, engine, Stored(machine, pieces), is_comb=True)
             cell = place.part.cell(place.module, self.run)
-            return Logic(signal, engine, lambda: engine.observed(number, cell), None)
+            return Logic(
+                signal, engine, Computed(engine, engine.observe(place), cell), is_comb=True
+            )
         if any(piece.moved for piece in pieces):
-            return Logic(signal, engine, lambda: machine.read(pieces), pieces)
+            return Logic(signal, engine, Stored(machine, pieces), is_comb=False)
         return Input(signal, self.pending, machine, pieces)
 
     def get_memory(self, memory: MemoryData) -> int:
@@ -213,7 +256,7 @@ class DesignState(SimulationState):
             cell = part.cell(module, self.run)
             self.memories[memory] = len(self.slots)
             self.slots.append(
-                _Memory(memory, self.pending, self._engine.machine, (part, number, cell))
+                DesignMemory(memory, self.pending, self._engine.machine, (part, number, cell))
             )
         return int(super().get_memory(memory))
 
