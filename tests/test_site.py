@@ -17,7 +17,7 @@ from posixpath import normpath
 import pytest
 from command_line import exit_status
 from docstrings import has_example, public, public_names
-from generate.commands import commands_page
+from generate.commands import command_pages
 from generate.commits import commits, digest
 from generate.curves import draw_curve, read_curve
 from generate.diagrams import DIAGRAMS
@@ -383,8 +383,10 @@ def test_site_is_built(tmp_path: Path) -> None:
     assert "virtual channels per link" in page.lower()
 
 
-def test_the_page_of_commands_changes_none_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_pages_of_commands_change_none_of_them(capsys: pytest.CaptureFixture[str]) -> None:
     """A command keeps the help option that it makes for the first one who asks."""
-    assert "-h, --help" in commands_page()
+    pages = dict(command_pages())
+    assert "-h, --help" in pages["reference/commands/board-run.md"]
+    assert "- [multicube sim](commands/sim.md): Simulate" in pages["reference/commands.md"]
     assert exit_status("export", "-h") == 0
     assert capsys.readouterr().out.startswith("Usage: multicube export")
