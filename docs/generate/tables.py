@@ -47,7 +47,7 @@ def _label(table: Tag) -> None:
     heads = [_text(head) for head in table.select("thead th")]
     rows = [row.find_all("td", recursive=False) for row in table.select("tbody tr")]
     columns = [[_text(cell) for cell in column] for column in zip(*rows, strict=True)]
-    if sum(_width([head, *texts]) for head, texts in zip(heads, columns)) <= _SCREEN:
+    if sum(map(_width, heads, columns)) <= _SCREEN:
         return
     _add_class(table, "stacked")
     for part in (table, *table.find_all(list(_ROLES))):
@@ -65,10 +65,10 @@ def _label(table: Tag) -> None:
             first["data-above"] = above
 
 
-def _width(texts: Sequence[str]) -> float:
+def _width(head: str, texts: Sequence[str]) -> float:
     """Pixels that a column needs: for its longest word, and a line that can be read."""
-    word = max(len(word) for text in texts for word in text.split() or [""])
-    line = min(max(map(len, texts)), _LINE)
+    word = max(len(word) for text in (head, *texts) for word in text.split() or [""])
+    line = min(max(map(len, texts), default=0), _LINE)
     return max(word, line) * _LETTER + _MARGIN
 
 
