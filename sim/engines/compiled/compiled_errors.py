@@ -49,7 +49,19 @@ class UnsupportedConstruct(EngineError):
 
 
 class ValueTooWide(UnsupportedConstruct, OverflowError):
-    """A component shifts to the left by so many places that nothing could hold the result."""
+    """A component shifts to the left by so many places that nothing could hold the result.
+
+    Examples
+    --------
+    >>> from amaranth.hdl import Module, Signal
+    >>> from multicube.sim import Simulator
+    >>> m, places, result = Module(), Signal(20), Signal(8)
+    >>> m.d.comb += result.eq((1 << places) >> 3)
+    >>> Simulator(m)
+    Traceback (most recent call last):
+    ...
+    multicube.sim.engines.compiled.compiled_errors.ValueTooWide: Value defined at ...
+    """
 
 
 class CombinationalLoop(EngineError):
