@@ -46,7 +46,16 @@ _SHORT = 0.1
 
 
 class BoardError(MulticubeError, ValueError):
-    """A board that does not answer, or is not the requested one."""
+    """A board that does not answer, or is not the requested one.
+
+    Examples
+    --------
+    >>> from multicube.boards.host import open_line
+    >>> open_line("/dev/none", baud=115200)
+    Traceback (most recent call last):
+    ...
+    multicube.boards.host.BoardError: Port /dev/none can't be opened: ...
+    """
 
 
 class Line:

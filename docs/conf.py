@@ -4,9 +4,11 @@ import inspect
 import pickle
 from importlib.metadata import version as version_of
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import roles
+from generate.tables import with_labels
 from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 
 project = "multicube"
@@ -55,6 +57,7 @@ html_css_files = ["multicube.css"]
 html_extra_path = ["extra"]
 html_context = {"default_mode": "auto"}
 html_copy_source = False
+html_use_index = False  # no page links it: the search knows its words
 html_show_sourcelink = False
 html_sidebars = {"index": []}
 html_theme_options = {
@@ -89,6 +92,14 @@ def _bases(app: Sphinx, name: str, obj: type, options: object, bases: list[type]
         bases[at : at + 1] = private[0].__bases__
 
 
+def _tables(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object
+) -> None:
+    """Make tables such that they can be read on a narrow screen."""
+    if "body" in context:
+        context["body"] = with_labels(context["body"])
+
+
 def _keep_index(app: Sphinx, exception: Exception | None) -> None:
     """Store the environment again: Sphinx does so before it indexes the pages, and the search of
     the next build would have no entries (`{index}`) of the pages that have not changed."""
@@ -102,4 +113,5 @@ def setup(app: Sphinx) -> None:
     roles.register_generic_role("py", nodes.literal)  # in docstrings that are Amaranth's
     app.connect("autodoc-process-signature", _signature)
     app.connect("autodoc-process-bases", _bases)
+    app.connect("html-page-context", _tables)
     app.connect("build-finished", _keep_index)

@@ -3,11 +3,15 @@
 import builtins
 import doctest
 import inspect
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from docstrings import Documented, faults, has_example, private_names, public, types, undescribed
@@ -15,9 +19,15 @@ from generate.python import rooms
 from multicube.hdl import FAMILIES, Network
 from multicube.hdl.fabric.checks import check_integer
 
-WITHOUT = {"multicube.sim.synthesis.measure_cells", "multicube.sim.run_cocotb"}
-"""Those whose example would need a library of standard cells, a file of hundreds of lines; or files
-of tests and a process of its own, which the simulator's page has."""
+WITHOUT = {"AssertionViolated", "CompilerFailed", "LoadsLost", "NotEnoughMemory"}
+"""Errors without an example: of a component that is wrong, a compiler that fails, a process that is
+killed, and a machine that is full."""
+
+OWN_PROCESS = {"multicube.sim.run_cocotb"}
+"""What can be called only once in a process."""
+
+CELLS = Path(__file__).parent / "kit" / "tiny.lib"
+"""A library of standard cells, which is where examples are run."""
 
 
 def test_all_that_is_public_is_described() -> None:
@@ -42,13 +52,12 @@ def test_classes_of_all_pages_describe_what_they_hold() -> None:
 
 def test_functions_and_main_classes_have_an_example() -> None:
     """The networks of families have pages with theirs. What functions return, and what is part of
-    it, and errors, need none of their own."""
+    it, need none of their own."""
     families = {family.component for family in FAMILIES.values()}
     lacking = [
         each.name
         for each in public()
         if each.owner is None
-        and each.name not in WITHOUT
         and each.item not in families
         and not has_example(each)
         and not (inspect.isclass(each.item) and _is_shown(each.item))
@@ -56,10 +65,19 @@ def test_functions_and_main_classes_have_an_example() -> None:
     assert lacking == []
 
 
+def test_errors_of_all_pages_have_an_example() -> None:
+    """Their own, even those that no stub names."""
+    items = {each.name: each for _, names in rooms().values() for each in names}
+    errors = {name for name, each in items.items() if each.kind == "exception"}
+    assert len(errors) > 15
+    lacking = {name for name in errors if not has_example(Documented(name, items[name].item))}
+    assert lacking == WITHOUT
+
+
 def _is_shown(kind: type) -> bool:
-    return issubclass(kind, Exception | Network) or bool(
-        re.search(rf"\b{kind.__name__}\b", _seen())
-    )
+    if issubclass(kind, Exception):
+        return False
+    return issubclass(kind, Network) or bool(re.search(rf"\b{kind.__name__}\b", _seen()))
 
 
 @cache
@@ -103,18 +121,34 @@ def _shown() -> list[Documented]:
     return [Documented(*each) for each in items.items() if inspect.isfunction(each[1])]
 
 
-EXAMPLES = {each.text: each for each in (*public(), *_shown()) if ">>>" in each.text}
+_ERRORS = (
+    Documented(each.page, each.item)
+    for _, names in rooms().values()
+    for each in names
+    if each.kind == "exception"
+)
+
+EXAMPLES = {each.text: each for each in (*public(), *_shown(), *_ERRORS) if ">>>" in each.text}
 
 
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 @pytest.mark.parametrize("each", [pytest.param(each, id=each.name) for each in EXAMPLES.values()])
 def test_examples_run(each: Documented, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    said: list[str] = []
+    Path(CELLS.name).write_text(CELLS.read_text())
     test = doctest.DocTestParser().get_doctest(each.text, {}, each.name, None, None)
-    done = doctest.DocTestRunner(verbose=False).run(test, out=said.append)
-    assert not done.failed, "".join(said)
     assert not any(doctest.SKIP in example.options for example in test.examples)
+    if each.name in OWN_PROCESS:
+        Path("example.txt").write_text(each.text)
+        command = [sys.executable, "-m", "doctest", "example.txt"]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stdout + run.stderr
+        return
+    said: list[str] = []
+    with patch.dict(os.environ):
+        runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+        done = runner.run(test, out=said.append)
+    assert not done.failed, "".join(said)
 
 
 def _complete(number: int, *others: int, **more: Any) -> int:

@@ -17,7 +17,7 @@ from posixpath import normpath
 import pytest
 from command_line import exit_status
 from docstrings import has_example, public, public_names
-from generate.commands import commands_page
+from generate.commands import command_pages
 from generate.commits import commits, digest
 from generate.curves import draw_curve, read_curve
 from generate.diagrams import DIAGRAMS
@@ -26,8 +26,10 @@ from generate.links import anchors, dead_links, dead_references, words_of
 from generate.measurements import CHOOSE, COST, CURVES, MEASURES
 from generate.networks import about, default, lacking
 from generate.pages import FROM_ROOT, GENERATED, all_pages, keywords
+from generate.proofs import PROOFS, proof_pages
 from generate.python import PLACE
 from generate.site import without_text
+from generate.tables import with_labels
 from multicube import draw
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.networks.family import Group
@@ -327,6 +329,43 @@ def test_glossary_is_a_list_of_definitions() -> None:
     assert not [entry for entry in entries if not re.match(r"[^:\n]+\n: \S", entry)]
 
 
+def _table(*rows: list[str]) -> str:
+    heads, *others = rows
+    head = "".join(f"<th><p>{each}</p></th>" for each in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{each}</td>' for each in row)}</tr>" for row in others)
+    return f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def test_cells_of_a_wide_table_have_their_head() -> None:
+    """What is empty in the first column is that of the row above, and short cells share a line."""
+    long = "a word or two, or a few more"
+    wide = with_labels(
+        _table(["what", "n", "why", "how"], ["x", "1", long, long], ["", "2", "", "y"])
+    )
+    assert wide.startswith('<table class="table stacked" role="table"><thead role="rowgroup">')
+    assert '<td class="brief" data-label="n" role="cell">1</td>' in wide
+    assert f'<td data-label="why" role="cell">{long}</td>' in wide
+    assert wide.count('data-above="x"') == 1
+
+
+def test_a_narrow_table_stays_as_it_is() -> None:
+    narrow = f"<p>&lt;</p>\n{_table(['k', 'n', 'nodes', 'cycles'], ['16', '2', '256', '1,024'])}"
+    assert with_labels(narrow) == narrow
+
+
+def test_each_proof_is_in_a_card_that_is_linked() -> None:
+    text = (DOCS / PROOFS).read_text()
+    pages = dict(proof_pages(text))
+    index = pages.pop(PROOFS)
+    assert len(pages) == len(re.findall(r"^\| component ", text, re.M)) > 8
+    assert "| component |" not in index
+    named = set(re.findall(r"^\| (`\w+`) \|", text, re.M))
+    assert set(re.findall(r"^## (`\w+`)$", "\n".join(pages.values()), re.M)) == named
+    assert set(re.findall(r"\[(`\w+`)\]\(proofs/", index)) == named
+    tests = re.findall(r"`test_\w+` in test_\w+\.py", text)
+    assert re.findall(r"`test_\w+` in test_\w+\.py", "\n".join(pages.values())) == tests
+
+
 def test_thumbnails_have_no_letters(tmp_path: Path) -> None:
     draw(build("cube ports=4"), tmp_path / "cube.svg")
     drawing = (tmp_path / "cube.svg").read_text()
@@ -383,8 +422,10 @@ def test_site_is_built(tmp_path: Path) -> None:
     assert "virtual channels per link" in page.lower()
 
 
-def test_the_page_of_commands_changes_none_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_pages_of_commands_change_none_of_them(capsys: pytest.CaptureFixture[str]) -> None:
     """A command keeps the help option that it makes for the first one who asks."""
-    assert "-h, --help" in commands_page()
+    pages = dict(command_pages())
+    assert "-h, --help" in pages["reference/commands/board-run.md"]
+    assert "- [multicube sim](commands/sim.md): Simulate" in pages["reference/commands.md"]
     assert exit_status("export", "-h") == 0
     assert capsys.readouterr().out.startswith("Usage: multicube export")

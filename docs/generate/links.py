@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["anchors", "dead_links", "dead_references", "references_of", "words_of"]
+__all__ = ["anchors", "dead_links", "dead_references", "references_of", "slug", "words_of"]
 
 _FENCE = re.compile(r"^(`{3,}|:{3,})([^\n]*)\n(.*?)^\1 *$", re.M | re.S)
 _HEADING = re.compile(r"^#+ +(.*?) *$", re.M)
@@ -29,18 +29,19 @@ def words_of(text: str) -> int:
 def anchors(text: str) -> set[str]:
     """The places in a page that a link can lead to, named as GitHub and MyST do."""
     text = _without_code(text)
-    slugs = (_slug(heading) for heading in _HEADING.findall(text))
+    slugs = map(slug, _HEADING.findall(text))
     found: set[str] = set(_TARGET.findall(text))
-    for slug in slugs:
-        number, name = 0, slug
+    for first in slugs:
+        number, name = 0, first
         while name in found:
             number += 1
-            name = f"{slug}-{number}"
+            name = f"{first}-{number}"
         found.add(name)
     return found
 
 
-def _slug(heading: str) -> str:
+def slug(heading: str) -> str:
+    """The name of the place of a heading, as GitHub and MyST make it."""
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
     return re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
 

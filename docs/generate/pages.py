@@ -7,12 +7,12 @@ from pathlib import Path
 
 from multicube.hdl import FAMILIES
 
-from .commands import commands_page
+from .commands import COMMANDS, command_pages
 from .commits import with_commits
 from .figures import with_figures
 from .markdown import DOCS
 from .networks import network_list, network_page, parameters_page, references
-from .proofs import with_cards
+from .proofs import PROOFS, proof_pages
 from .python import python_pages
 
 __all__ = ["FROM_ROOT", "GENERATED", "all_pages", "keywords"]
@@ -21,7 +21,7 @@ FROM_ROOT = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md
 """Pages of the root of the repository, and their names in the site."""
 
 GENERATED = {
-    "generate/commands.py": "reference/commands.md",
+    "generate/commands.py": COMMANDS,
     "generate/networks.py": "reference/works.md",
     "generate/networks.toml": "networks/index.md",
     "generate/__init__.py": "reference/parameters.md",
@@ -40,6 +40,7 @@ def all_pages(drawn: Collection[str], live: Collection[str]) -> dict[str, str]:
     """
     pages = {str(path.relative_to(DOCS)): _from_docs(path) for path in sorted(DOCS.rglob("*.md"))}
     pages |= {page: _from_root(DOCS.parent / name) for name, page in FROM_ROOT.items()}
+    pages |= proof_pages(pages[PROOFS])
     return pages | dict(_generated(drawn, live))
 
 
@@ -61,7 +62,7 @@ def _from_docs(path: Path) -> str:
         text = text.replace(f"]({above}../{name}", f"]({above}{page}")
     for name, page in GENERATED.items():
         text = text.replace(f"]({above}{name}", f"]({above}{page}")
-    return with_cards(with_figures(with_commits(text)))
+    return with_figures(with_commits(text))
 
 
 def _from_root(path: Path) -> str:
@@ -76,7 +77,7 @@ def _generated(drawn: Collection[str], live: Collection[str]) -> Iterator[tuple[
     for name, family in FAMILIES.items():
         page = network_page(family, drawn=name in drawn, live=name in live)
         yield f"networks/{name}.md", page
-    yield "reference/commands.md", commands_page()
+    yield from command_pages()
     yield "reference/works.md", references()
     yield "reference/parameters.md", parameters_page()
     yield from python_pages()

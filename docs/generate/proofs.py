@@ -1,29 +1,53 @@
-"""The page of proofs with a card for each component, in place of tables of five columns."""
+"""The pages of proofs: one for each kind of component, with a card for each component of it.
+
+In `docs` they are one page, with tables of five columns.
+"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-__all__ = ["with_cards"]
+from .links import slug
 
-_TABLE = re.compile(r"^\| component \| proved \| .*\n\|[-|]+\|\n((?:\|.*\n)+)", re.M)
+__all__ = ["PROOFS", "proof_pages"]
+
+PROOFS = "reference/proofs.md"
+"""The page in `docs`, and in the site the page that lists the others."""
+
+_SECTION = re.compile(r"^## (.*)\n\n\| component \| proved \| .*\n\|[-|]+\|\n((?:\|.*\n)+)", re.M)
 _BAR = re.compile(r"(?<!\\)\|")
 
 
-def with_cards(text: str) -> str:
-    """The page, whose tables of proofs are cards."""
-    return _TABLE.sub(lambda found: _grid(found[1].splitlines()), text)
+def proof_pages(text: str) -> Iterator[tuple[str, str]]:
+    """The paths and the texts of the pages of the site, of the text of the one in `docs`."""
+    folder = PROOFS.removesuffix(".md")
+    names = []
+    for title, lines in _SECTION.findall(text):
+        names.append(slug(title))
+        cards = "\n".join(_cards(_claims(lines.splitlines())))
+        yield f"{folder}/{names[-1]}.md", f"# {title}\n\n{_WORDS}\n\n{cards}"
+    pages = "\n".join(f"proofs/{name}" for name in names)
+    tree = f"\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
+    yield PROOFS, _SECTION.sub(_listed, text) + tree
 
 
-def _grid(lines: Iterable[str]) -> str:
+_WORDS = "[How it is proved](../proofs.md#how-it-is-proved) explains the words."
+
+
+def _listed(section: re.Match[str]) -> str:
+    """A section of the page that lists the others: the components, with links to their cards."""
+    title, lines = section.groups()
+    page = f"proofs/{slug(title)}.md"
+    names = (f"[{name}]({page}#{slug(name)})" for name in _claims(lines.splitlines()))
+    return f"## {title}\n\n{', '.join(names)}.\n"
+
+
+def _claims(lines: Iterable[str]) -> dict[str, list[str]]:
+    """What is said of each component, by its name."""
     claims: dict[str, list[str]] = {}
     for line in lines:
         component, proved, sizes, extent, by = map(str.strip, _BAR.split(line[1:-1]))
         claims.setdefault(component, []).append(_claim(proved, sizes, extent, by))
-    cards = "\n\n".join(
-        f":::{{grid-item-card}} {name}\n:class-card: proof\n\n{_joined(said)}\n:::"
-        for name, said in claims.items()
-    )
-    return f"::::{{grid}} 1\n:gutter: 3\n\n{cards}\n::::\n"
+    return claims
 
 
 def _claim(proved: str, sizes: str, extent: str, by: str) -> str:
@@ -33,5 +57,6 @@ def _claim(proved: str, sizes: str, extent: str, by: str) -> str:
     return f"{proved} **{length[:1].upper()}{length[1:]}**, for {sizes}. {by}"
 
 
-def _joined(claims: Iterable[str]) -> str:
-    return "\n\n".join(claims)
+def _cards(claims: dict[str, list[str]]) -> Iterator[str]:
+    for name, said in claims.items():
+        yield f"## {name}\n\n:::{{card}}\n:class-card: proof\n\n" + "\n\n".join(said) + "\n:::\n"

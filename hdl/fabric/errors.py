@@ -15,6 +15,16 @@ class MulticubeError(Exception):
     ----------
     status : int
         Exit status of the command after this error.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.hdl import MulticubeError
+    >>> try:
+    ...     build("torus", k=1)
+    ... except MulticubeError as error:
+    ...     print(error)
+    Radix k must be at least 2, not 1
     """
 
     status: ClassVar[int] = 2
@@ -24,12 +34,39 @@ class MulticubeError(Exception):
 
 
 class InvalidValue(MulticubeError, ValueError):
-    """A value is not one of those allowed."""
+    """A value is not one of those allowed.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> build("torus", k=1)
+    Traceback (most recent call last):
+    ...
+    multicube.hdl.fabric.errors.InvalidValue: Radix k must be at least 2, not 1
+    """
 
 
 class TooLarge(InvalidValue):
-    """A number is so large that the work it asks for would never finish, or not fit in memory."""
+    """A number is so large that the work it asks for would never finish, or not fit in memory.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> build("kautz", d=9, n=9)
+    Traceback (most recent call last):
+    ...
+    multicube.hdl.fabric.errors.TooLarge: Nodes must be at most 65536, not 430467210
+    """
 
 
 class InvalidType(MulticubeError, TypeError):
-    """A value has a type that is not allowed."""
+    """A value has a type that is not allowed.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> build("torus", k=2.5)
+    Traceback (most recent call last):
+    ...
+    multicube.hdl.fabric.errors.InvalidType: Radix k must be an integer, not 2.5
+    """

@@ -87,7 +87,7 @@ FAMILIES = (
         "nodes that are all linked in each of n dimensions; dimensions in order",
         HyperX,
         Group.LARGE,
-        example={"k": 2, "n": 2},
+        example={"k": 4, "n": 2, "terminals_per_node": 1},
         aliases=("flattened-butterfly",),
         papers=("ahn", "kim-butterfly"),
     ),

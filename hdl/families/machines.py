@@ -123,6 +123,7 @@ PRESETS: dict[str, Preset] = {
         fields=_TC2000,
         bandwidths=(Figure(32, 86.9), Figure(128, 187.1)),
         source="VII-C",
+        example={"ports": 16},
     ),
     "ultracomputer": Preset(
         "NYU Ultracomputer: 2 x 2 combining boxes, cut-through, messages of 2 and 4 words",

@@ -99,7 +99,7 @@ FAMILIES = (
         "a grid of leaves with a binary tree over each row and each column; first the row",
         MeshOfTrees,
         Group.STATIC,
-        example={"n": 2},
+        example={"n": 4},
         papers=("leighton", "ginosar"),
     ),
 )

@@ -156,7 +156,7 @@ FAMILIES = (
         "nodes in n dimensions, and a bus (or a crossbar) along each line",
         SpanningBusHypercube,
         Group.HYPERMESHES,
-        example={"k": 2},
+        example={"k": 3},
         papers=("wittie", "tanabe", "ould-khaoua", "dandamudi"),
     ),
 )

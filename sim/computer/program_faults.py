@@ -27,7 +27,19 @@ _CAUSES = {
 
 
 class ProgramFault(MulticubeError):
-    """A program did something that the computer can't do, or did not end."""
+    """A program did something that the computer can't do, or did not end.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from multicube import build
+    >>> from multicube.sim import run_computer
+    >>> _ = Path("wait.c").write_text("int main(void) { for (;;); }")
+    >>> run_computer("wait.c", build("combining", ports=2), cycles=1000)
+    Traceback (most recent call last):
+    ...
+    multicube.sim.computer.program_faults.ProgramFault: Core 0, cycle 1000, wait.c:1: ...
+    """
 
 
 def fault_of(engine: NodeReader, nodes: Sequence[str], image: ProgramImage) -> ProgramFault | None:

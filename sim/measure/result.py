@@ -452,6 +452,19 @@ class SimulationError(MulticubeError):
     ----------
     result : Result, CollectiveRun, MessageRun, StepRun or None
         What was measured nevertheless.
+
+    Examples
+    --------
+    In a ring of one channel, packets that are longer than its queues wait for each other for ever.
+
+    >>> from multicube import build, simulate
+    >>> from multicube.sim import Trace, TracePacket
+    >>> network = build("torus k=5 n=1 channels=1 length=8 depth=1 allow_deadlock=1")
+    >>> around = [TracePacket(0, node, (node + 2) % 5, 8) for node in range(5)]
+    >>> simulate(network, traffic=Trace("around", tuple(around)))
+    Traceback (most recent call last):
+    ...
+    multicube.sim.measure.result.SimulationError: The books do not balance: 5 lost or stuck
     """
 
     status = 1

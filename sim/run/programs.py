@@ -46,7 +46,20 @@ _SHOWN = 8
 
 
 class ProgramsStuck(MulticubeError):
-    """The programs wait for replies that do not come, or do not end."""
+    """The programs wait for replies that do not come, or do not end.
+
+    Examples
+    --------
+    >>> from multicube import build
+    >>> from multicube.sim import Request, run_programs
+    >>> def wait():
+    ...     while (yield Request("load", word=0)) == 0:
+    ...         pass
+    >>> run_programs(build("combining", ports=2), [wait()], cycles=1000)
+    Traceback (most recent call last):
+    ...
+    multicube.sim.run.programs.ProgramsStuck: Programs have not ended in 1000 cycles: ...
+    """
 
 
 @dataclass(frozen=True)

@@ -388,8 +388,7 @@ def run_cocotb(
     """Run tests of cocotb 2.1 on any Amaranth design, without Verilog.
 
     A process can do it once, before it imports cocotb. cocotb's environment variables hold, such as
-    COCOTB_TEST_FILTER. Signals can't be forced; X and Z are 0. `docs/how-to/simulator.md` has an
-    example.
+    COCOTB_TEST_FILTER. Signals can't be forced; X and Z are 0.
 
     Parameters
     ----------
@@ -416,6 +415,28 @@ def run_cocotb(
         If cocotb is loaded already.
     MulticubeError
         If cocotb is not installed, or the design can't be simulated; as for `Simulator`.
+
+    Examples
+    --------
+    >>> import os
+    >>> from pathlib import Path
+    >>> from amaranth.hdl import Module, Signal
+    >>> from multicube.sim import run_cocotb
+    >>> os.environ["COCOTB_LOG_LEVEL"] = "WARNING"
+    >>> _ = Path("test_counter.py").write_text('''
+    ... import cocotb
+    ... from cocotb.clock import Clock
+    ... from cocotb.triggers import ClockCycles
+    ... @cocotb.test()
+    ... async def counts(dut):
+    ...     Clock(dut.clk, 10, "ns").start()
+    ...     await ClockCycles(dut.clk, 100)
+    ...     assert dut.count.value == 99
+    ... ''')
+    >>> m, count = Module(), Signal(8, name="count")
+    >>> m.d.sync += count.eq(count + 1)
+    >>> run_cocotb(m, "test_counter")
+    CocotbResult(tests=1, failed=0)
     """
     names = [modules] if isinstance(modules, str) else modules
     known = isinstance(names, Sequence) and all(isinstance(name, str) for name in names)

@@ -156,6 +156,16 @@ def measure_cells(
         If a file can't be read, Yosys does not accept it, or the library lacks a needed cell.
     SynthesisError
         If a tool fails or takes too long.
+
+    Examples
+    --------
+    With a library of inverters, NAND gates and flip-flops:
+
+    >>> from multicube.sim.synthesis import CellSetup, Design, measure_cells
+    >>> text = "module both(input a, b, output y); assign y = a & b; endmodule"
+    >>> design = Design({"both.v": text}, top="both")
+    >>> measure_cells(design, CellSetup("tiny.lib")).area.by_type
+    {'INV': 1, 'NAND2': 1}
     """
     versions = need_tools()
     begin = time.monotonic()

@@ -25,7 +25,18 @@ change placement and routing (tried with 12 to 500), since paths are ranked agai
 
 
 class SynthesisError(MulticubeError):
-    """A tool failed or timed out, or the design is too large or too slow for the device."""
+    """A tool failed or timed out, or the design is too large or too slow for the device.
+
+    Examples
+    --------
+    >>> from multicube.sim.synthesis import Design, Setup, SynthesisError, measure
+    >>> text = "module both(input a, b, output y); assign y = a & b; endmodule"
+    >>> try:
+    ...     measure(Design({"both.v": text}, top="both"), Setup(seeds=0, limit=0.001))
+    ... except SynthesisError as error:
+    ...     print(error)
+    yosys took longer than the limit of 0.001 s
+    """
 
 
 class ToolTimeout(SynthesisError):
