@@ -380,6 +380,7 @@ test_rejects = refusals(
     (np.zeros((4, 4, 4)), "Traffic must have one or two dimensions, not 3"),
     (np.array([["a"] * 4] * 4), "Row 0 of a traffic matrix must hold numbers only, not array(..."),
     ({0: 1}, "Traffic must be a text, a list of destinations, a matrix, a function or a pat..."),
+    (lambda x: x, "Traffic function must take a terminal and the number of terminals, not (x)"),
     (lambda x, n: [1] * n if x else 0, "Traffic function must return destinations of all ter..."),
     (lambda x, n: "a", "Destination of terminal 0 must be an integer, not 'a'"),
     ("matrix:1,2/3,4", "Traffic matrix must have 4 rows, not 2"),

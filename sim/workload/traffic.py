@@ -3,8 +3,10 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from inspect import signature
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -139,6 +141,15 @@ def _is_row(entry: Any) -> bool:
 
 
 def _from_function(function: Callable[[int, int], Any], ports: int) -> Pattern:
+    with suppress(ValueError):  # one in C may have no signature
+        arguments = signature(function)
+        try:
+            arguments.bind(0, ports)
+        except TypeError:
+            raise InvalidType(
+                "Traffic function must take a terminal and the number of terminals, "
+                f"not {arguments}"
+            ) from None
     results = []
     for source in range(ports):
         results.append(function(source, ports))

@@ -18,10 +18,9 @@ from ...fabric.payload_shape import check_payload
 from ...graphs.plans.multistage import MultistagePlan, multistage_plan
 from ...networks.stage_columns import Columns, place_columns
 from ...primitives.interchange_box import BoxState, InterchangeBox
+from .multistage_parameters import MOST_PORTS
 
 __all__ = ["StageControlledNetwork", "StageControls", "place_stage_controlled"]
-
-_MOST_PORTS = 2**16
 
 
 class StageControls(wiring.Component):
@@ -135,7 +134,7 @@ class StageControlledNetwork(FabricComponent):
 
     def __init__(self, ports: int, *, wiring: str = "flip", shape: ShapeLike) -> None:
         self.plan = plan = multistage_plan(wiring, ports)
-        check_limit("Ports", ports, _MOST_PORTS)
+        check_limit("Ports", ports, MOST_PORTS)
         check_payload(shape)
         self.ports = ports
         self.wiring = wiring
