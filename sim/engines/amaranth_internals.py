@@ -104,10 +104,6 @@ Matches, PriorityMatch = (
 )
 
 
-_BIT_BY_BIT = ("~", "&", "|", "^", "m")
-"""Operators of which a bit depends on the bits at its own place, and on a condition."""
-
-
 def _two_cells(netlist: nir.Netlist) -> nir.Netlist:
     """The netlist with two cells for each choice: the comparisons, and the first that holds."""
     for index, cell in enumerate(netlist.cells if _one_cell else ()):
@@ -149,6 +145,10 @@ def _netlist(design: Design, all_undef_to_ff: bool = False) -> nir.Netlist:
         netlist.check_comb_cycles()  # says which
     netlist.resolve_all_nets()
     return _two_cells(netlist)
+
+
+_BIT_BY_BIT = ("~", "&", "|", "^", "m")
+"""Operators of which a bit depends on the bits at its own place, and on a condition."""
 
 
 def _has_cycle(netlist: nir.Netlist) -> bool:

@@ -84,7 +84,7 @@ class SimulationEngine(PySimEngine):
         ]
         self._wanted: list[Wanted] = []
         self._numbers: dict[Any, int] = {}
-        self._observation: Observation | None = None
+        self.observation: Observation | None = None
         self._compiled = self._reads = 0
         self._processes: set[Any] = set()
         self._clocks: list[Clock] = []
@@ -129,23 +129,22 @@ class SimulationEngine(PySimEngine):
             self._wanted.append((place.part, place.part.logic.words(place.nets)))
         return self._numbers[key]
 
-    def wanted(self, number: int) -> Wanted:
-        """The value of that number, in all cells of its part."""
-        return self._wanted[number]
-
     def observed(self, number: int, cell: int) -> int:
         """The value of that number in a cell: by compiled code, once it is read often."""
         if number < self._compiled:
-            assert self._observation is not None
-            return self._observation.value(number, cell)
+            assert self.observation is not None
+            return self.observation.value(number, cell)
         self._reads += 1
         if self._reads <= _READS:
             part, words = self._wanted[number]
             return self.machine.evaluate(part, cell, words)
-        self._reads = 0
-        self._observation = Observation(self.machine, self._wanted)
-        self._compiled = len(self._wanted)
-        return self._observation.value(number, cell)
+        return self.compile_observed().value(number, cell)
+
+    def compile_observed(self) -> Observation:
+        """Make compiled code of all that is observed; later the engine may make another one."""
+        self._reads, self._compiled = 0, len(self._wanted)
+        self.observation = Observation(self.machine, self._wanted)
+        return self.observation
 
     # Processes
 

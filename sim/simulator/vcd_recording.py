@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engines.amaranth_internals import SignalState, VcdWriter
-from .observation import Observation, Wanted
-from .simulation_signals import Computed, DesignMemory, Logic, Stored, of_shape
+from .observation import Observation
+from .simulation_signals import Computed, DesignMemory, Logic, Stored
 
 if TYPE_CHECKING:
     from .simulation_engine import SimulationEngine
@@ -43,7 +43,7 @@ class VcdRecording(VcdWriter):
     """Records all signals and memories of a design."""
 
     def __init__(self, engine: "SimulationEngine", **options: Any) -> None:
-        state, machine = engine.state, engine.machine
+        state = engine.state
         super().__init__(state, engine._design, **options)
         slots = [state.slots[state.get_signal(signal)] for signal in self.vcd_signal_vars]
         self._slots = [slot for slot in slots if isinstance(slot, Logic)]
@@ -52,55 +52,50 @@ class VcdRecording(VcdWriter):
         self._rows = {
             slot: slot.words().copy() for slot in memories if isinstance(slot, DesignMemory)
         }
-        stored: list[tuple[int, int]] = []
-        wanted: list[Wanted] = []
-        self._computed: dict[int, tuple[int, int]] = {}
+        stored, computed = [], []
         for number, slot in enumerate(self._slots):
             match slot.source:
                 case Stored(_, pieces):
                     stored += [(number, piece.address) for piece in pieces]
                 case Computed(_, value, cell):
-                    self._computed[number] = len(wanted), cell
-                    wanted.append(engine.wanted(value))
-        self._words = [_Words(machine.registers, stored)]
-        self._observation = Observation(machine, wanted)
-        places = [
-            (number, place)
-            for number, value in self._computed.items()
-            for place in self._observation.places(*value)
-        ]
-        self._words.append(_Words(self._observation.words, places))
-        self._machine, self._version = machine, -1
+                    computed.append((number, value, cell))
+        self._stored, self._computed = _Words(engine.machine.registers, stored), computed
+        self._engine, self._version = engine, -1
+        self._observation: Observation | None = None
+        engine.compile_observed()
 
     def _changed(self) -> Iterable[int]:
         """The numbers of signals of the design that may have changed."""
-        self._observation.refresh()
-        if self._version < 0:  # what is computed had its initial value until now
+        observation = self._engine.observation
+        assert observation is not None
+        observation.refresh()
+        if observation is not self._observation:  # nothing is known of its words from before
+            self._observation = observation
+            places = [
+                (number, place)
+                for number, value, cell in self._computed
+                for place in observation.places(value, cell)
+            ]
+            self._shown = _Words(observation.words, places)
             return range(len(self._slots))
-        return np.unique(np.concatenate([words.changed() for words in self._words])).tolist()
+        return np.unique(np.concatenate([self._stored.changed(), self._shown.changed()])).tolist()
 
     def record(self, changes: Iterable[Any], time: int) -> None:
         """Write these changes, and what else differs from before."""
         for slot in changes:
             if isinstance(slot, SignalState):
                 self.update_signal(time, slot.signal)
-        if self._version == self._machine.version:
+        if self._version == self._engine.machine.version:
             return
-        changed, self._version = self._changed(), self._machine.version
-        for number in changed:
+        self._version = self._engine.machine.version
+        for number in self._changed():
             slot = self._slots[number]
-            now = self._value(number)
+            now = slot.curr
             if now != self._last[number]:
                 self._last[number] = now
                 self.update_signal(time, slot.signal)
         for slot, row in self._changed_rows():
             self.update_memory(time, slot.memory, row)
-
-    def _value(self, number: int) -> int:
-        slot = self._slots[number]
-        if number in self._computed:
-            return of_shape(self._observation.value(*self._computed[number]), slot.shape)
-        return slot.curr
 
     def _changed_rows(self) -> Iterator[tuple[DesignMemory, int]]:
         for slot, last in self._rows.items():
