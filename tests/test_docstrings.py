@@ -67,11 +67,8 @@ def test_functions_and_main_classes_have_an_example() -> None:
 
 def test_errors_of_all_pages_have_an_example() -> None:
     """Their own, even those that no stub names."""
-    items = {each.name: each for _, names in rooms().values() for each in names}
-    errors = {name for name, each in items.items() if each.kind == "exception"}
-    assert len(errors) > 15
-    lacking = {name for name in errors if not has_example(Documented(name, items[name].item))}
-    assert lacking == WITHOUT
+    assert len(ERRORS) > 15
+    assert {name for name, each in ERRORS.items() if not has_example(each)} == WITHOUT
 
 
 def _is_shown(kind: type) -> bool:
@@ -121,14 +118,16 @@ def _shown() -> list[Documented]:
     return [Documented(*each) for each in items.items() if inspect.isfunction(each[1])]
 
 
-_ERRORS = (
-    Documented(each.page, each.item)
+ERRORS = {
+    each.name: Documented(each.page, each.item)
     for _, names in rooms().values()
     for each in names
     if each.kind == "exception"
-)
+}
 
-EXAMPLES = {each.text: each for each in (*public(), *_shown(), *_ERRORS) if ">>>" in each.text}
+EXAMPLES = {
+    each.text: each for each in (*public(), *_shown(), *ERRORS.values()) if ">>>" in each.text
+}
 
 
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import click
 from multicube.sim.command.entry_point import multicube
 
+from .markdown import hidden_tree
+
 __all__ = ["COMMANDS", "command_pages", "has_command"]
 
 COMMANDS = "reference/commands.md"
@@ -31,9 +33,9 @@ def command_pages() -> Iterator[tuple[str, str]]:
         )
         short = context.command.get_short_help_str(_LONG)
         lines.append(f"- [{words}](commands/{names[-1]}.md): {short}")
-    pages = "\n".join(f"commands/{name}" for name in names)
-    tree = f"```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
-    yield COMMANDS, "\n\n".join(["# Command line", *_INTRODUCTION, "\n".join(lines), tree])
+    tree = hidden_tree(f"commands/{name}" for name in names)
+    parts = ["# Command line", *_INTRODUCTION, "\n".join(lines), tree]
+    yield COMMANDS, "\n\n".join(parts) + "\n"
 
 
 _LONG = 200

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["DOCS", "table", "title_of"]
+__all__ = ["DOCS", "hidden_tree", "table", "title_of"]
 
 DOCS = Path(__file__).parent.parent
 
@@ -16,6 +16,12 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def _cell(value: object) -> str:
     return str(value).replace("|", "\\|").replace("\n", " ")
+
+
+def hidden_tree(pages: Iterable[str], caption: str = "") -> str:
+    """Places some pages below this one, in this order, without a list of them."""
+    options = [":hidden:", *([f":caption: {caption}"] if caption else [])]
+    return "\n".join(["```{toctree}", *options, "", *pages, "```"])
 
 
 def title_of(page: str) -> str:

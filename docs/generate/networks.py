@@ -17,7 +17,7 @@ from multicube.sim.papers import ITEMS
 from .commits import measured_at
 from .curves import Curve, read_curve
 from .figures import place_of
-from .markdown import DOCS, table, title_of
+from .markdown import DOCS, hidden_tree, table, title_of
 from .measurements import (
     CHOOSE,
     COST,
@@ -377,14 +377,12 @@ def network_list(drawn: Collection[str]) -> str:
     for group in Group:
         families = [family for family in FAMILIES.values() if family.group is group]
         cards = "\n\n".join(_card(family, family.name in drawn) for family in families)
-        contents = "\n".join(family.name for family in families)
         parts += [
             f"## {group.value}",
             f"::::{{grid}} 1 2 2 3\n:gutter: 3\n\n{cards}\n::::",
-            f"```{{toctree}}\n:hidden:\n:caption: {group.value}\n\n{contents}\n```",
+            hidden_tree((family.name for family in families), group.value),
         ]
-    deeper = "\n".join(f"../{page}" for page in _deeper())
-    parts.append(f"```{{toctree}}\n:hidden:\n:caption: In depth\n\n{deeper}\n```")
+    parts.append(hidden_tree((f"../{page}" for page in _deeper()), "In depth"))
     return "\n\n".join(parts) + "\n"
 
 

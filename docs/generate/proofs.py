@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from .links import slug
+from .markdown import hidden_tree
 
 __all__ = ["PROOFS", "proof_pages"]
 
@@ -25,9 +26,8 @@ def proof_pages(text: str) -> Iterator[tuple[str, str]]:
         names.append(slug(title))
         cards = "\n".join(_cards(_claims(lines.splitlines())))
         yield f"{folder}/{names[-1]}.md", f"# {title}\n\n{_WORDS}\n\n{cards}"
-    pages = "\n".join(f"proofs/{name}" for name in names)
-    tree = f"\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
-    yield PROOFS, _SECTION.sub(_listed, text) + tree
+    tree = hidden_tree(f"proofs/{name}" for name in names)
+    yield PROOFS, f"{_SECTION.sub(_listed, text)}\n{tree}\n"
 
 
 _WORDS = "[How it is proved](../proofs.md#how-it-is-proved) explains the words."

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 from multicube.hdl import FAMILIES
 from sphinx.pycode import ModuleAnalyzer
 
+from .markdown import hidden_tree
+
 __all__ = ["PARTS", "PLACE", "python_pages", "rooms"]
 
 PLACE = "reference/python"
@@ -254,11 +256,11 @@ def python_pages() -> Iterator[tuple[str, str]]:
         # A name that several packages have is described where it comes first.
         listed = [seen.setdefault(each.key, each) for each in names]
         own = sorted(each for each in listed if each in names)
-        yield f"{PLACE}/{room}.md", f"# {room}\n\n{about}\n\n{_listed(listed)}\n{_tree(own)}"
+        yield f"{PLACE}/{room}.md", f"# {room}\n\n{about}\n\n{_listed(listed)}\n{_tree(own)}\n"
         yield from ((f"{PLACE}/{each.page}.md", each.text()) for each in own)
         summary = " ".join(about.partition("\n\n")[0].split())
         lines.append(f"- [{room}]({room}.md): {summary}\n")
-    yield f"{PLACE}/index.md", f"{_INTRODUCTION}\n{''.join(lines)}\n{_hidden(rooms())}"
+    yield f"{PLACE}/index.md", f"{_INTRODUCTION}\n{''.join(lines)}\n{hidden_tree(rooms())}\n"
 
 
 def _of_package(package: str) -> list[_Name]:
@@ -303,11 +305,7 @@ def _listed(names: Iterable[_Name]) -> str:
 
 
 def _tree(names: Iterable[_Name]) -> str:
-    return _hidden(each.page for each in names)
-
-
-def _hidden(pages: Iterable[str]) -> str:
-    return "\n".join(["```{toctree}", ":hidden:", "", *pages, "```", ""])
+    return hidden_tree(each.page for each in names)
 
 
 def _rst(text: str) -> str:
