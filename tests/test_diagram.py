@@ -34,6 +34,8 @@ OTHERS = (
     "dcsh k=2 n=3",
     "connection-machine n=4 processors=2",
     "hierarchical level1=fat-tree:k=2,n=2 level2=hypercube:n=2",
+    "hierarchical level1=bus:ports=3 level2=bus:ports=2",
+    "hierarchical level1=ring:k=4,n=1 level2=star:nodes=4",
 )
 """Beside the example of each family."""
 

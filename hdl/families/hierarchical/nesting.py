@@ -2,7 +2,8 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
+from math import inf
 from typing import NamedTuple
 
 from ...fabric.checks import check_limit
@@ -12,6 +13,8 @@ from ...graphs.graph import MOST_NODES, Graph
 from ...graphs.routing.relation import Relation
 
 __all__ = ["Member", "Nesting"]
+
+Point = tuple[float, float]
 
 _ROOM = 1.3
 """Distance between networks of a level in a drawing."""
@@ -137,33 +140,60 @@ class Nesting:
         cluster = bisect_right(self.firsts[i], number) - 1
         return cluster, number - self.firsts[i][cluster]
 
-    def positions(self) -> list[tuple[float, float]]:
+    def positions(self) -> list[Point]:
         """Where each node is: the networks of a level are where the network above has its nodes."""
-        shapes = [[_centred(kind.graph) for kind in kinds] for kinds in self.levels]
+        shapes = [[_shape(kind.graph, i) for kind in kinds] for i, kinds in enumerate(self.levels)]
         # How far apart nodes of a level are, so that what is at each has room.
         scales, size = [1.0], 0.0
         for own in shapes:
-            sides = (max(along) - min(along) for shape in own for along in zip(*shape))
+            sides = (max(along) - min(along) for ends in own for along in zip(*chain(*ends)))
             size += scales[-1] * max(sides)
             scales.append(size + _ROOM)
-        places: list[tuple[float, float]] = []
+        places: list[Point] = []
         for at in self.members:
             level, cluster, node = at[0]
-            x, y = (
-                scales[level] * each for each in shapes[level][cluster % len(shapes[level])][node]
-            )
+            nodes, _ = shapes[level][cluster % len(shapes[level])]
+            x, y = (scales[level] * each for each in nodes[node])
             for i in range(level + 1, len(self.levels)):
                 cluster, terminal = self.above(i, cluster)
-                home = self.graph(i, cluster).homes[terminal]
-                above = shapes[i][cluster % len(shapes[i])][home]
+                _, terminals = shapes[i][cluster % len(shapes[i])]
+                above = terminals[terminal]
                 x, y = x + scales[i] * above[0], y + scales[i] * above[1]
             places.append((x, y))
         return places
 
 
-def _centred(graph: Graph) -> list[tuple[float, float]]:
-    """The positions of nodes, or places on a circle, around the middle of all."""
+def _shape(graph: Graph, level: int) -> tuple[list[Point], list[Point]]:
+    """The places of nodes, and of the networks below, one at each terminal; around the middle.
+
+    A network is where packets enter its node; several are above and below it.
+    """
     given = [graph.position(node) for node in range(graph.nodes)]
-    places = [place or circle_position(node, graph.nodes) for node, place in enumerate(given)]
-    x, y = ((max(along) + min(along)) / 2 for along in zip(*places))
-    return [(across - x, up - y) for across, up in places]
+    nodes = [place or circle_position(node, graph.nodes) for node, place in enumerate(given)]
+    most = max(map(len, graph.terminals))
+    if level > 0 and most > 1:
+        nodes = [(x, (most + 1) * y) for x, y in nodes]
+    terminals = [nodes[home] for home in graph.homes]
+    for (x, y), own in zip(nodes, graph.terminals):
+        if len(own) > 1:
+            for rank, terminal in enumerate(own):
+                terminals[terminal] = x, y + rank - len(own) // 2 + (2 * rank >= len(own) - 1)
+    switches = [place for place, own in zip(nodes, graph.terminals) if len(own) != 1]
+    # Nodes are wider than they are high; networks are not.
+    scale = _stretch([(x, 2 * y) for x, y in nodes] if level == 0 else [*switches, *terminals])
+    x, y = ((max(along) + min(along)) / 2 for along in zip(*nodes, *terminals))
+    return _moved(nodes, x, y, scale), _moved(terminals, x, y, scale)
+
+
+def _moved(places: Sequence[Point], x: float, y: float, scale: float) -> list[Point]:
+    return [(scale * (across - x), scale * (up - y)) for across, up in places]
+
+
+def _stretch(places: Sequence[Point]) -> float:
+    """How many times further apart all must be for the closest ones to be apart enough."""
+    from scipy.spatial import KDTree
+
+    if len(places) == 1:
+        return 1.0
+    apart, _ = KDTree(places).query(places, k=2, p=inf)
+    return max(1.0, 1 / float(apart[:, 1].min()))
