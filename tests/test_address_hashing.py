@@ -103,6 +103,7 @@ def run(hashing: str, stride: int, engine: str = "auto") -> Any:
     return run_programs(network, programs, memory={0: 3, 5: 7, 124: 1}, engine=engine)
 
 
+@pytest.mark.long
 def test_memory_is_by_word_and_engines_agree() -> None:
     runs = [run("polynomial", 4, engine) for engine in ("amaranth", "compiled")]
     assert runs[0].memory == runs[1].memory
@@ -113,6 +114,7 @@ def test_memory_is_by_word_and_engines_agree() -> None:
     assert runs[0].serializable
 
 
+@pytest.mark.long
 def test_strided_accesses_take_less_time() -> None:
     """With a stride of N all elements are in one module, which answers one request per cycle."""
     assert run("none", 4).cycles > run("polynomial", 4).cycles

@@ -71,6 +71,7 @@ def alone(network: GraphNetwork, length: int, engine: str) -> Result:
     return result
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", [long("amaranth"), "compiled"])
 @pytest.mark.parametrize(
     "routing",

@@ -133,6 +133,7 @@ def test_tools_have_nothing_to_say_of_others(
     assert "Warning" not in yosys_check(paths)
 
 
+@pytest.mark.long
 def test_fusesoc_takes_the_core(exported: Path, tmp_path: Path) -> None:
     """It is what its author meant, and FuseSoC can set up a run of the linter with it."""
     pytest.importorskip("fusesoc")

@@ -173,6 +173,7 @@ def within(count: int, trials: int, probability: float) -> bool:
     return abs(count - trials * probability) <= 5 * deviation
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("ports", "radix", "routing", "load", "bias"),
     [
@@ -220,6 +221,7 @@ def test_bernoulli_source_has_the_given_rate_and_destinations(
     assert within(sum(birth + 1 in births for birth in births), len(births) - 1, load)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("ports", "radix", "size"),
     [
@@ -687,6 +689,7 @@ def books(broken: type | None, routing: str = "destination") -> dict[str, int]:
     return counts | {"crossed": crossed}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("routing", ["destination", long("xor")])
 def test_books_of_a_whole_network_balance(routing: str) -> None:
     counts = books(None, routing)
@@ -709,6 +712,7 @@ def test_books_show_a_box_that_duplicates() -> None:
     assert counts["misrouted"] == counts["reordered"] == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("routing", [long("destination"), "xor"])
 def test_books_show_a_box_that_misroutes(routing: str) -> None:
     counts = books(MisroutingSwitch, routing)

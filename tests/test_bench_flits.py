@@ -298,6 +298,7 @@ def within(count: int, trials: int, probability: float) -> bool:
     return abs(count - trials * probability) <= 5 * deviation
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("low", "high"), [(1, 4), long(3, 5), long(2, 2)])
 def test_lengths_are_uniform(simulate: Callable[..., None], low: int, high: int) -> None:
     """And tell nothing of the destination; all within five standard deviations."""
@@ -316,6 +317,7 @@ def test_lengths_are_uniform(simulate: Callable[..., None], low: int, high: int)
     assert not counts
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spread", [0.3, *map(long, (0.0, 1.0))])
 def test_masks_are_uniform(simulate: Callable[..., None], spread: float) -> None:
     print(f"seed {SEED:#x}")

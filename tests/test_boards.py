@@ -399,6 +399,7 @@ TORUS = ("torus", "k=2", "n=2", "length=1:3", "--board", "icebreaker", "--source
 TORUS += ("--counter-bits", "10")
 
 
+@pytest.mark.long
 def test_run_through_a_pseudo_terminal(call: Call, lean_torus: Bench) -> None:
     words = ("--load", "0.4", "--cycles", "20", "--warmup", "10", "--seed", "3")
     status, out, err = call("run", lean_torus.path, *TORUS, *words, "--json")
@@ -415,6 +416,7 @@ def test_run_through_a_pseudo_terminal(call: Call, lean_torus: Bench) -> None:
     assert "on engine board" in out
 
 
+@pytest.mark.long
 def test_simulated_board_is_served_until_interrupted(tmp_path: Path) -> None:
     program = "from multicube.sim.command import main; main()"
     words = ["board", "simulate", *CUBE]

@@ -223,6 +223,7 @@ test_what_is_refused = refusals(
 )
 
 
+@pytest.mark.long
 def test_latency_of_a_saturated_network_is_not_known() -> None:
     found = counterpart("topology=fly;k=2;n=1;routing_function=dest_tag;injection_rate=1;")
     result = simulate(found.network, traffic=found.traffic, load=1, cycles=20, engine="amaranth")

@@ -334,6 +334,7 @@ def copies(switch: type, depth: int, routing: str) -> Any:
     return claims
 
 
+@pytest.mark.one_in(2)
 @needs_yosys
 @proves(
     OutputQueuedSwitch,
@@ -360,6 +361,7 @@ def test_broadcast_neither_loses_nor_repeats_a_copy(
     assert copies(switch, depth, routing).hold(tmp_path)
 
 
+@pytest.mark.one_in(4)
 @needs_yosys
 @pytest.mark.parametrize("tracker", [ForgetfulTracker, HastyTracker])
 @every_switch
@@ -373,6 +375,7 @@ def test_proof_finds_a_lost_or_repeated_copy(
 # Networks.
 
 
+@pytest.mark.one_in(4)
 @every_routing
 @pytest.mark.parametrize(
     ("ports", "radix", "wiring", "switch"),
@@ -433,6 +436,7 @@ def _destinations(network: MultistageNetwork, tag: int, mask: int, source: int) 
     return reached
 
 
+@pytest.mark.one_in(2)
 @every_routing
 def test_figure_3(transport: Callable[..., list], routing: str) -> None:
     """Input 0 broadcasts to outputs 4, 5, 6 and 7: three cycles, tag 100, mask 011."""
@@ -454,6 +458,7 @@ def test_figure_3(transport: Callable[..., list], routing: str) -> None:
     ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("switch", ["input-queued", "output-queued"])
 @pytest.mark.parametrize("depth", [1, long(4)])
 def test_network_has_no_combinational_loop(switch: str, depth: int) -> None:

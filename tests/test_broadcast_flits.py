@@ -221,6 +221,7 @@ FLOWS = [
 ]
 
 
+@pytest.mark.long
 @needs_yosys
 @proves(
     WormholeSwitch,

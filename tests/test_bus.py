@@ -25,6 +25,7 @@ def test_description() -> None:
         ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("length", [1, 3])
 def test_latency(length: int) -> None:
     """D_t + c cycles."""
@@ -35,6 +36,7 @@ def test_latency(length: int) -> None:
         assert result.latency.max == decision + length
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ports", "arbiter"),
     [(4, "least-recent"), long(6, "round-robin"), long(16, "round-robin"), long(64, "random")],
@@ -77,6 +79,7 @@ class Model:
         return self.queues[chosen].popleft()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("arbiter", ["round-robin", "fixed", "least-recent"])
 def test_each_packet_is_the_models(arbiter: str) -> None:
     """The latency of every packet of a burst: all packets of all terminals, one after the other."""

@@ -314,6 +314,7 @@ def test_rules_of_wishbone(tmp_path: Path) -> None:
     assert claims.hold(tmp_path)
 
 
+@pytest.mark.long
 @proves(
     WishboneBurstTarget,
     says="`ack` and `err` are never high together. They are high only with `cyc` and `stb`, and "

@@ -189,6 +189,7 @@ def test_bursts_follow_the_standard(reorder: bool, simulate: Callable[..., None]
     assert len(kinds) >= 5
 
 
+@pytest.mark.long
 def test_one_network_of_two_classes(simulate: Callable[..., None]) -> None:
     """Requests and replies share links, and do not wait for each other."""
     mesh = build("mesh", k=2, n=1, classes=2, payload=32)
@@ -512,6 +513,7 @@ def test_buses_reject(case: str) -> None:
         kind(build(family, **parameters))
 
 
+@pytest.mark.long
 def test_remote_memory_is_a_network_with_memory(simulate: Callable[..., None]) -> None:
     """Requests of all operations, without a bus."""
     network = RemoteMemory(build("cube", ports=4), width=16)

@@ -373,6 +373,7 @@ def test_adapter_for_gpgpu_sim(tmp_path: Path) -> None:
     assert said.endswith("240 packets pushed, 240 popped\n")
 
 
+@pytest.mark.long
 def test_astra_sims_messages_go_through_it(tmp_path: Path) -> None:
     """With `ASTRA_SIM` the adapter is compiled with the interface of a clone."""
     folder = tmp_path / "network"

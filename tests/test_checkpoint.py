@@ -73,6 +73,7 @@ def test_killed_runs_continue(
     assert simulate(network, **OPTIONS, checkpoint=path).to_json() == expected
 
 
+@pytest.mark.long
 def test_interrupted_run_continues(
     each_part: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,6 +145,7 @@ def test_random_circuits_with_pauses(simulate: Callable[..., None], length: int)
     simulate(dut, testbench)
 
 
+@pytest.mark.long
 def test_a_checked_packet_is_its_length_late() -> None:
     """A circuit through n boxes takes n + c cycles, and the checker of several words c more."""
     network = build("pasm", ports=4, length=5)

@@ -95,6 +95,7 @@ def paths_kept_and_released(
     return claims
 
 
+@pytest.mark.one_in(2)
 @proves(
     CircuitBox,
     says="Both ends of a path agree on it, so an output belongs to one input at most, and an "
@@ -147,11 +148,13 @@ class Forgets(CircuitBox):
         return m
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("component", [Leaks, CutsOff, Forgets])
 def test_proofs_find_a_wrong_box(tmp_path: Path, component: type[CircuitBox]) -> None:
     assert not paths_kept_and_released(2, "hold", component).hold(tmp_path)
 
 
+@pytest.mark.one_in(2)
 @proves(
     CircuitBox,
     says="A request is connected in the next cycle, or waits, or is rejected. It is rejected "

@@ -292,6 +292,7 @@ def broadcasts(ports: int) -> Trace:
     return Trace("broadcasts", tuple(packets))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", ["hold", long("drop"), long("modified-hold")])
 def test_trees_do_not_deadlock(policy: str) -> None:
     network = MultistageNetwork(8, switch="circuit", length=2, broadcast=1, policy=policy)

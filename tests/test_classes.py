@@ -97,6 +97,7 @@ def of_classes(terminals: int, *loads: float) -> Pattern:
     return pattern(rows, terminals * count)
 
 
+@pytest.mark.long
 def test_all_engines_agree() -> None:
     mesh = network("mesh k=2 n=1 classes=2 length=1:2 arbiter=weighted")
     runs = [
@@ -211,6 +212,7 @@ def test_class_arbiters_follow_their_words(
     simulate(dut, testbench)
 
 
+@pytest.mark.long
 def test_shares_of_a_link_are_the_weights() -> None:
     """One link between two nodes, always asked for by three classes."""
     line = network("mesh k=2 n=1 classes=3 arbiter=weighted weights=4:1:2 depth=8")

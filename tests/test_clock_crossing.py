@@ -97,6 +97,7 @@ def test_latency(clocks: Any) -> None:
     assert edges == [4] * 7
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("depth", [2, 4, 8])
 @pytest.mark.parametrize("clocks", CLOCKS.values(), ids=CLOCKS)
 def test_throughput(clocks: Any, depth: int) -> None:
@@ -304,6 +305,7 @@ def traffic(
     return sent, seen
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("family", "parameters", "which", "periods"),
     [
@@ -340,6 +342,7 @@ def test_reset_of_one_terminal_harms_nobody() -> None:
     assert 0 < lost <= resets * 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("family", "parameters"),
     [

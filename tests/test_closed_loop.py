@@ -59,6 +59,7 @@ def packets_of_a_source(words: str, interval: float, cycles: int) -> list[tuple[
     return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("words", "interval"), [("cube ports=2", 0), ("torus k=2 n=1 length=3", 3.5)]
 )
@@ -100,6 +101,7 @@ def test_throughput_without_contention() -> None:
     assert rerun(result.to_json()) == result
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("traffic", "family", "parameters"),
     [

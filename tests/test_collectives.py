@@ -152,6 +152,7 @@ def test_hardware_moves_the_words(kind: str) -> None:
     assert found.cycles == min(found.tried.values()) >= found.bound
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["allreduce", *map(long, ("broadcast", "reduce", "barrier"))])
 def test_routers_copy_and_merge_the_words(kind: str) -> None:
     """Of a group, in two packets; beside the terminals' algorithms if none is chosen."""
@@ -166,6 +167,7 @@ def test_routers_copy_and_merge_the_words(kind: str) -> None:
         assert tried.keys() == {*ALGORITHMS[kind], "network"}
 
 
+@pytest.mark.long
 def test_routers_get_a_group_if_they_are_asked_for_it() -> None:
     """And the parameters of the result say so."""
     asked = run("mesh k=2 n=1", "reduce", algorithm="network", operation="max").parameters
@@ -183,6 +185,7 @@ def test_routers_of_the_mesh_meet_their_targets(kind: str, most: int) -> None:
     assert run(mesh, kind, flits, algorithm="network").cycles <= most
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("words", "group", "root"),
     [
@@ -197,6 +200,7 @@ def test_values_meet_in_the_middle(words: str, group: tuple[int, ...] | None, ro
     assert run(words, "allreduce", group=group, algorithm="doubling").root == root
 
 
+@pytest.mark.long
 def test_engines_agree() -> None:
     how = {"algorithm": "doubling", "operation": "max", "flits": 2}
     compiled, amaranth = (
@@ -218,6 +222,7 @@ def test_a_group_in_any_order_on_single_words() -> None:
 HYPERCUBE, RING = "hypercube n=3 length=16", "torus k=8 n=1 length=16"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("network", "kind", "algorithm", "cycles"),
     [
@@ -411,6 +416,7 @@ def test_the_command_refuses_what_a_kind_does_not_take(
     assert capsys.readouterr().err == f"multicube: {message}\n"
 
 
+@pytest.mark.long
 def test_what_is_too_large_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of three messages, a ring has more; and if all have more, it is said."""
     monkeypatch.setattr(collectives, "_MOST_TRANSFERS", 3)
@@ -419,6 +425,7 @@ def test_what_is_too_large_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
         run("mesh k=2", "barrier")
 
 
+@pytest.mark.long
 def test_all_algorithms_are_tried_on_networks_that_are_not_too_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -538,6 +545,7 @@ def test_65536_terminals_of_a_fat_tree_meet(kind: str) -> None:
     assert (run.correct, run.cycles) == (True, 2 * 6 + 6 + 3)
 
 
+@pytest.mark.long
 def test_a_barrier_of_many_adds_random_words(monkeypatch: pytest.MonkeyPatch) -> None:
     network = build("hypercube", n=3)
     few = run_collective(network, "barrier", algorithm="network")

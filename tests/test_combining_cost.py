@@ -37,6 +37,7 @@ def boxes(example: ModuleType) -> list[str]:
     return [name for name in example.PARTS if not name.startswith("memory")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "names",
     [

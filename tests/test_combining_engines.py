@@ -131,6 +131,7 @@ def test_lock_step(name: str) -> None:
         assert is_serializable(engine, bench)
 
 
+@pytest.mark.long
 def test_whole_runs() -> None:
     network = network_of("long messages")
     options = {"load": 0.6, "cycles": 100, "warmup": 20, "operations": ("all",)}

@@ -208,6 +208,7 @@ def test_programs_find_what_they_stored() -> None:
     assert sum(run.combined) > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", ["linear-array:nodes=2", long("mesh:k=2"), long("dragonfly:h=1")])
 def test_engines_agree(words: str) -> None:
     """All ports of all cells, while requests come and when all are answered."""

@@ -396,6 +396,7 @@ ENDS = (InputChannel((0, 0)), InputChannel((1, 0)))
 CROSS = RouterShape(ENDS, (OutputChannel((0, 0), (0, 1)), OutputChannel((1, 0), (0, 1))))
 
 
+@pytest.mark.long
 @proves(
     CombiningRouter,
     says="Each request is in exactly one place until it is answered. It is answered once, with "

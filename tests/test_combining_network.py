@@ -300,6 +300,7 @@ QUICK = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("policy", "merge", "pace"),
     [
@@ -314,6 +315,7 @@ def test_one_box_is_serial(policy: str, merge: str, pace: float | None) -> None:
     assert (sum(result.combined) > 0) == (policy != "none")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("policy", "merge"),
     [
@@ -330,6 +332,7 @@ def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
     assert (sum(result.combined) > 0) == (policy != "none")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("ports", "parameters", "traffic"),
     [
@@ -365,6 +368,7 @@ def test_an_unhindered_request_takes_one_cycle_a_box_and_one_in_the_memory() -> 
     assert latencies.count(7) > 0.8 * len(latencies)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("ports", "radix", "merge"),
     [(2, 2, "pairwise"), (16, 2, "pairwise"), long(16, 4, "unlimited")],
@@ -382,6 +386,7 @@ def test_simultaneous_fetch_and_adds_take_no_longer_than_one(
     assert {request.answered - request.sent for request in result.requests} == {2 * stages + 1}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("ports", "parameters", "traffic"),
     [
@@ -403,6 +408,7 @@ def test_networks_with_queues_at_the_inputs_are_serial(
 INPUT_QUEUES = {"queues": "input", "combine": "none", "depth": 8, "delay": 2, "lengths": "2:3"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "parameters", [INPUT_QUEUES, *map(long, ({}, {"lengths": (2, 3)}, {"paths": 2}))]
 )
@@ -416,6 +422,7 @@ def test_engines_agree(parameters: dict) -> None:
     check(network, results[0])
 
 
+@pytest.mark.long
 def test_requests_traverse_rp3_s_network_in_eight_cycles() -> None:
     """128 ports, four stages of 4 x 4 boxes that take two cycles each, two paths (VII-E)."""
     network = small(128, radix=4, paths=2, **INPUT_QUEUES)

@@ -154,6 +154,7 @@ def check_parts(network: MemoryNetwork, groups: list[list[int]]) -> None:
             assert memory == memories[0]
 
 
+@pytest.mark.long
 def test_a_leak_is_seen() -> None:
     network = CombiningNetwork(4, **SMALL)
     fabric = PartitionedNetwork(network).fabric

@@ -170,6 +170,7 @@ def test_boxes_with_buffers_at_the_inputs_are_not_drained_sooner(tmp_path: Path)
     assert not buffered(tmp_path, 4, 8, depth=2, delay=1)
 
 
+@pytest.mark.long
 def test_there_is_something_to_prove(tmp_path: Path) -> None:
     """Requests do combine within that time, and boxes are not drained sooner."""
     assert not one_reply_each(tmp_path, steps=3, drain=7, depth=2, wait=1, seen=True)

@@ -71,6 +71,7 @@ def check(result: Result, network: Network) -> None:
 # Round trips
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("parameters", "operations", "cycles"),
     [
@@ -109,6 +110,7 @@ def test_zero_load_round_trip(
         assert result.background_latency is None  # all are meant for a favourite
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ports", [2, long(4), 8, long(16), long(32), long(64)])
 def test_all_to_one(ports: int) -> None:
     """All meet in pairs in every stage, so one reaches the memory, and nobody waits."""
@@ -143,6 +145,7 @@ PLAIN = CombiningNetwork(16, combine="none")
 COMBINING = CombiningNetwork(16)
 
 
+@pytest.mark.long
 def test_all_to_one_without_combining() -> None:
     """The memory answers one request a cycle, so the last one 2 n + N cycles after it came."""
     (result,) = play(PLAIN, run_of(PLAIN, "all-to-one:3"))
@@ -153,6 +156,7 @@ def test_all_to_one_without_combining() -> None:
     assert result.serializable is True
 
 
+@pytest.mark.long
 def test_hot_spot() -> None:
     """Without combining the hot module is the limit: x (1 + h (N - 1)) = 1; with it, it isn't."""
     fractions = (0.1, 0.3)
@@ -175,6 +179,7 @@ def test_hot_spot() -> None:
         assert sum(without.statistics["combined"]) == 0
 
 
+@pytest.mark.long
 def test_latency_of_the_background() -> None:
     """Requests for other modules suffer from a hot spot (tree saturation), unless it combines."""
     loads = (("hotspot:0.2", 0.01), ("hotspot:0.2", 0.5), ("uniform", 0.5), ("hotspot:1", 0.05))
@@ -216,6 +221,7 @@ MIXES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("parameters", "hot"), MIXES)
 def test_random_mixes_are_serializable(parameters: dict[str, Any], hot: float) -> None:
     network = CombiningNetwork(**parameters)
@@ -233,6 +239,7 @@ def test_random_mixes_are_serializable(parameters: dict[str, Any], hot: float) -
         assert sum(results[1].statistics["combined"]) > 0.003
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -357,6 +364,7 @@ def test_runs_side_by_side() -> None:
     assert all(result.serializable for result in together)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("traffic", ["hotspot:0.4", long("all-to-one")])
 def test_engines_agree(traffic: str) -> None:
     network = CombiningNetwork(2)
@@ -380,6 +388,7 @@ def test_runs_that_can_t_be_side_by_side() -> None:
             simulate_runs(network, [first, other])
 
 
+@pytest.mark.long
 def test_seed_decides_everything() -> None:
     network = CombiningNetwork(2)
 
@@ -395,6 +404,7 @@ def test_seed_decides_everything() -> None:
 # Traffic of a number of packets
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [

@@ -65,6 +65,7 @@ def test_sim_json(call: Call) -> None:
     assert call(*words.split(), *SHORT, "--seed", "2", "--json").out != out
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "name",
     [
@@ -204,6 +205,7 @@ def test_list_of_one_network_tells_its_own_limits(call: Call) -> None:
     assert err.endswith("not 'tours'; did you mean 'torus'?\n")
 
 
+@pytest.mark.long
 def test_export_with_partitions(call: Call, tmp_path: Path) -> None:
     """The privileged port is in the Verilog; a wiring that can't be divided is refused."""
     file = tmp_path / "parts.v"
@@ -396,6 +398,7 @@ def test_the_losses_of_a_fault_are_shown(call: Call) -> None:
     assert json.loads(again.out)["lost"] == int(lost[1])
 
 
+@pytest.mark.long
 def test_nothing_is_said_of_hardware_that_an_interrupt_left(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -502,6 +505,7 @@ def test_interrupted_program(number: int, status: int, tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["waves.vcd"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), long(signal.SIGTERM, 143)])
 def test_interrupted_sweep(number: int, status: int, tmp_path: Path) -> None:
     """Loads that had been simulated are written, and nobody goes on with the others."""
@@ -543,6 +547,7 @@ def test_interrupted_sweep(number: int, status: int, tmp_path: Path) -> None:
     assert not psutil.wait_procs(below, timeout=120)[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), long(signal.SIGTERM, 143)])
 def test_an_interrupted_compiler_ends(number: int, status: int, tmp_path: Path) -> None:
     compiler = tmp_path / "cc"
@@ -571,6 +576,7 @@ def run(words: str, folder: Path, **options: Any) -> subprocess.CompletedProcess
     )
 
 
+@pytest.mark.long
 def test_output_is_standard_output(tmp_path: Path) -> None:
     done = run("export cube ports=2 -o - --top pair", tmp_path)
     assert done.returncode == 0
@@ -592,6 +598,7 @@ def test_output_is_standard_output(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "words", ["sim cube --vcd -", "sweep cube -o -", "export cube -o /dev/stdout"]
 )
@@ -613,6 +620,7 @@ def test_nothing_is_beside_a_device(tmp_path: Path, call: Call) -> None:
     assert (tmp_path / "null.v").is_symlink()
 
 
+@pytest.mark.long
 def test_names_that_are_no_utf8(tmp_path: Path) -> None:
     words = [program().encode(), *b"export cube ports=2 -o \xff.v".split()]
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
@@ -632,6 +640,7 @@ def test_names_that_are_no_utf8(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_terminals_of_ascii_only(tmp_path: Path) -> None:
     done = run(
         "sim cube ports=2 --cycles 200 --warmup 0",

@@ -102,6 +102,7 @@ def turned(graph: Graph) -> Graph:
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "parameters"), NETWORKS)
 def test_schedules_and_hardware(name: str, parameters: dict[str, Any]) -> None:
     """Legal schedules do on the hardware what they do by the rules, in as many cycles as steps."""
@@ -137,6 +138,7 @@ def test_schedules_and_hardware(name: str, parameters: dict[str, Any]) -> None:
     assert runs[2].results[root] == max(tasks[2].values)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "parameters"), [("ring", {"k": 4}), long("psnn", {"n": 3}), long("star", {"nodes": 6})]
 )
@@ -362,6 +364,7 @@ def fewest(graph: Graph, destinations: list[int | None]) -> int:
     return steps
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["ring", long("psnn")])
 def test_verilog(
     name: str,

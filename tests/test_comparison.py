@@ -370,6 +370,7 @@ def test_rates_per_link_are_in_flits_whatever_the_unit() -> None:
     assert rate_factor(torus, "wire", packet_length=6) == 16 * 6 / 64
 
 
+@pytest.mark.long
 def test_files_hold_all_sweeps(sweeps: list[Sweep], tmp_path: Path) -> None:
     save_comparison(Comparison(sweeps), tmp_path / "all.csv")
     rows = list(csv.DictReader((tmp_path / "all.csv").read_text().splitlines()))
@@ -400,6 +401,7 @@ def test_the_table_tells_the_highest_throughput_from_the_sustained(
     assert cells[3:6] == ["0.0000 to 0.2000", "0.1900", "0.0700"]
 
 
+@pytest.mark.long
 def test_command_draws_as_it_is_told(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

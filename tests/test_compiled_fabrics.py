@@ -324,6 +324,7 @@ LOAD = "from multicube.sim.engines.compiled.build import library; import ctypes,
 LOAD += f"print(ctypes.CDLL(os.fspath(library({SOURCE!r}))).answer())"
 
 
+@pytest.mark.long
 def test_processes_share_the_cache(cache: Path) -> None:
     command = [sys.executable, "-c", LOAD]
     started = [

@@ -37,6 +37,7 @@ def state_of(fabric: Fabric, cycles: int = 20) -> State:
         return engine.save()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "other",
     [

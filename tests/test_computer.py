@@ -172,6 +172,7 @@ int main(void) { return mc_fetch_add(&next, 3) + mc_count(); }
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["amaranth", long("verilator")])
 def test_engines_agree(engine: str, tmp_path: Path) -> None:
     """Every count, and every word of memory, in a computer of two cores."""

@@ -113,6 +113,7 @@ def test_a_program_ends_as_on_the_engine(
     assert not tab.errors
 
 
+@pytest.mark.long
 def test_lines_are_those_of_the_core(chromium: Any, tmp_path: Path) -> None:
     """A step goes on to the next line, in the cycle in which the engine comes to it."""
     tab, program = opened(chromium, tmp_path, PROGRAM, "combining ports=4")
@@ -144,6 +145,7 @@ def _line(tab: Tab) -> int:
     return line
 
 
+@pytest.mark.long
 def test_an_exception_is_told_with_its_line(chromium: Any, tmp_path: Path) -> None:
     tab, _ = opened(chromium, tmp_path, WRONG, "combining ports=4")
     tab.page.click("#run")
@@ -158,6 +160,7 @@ def test_an_exception_is_told_with_its_line(chromium: Any, tmp_path: Path) -> No
     assert not tab.errors
 
 
+@pytest.mark.long
 def test_a_lesson_on_a_queue(chromium: Any, tmp_path: Path) -> None:
     """Its texts tell of lines that are so, and all steps can be taken."""
     lesson_page("parallel-queue").save(tmp_path / "page.html")

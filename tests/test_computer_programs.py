@@ -22,6 +22,7 @@ def run(name: str, network: str = "combining ports=4", **macros: int) -> Compute
     return run_computer(EXAMPLES / f"{name}.c", build(network), defines=defines)
 
 
+@pytest.mark.long
 def test_barrier() -> None:
     done = run("barrier")
     assert done.shared["mistakes"] == [0]
@@ -110,6 +111,7 @@ def test_scan(network: str) -> None:
     assert done.memory_requests == []
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "network",
     ["combining ports=4", long("processor-memory ports=4"), long("hypercube n=2")],

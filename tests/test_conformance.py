@@ -115,7 +115,7 @@ def test_all_are_listed(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
             assert re.search(rf"(?<![\w-]){word}(?![\w-])", text), word
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @every
 def test_is_listed(name: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     family = FAMILIES[name]
@@ -132,7 +132,7 @@ def test_is_listed(name: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> No
         assert re.search(rf"^{parameter.name} +{re.escape(str(parameter.default))} ", alone, re.M)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @every
 def test_bad_parameters(name: str, call: Call) -> None:
     """Each of a wrong type, out of its range, and as an unknown word."""
@@ -167,7 +167,7 @@ def test_drawing(name: str, call: Call) -> None:
 # Simulation.
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @every_kind_compiled
 def test_books_balance(words: str) -> None:
     """Every packet is accounted for, when the network is idle, busy and overloaded."""
@@ -213,6 +213,7 @@ def singles(network: PacketNetwork) -> Iterator[tuple[tuple[int, int], dict[str,
             yield (source, destination), moved
 
 
+@pytest.mark.one_in(2)
 @every_kind_compiled
 def test_packets_take_their_path(words: str) -> None:
     """All flits of a packet that is alone cross the links of `path`, and no others that packets may
@@ -244,6 +245,7 @@ def test_packets_take_their_path(words: str) -> None:
             assert path[-1] in crossed, pair
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "words",
     [*families("combining-graph", "delta", *LOCK_STEP), *map(long, WORDS)],
@@ -278,6 +280,7 @@ def test_engines_agree(words: str) -> None:
 # Verilog.
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("words", [*families(*UNLIKE), *map(long, WORDS)])
 def test_verilog(words: str, tmp_path: Path, verilators_linter: Callable[[Path], str]) -> None:
     """The linter has nothing to say, and the list of ports is that of the module."""
@@ -301,6 +304,7 @@ def test_verilog(words: str, tmp_path: Path, verilators_linter: Callable[[Path],
 # Deadlock.
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [long(n) if n == "staran" else n for n in FAMILIES])
 def test_defaults_are_free_of_deadlock(name: str, call: Call) -> None:
     """Or it is said why that can't be asked."""
@@ -325,6 +329,7 @@ def partitioned(network: PacketNetwork) -> PartitionedNetwork:
         pytest.skip(f"refused: {refusal}")
 
 
+@pytest.mark.one_in(3)
 @every_kind
 def test_partitions_are_refused_by_the_command_too(words: str, call: Call) -> None:
     name, *changes = words.split()
@@ -366,6 +371,7 @@ def some_partitions(network: PacketNetwork) -> list[Partition]:
     return [one for one in (*parts, *smaller) if all(map(confined, one.subnetworks))]
 
 
+@pytest.mark.one_in(2)
 @every_kind
 def test_subnetworks_share_no_channel(words: str) -> None:
     """By the paths of all pairs; what a network says of every size is so at this one."""
@@ -387,6 +393,7 @@ def test_subnetworks_share_no_channel(words: str) -> None:
             assert not one & other
 
 
+@pytest.mark.one_in(3)
 @every_kind_compiled
 def test_packets_stay_in_their_subnetwork(words: str) -> None:
     """Whatever their tags: those of one subnetwork after the other, until nothing moves."""

@@ -111,6 +111,7 @@ def test_a_message_alone_crosses_as_many_wires_as_its_distance(
         assert result.latency.max == n + 2
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("n", "processors", "schedule", "priority"),
     [
@@ -199,6 +200,7 @@ def test_as_large_as_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
     assert 1 < told["buffer_occupancy"]["mean"] < told["buffer_occupancy"]["max"] == 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("links", "schedule", "priority"),
     [
@@ -233,6 +235,7 @@ def test_all_to_one(schedule: str, buffers: int) -> None:
     assert result.cycles <= (network.plan.dimensions + 1) * messages
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("schedule", "priority"),
     [
@@ -277,6 +280,7 @@ def test_outputs_that_are_seldom_ready(
         assert any(cycle.watched for cycle in trace)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("schedule", "links"), [("parallel", "word"), ("dimension", "serial")])
 def test_no_combinational_loop(schedule: str, links: str) -> None:
     network = ConnectionMachine(2, processors=2, buffers=2, schedule=schedule, links=links)

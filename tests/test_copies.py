@@ -5,6 +5,7 @@ import doctest
 import math
 import random
 
+import pytest
 from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 from multicube.hdl.graphs.schedules import copies as copies_module
 from multicube.hdl.graphs.schedules.copies import copy_rounds
@@ -49,6 +50,7 @@ def test_copy_rounds_over_one_wire_each() -> None:
         assert all((sender ^ to).bit_count() == 1 for pairs in rounds for sender, to in pairs)
 
 
+@pytest.mark.long
 def test_one_to_all() -> None:
     """In 4 rounds of 3 cycles each (one wire); sent one by one it takes as many as there are."""
     network = ConnectionMachine(4, schedule="parallel")

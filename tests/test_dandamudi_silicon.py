@@ -95,6 +95,7 @@ def test_notes_name_the_best_clusters_and_the_best_network() -> None:
     ]
 
 
+@pytest.mark.long
 def test_delay_at_a_low_load_is_that_of_single_messages() -> None:
     network = build("bh-bh", dimension=4, cluster=2, length=9)
     (speed,) = speeds_of(network, 9, [(0.5, 2)], Options(cycles=1500))

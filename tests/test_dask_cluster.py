@@ -34,6 +34,7 @@ def scheduler() -> Iterator[str]:
         yield cluster.scheduler_address
 
 
+@pytest.mark.long
 def test_a_sweep_is_the_same_there(scheduler: str, tmp_path: Path) -> None:
     """Also if a worker dies, which costs the load that it was at, and this is run again."""
     mark = tmp_path / "died"

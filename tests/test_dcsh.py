@@ -59,6 +59,7 @@ def run_turns(
     assert [dict(cycle.moved()) for cycle in trace] == expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("k", "n", "decision", "length", "depth"),
     [
@@ -83,6 +84,7 @@ def test_every_pair_takes_d_times_decision_plus_length(
     run_turns(transport, dut, turns, length)
 
 
+@pytest.mark.long
 def test_permutations_of_the_omega_network_take_no_longer(
     transport: Callable[..., list],
 ) -> None:
@@ -97,6 +99,7 @@ def test_permutations_of_the_omega_network_take_no_longer(
     run_turns(transport, DCSHNetwork(2, 3, decision=2, length=3), turns, 3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -140,6 +143,7 @@ def run(network: DCSHNetwork, **options: Any) -> Result:
     return result
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -162,6 +166,7 @@ def test_books_balance_under_full_load(parameters: dict[str, Any]) -> None:
         run(network, traffic=name, load=0.3, cycles=2000, engine="compiled")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("broadcast", [long(0), 1])
 def test_engines_agree(broadcast: int) -> None:
     network = DCSHNetwork(2, 2, decision=2, length="1:4", broadcast=broadcast)
@@ -261,6 +266,7 @@ class Greedy(ClusterMultiplexer):
         super().__init__(packet, depth=2, **parameters)
 
 
+@pytest.mark.long
 def test_broadcasts_would_deadlock_if_packets_were_not_taken_whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

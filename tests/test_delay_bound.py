@@ -65,6 +65,7 @@ def test_no_run_exceeds_it(words: str) -> None:
             assert (part.network_latency.max or 0) <= most or None in {f.cycles for f in flows}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", ["mesh k=3 n=2", long("torus k=4 n=2")])
 def test_it_is_near_what_happens(words: str) -> None:
     """With packets of one flit all to one terminal, some take more than half of it."""

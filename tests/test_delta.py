@@ -280,6 +280,7 @@ def test_patels_recurrence() -> None:
     assert predict(build("delta switch=output-queued"), 0.2, uniform=True)["latency_mean"] is None
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("sides", "load"),
     [

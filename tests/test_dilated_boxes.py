@@ -112,6 +112,7 @@ def modelled_throughput(ports: int, lanes: int, depth: int, cycles: int, seed: i
     return arrived / cycles / ports
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("ports", "lanes", "depth"), [(8, 2, 1), long(16, 2, 4), long(16, 4, 2)])
 def test_dilated_networks_carry_what_their_model_does(ports: int, lanes: int, depth: int) -> None:
     network = MultistageNetwork(ports, dilation=lanes, depth=depth)

@@ -82,6 +82,7 @@ def test_orders_of_the_last_phase(fft: ModuleType) -> None:
     assert all(f"{source:06b}" == f"{destination:06b}"[::-1] for source, destination in first)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("radix", [2, 4])
 def test_exchanges_and_shifts_pass_a_cube_without_waiting(fft: ModuleType, radix: int) -> None:
     _, machine = fft.parallel_fft(_points(256), 16, "shifted")
@@ -96,6 +97,7 @@ def _demo(*arguments: str, timeout: float) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout)
 
 
+@pytest.mark.long
 def test_demo_of_a_small_fft(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     words = ["--points", "8", "--processors", "2", "--output", str(folder)]
@@ -152,6 +154,7 @@ def test_wiring_draws(network: str, tmp_path: Path) -> None:
     assert "<svg" in (tmp_path / "plan.svg").read_text()
 
 
+@pytest.mark.long
 def test_wiring_rejects(tmp_path: Path) -> None:
     done = _wiring(tmp_path, "cube", "8", "--path", "6:8", "-o", "plan.svg")
     assert done.returncode == 2
@@ -166,6 +169,7 @@ printf 'Packet latency average = 32.5 (1 samples)\\nTotal run time 0.5\\n'
 """
 
 
+@pytest.mark.long
 def test_booksim(tmp_path: Path) -> None:
     """What it says is read, from a program that says what BookSim2 says; its checkout is needed."""
     path = ROOT / "examples" / "booksim.py"

@@ -129,6 +129,7 @@ def test_asynchronous_reset_needs_no_edge(tmp_path: Path) -> None:
     assert re.search(r"o__#__valid depends on .*rst_n", text)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("style", [Style("modules"), Style("gated", "async-low", initial=False)])
 def test_styles_are_lint_free(style: Style, tmp_path: Path) -> None:
     paths = []
@@ -148,6 +149,7 @@ def test_tables_are_logic_without_first_values() -> None:
     assert not re.search(r"reg .*rows_0.*\[", text)
 
 
+@pytest.mark.long
 def test_same_memory_is_one_module() -> None:
     fabric = build("mesh", k=2, n=2).fabric
     text = verilog_text(fabric, "top", style=Style("modules"))

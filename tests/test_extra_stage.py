@@ -246,6 +246,7 @@ def test_hardware_tolerates_every_single_fault(switch: str, depth: int, routing:
     assert results == [(64, 64)] * 80
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("ports", "count", "cycles"), [(16, 16, 250), long(64, 3, 800)])
 def test_larger_hardware_tolerates_single_faults(ports: int, count: int, cycles: int) -> None:
     network = MultistageNetwork(ports, depth=2, extra_stage=1)
@@ -291,6 +292,7 @@ def test_latency_is_the_number_of_stages_in_use(faults: str, cycles: int, parity
         assert all(result.links[link] > 0 for link in used)
 
 
+@pytest.mark.long
 def test_engines_agree() -> None:
     network = MultistageNetwork(
         4, routing="xor", depth=1, faults="link:1:2", parity="byte", extra_stage=1
@@ -353,6 +355,7 @@ def test_reconfiguration_at_run_time(simulate: Callable[..., None]) -> None:
     simulate(dut, testbench)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "routing"),
     [
@@ -397,6 +400,7 @@ def test_broadcasts_avoid_the_fault(
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("routing", ["destination", long("xor")])
 def test_circuits_tolerate_single_faults(routing: str) -> None:
     """8 terminals, the same stages and bypasses with circuit boxes and links."""

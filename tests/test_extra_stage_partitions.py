@@ -273,6 +273,7 @@ CASES = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("fault", "parameters", "groups"), CASES)
 def test_subnetworks_that_are_kept_do_not_disturb_each_other(
     fault: str, parameters: dict[str, Any], groups: list[list[int]]

@@ -253,6 +253,7 @@ def test_several_faults_at_once(run: Callable[..., Result]) -> None:
     assert (result.delivered, result.corrupted) == (64, 0)
 
 
+@pytest.mark.long
 def test_engines_agree_on_faults(run: Callable[..., Result]) -> None:
     records = []
     for engine in ("amaranth", "compiled"):

@@ -623,6 +623,7 @@ router 2 node 2
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("words", "cycles"), [("", 3), long("weight=latency", 3), ("weight=hops", 21)]
 )

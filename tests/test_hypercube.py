@@ -134,6 +134,7 @@ def test_each_pair_takes_its_path_in_h_plus_c_cycles(
     assert [dict(cycle.moved()) for cycle in trace] == arrivals
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n", "depth"), [long(1, 1), (2, 3), long(3, 1), long(3, 2)])
 @pytest.mark.parametrize("routing", ["adaptive", *map(long, ("ecube", "pcube"))])
 def test_waiting_terminals_deadlock_nothing(
@@ -179,6 +180,7 @@ def run(network: HypercubeNetwork, **options: Any) -> Result:
     return result
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("n", "depth", "length"),
     [
@@ -195,6 +197,7 @@ def test_books_balance_under_full_load(routing: Any, n: int, depth: int, length:
         run(network, load=load, traffic=traffic, cycles=2000, engine="compiled")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("routing", "n"),
     [
@@ -213,6 +216,7 @@ def test_engines_agree(routing: Any, n: int) -> None:
     assert records[0] == records[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("routing", ["ecube", long("pcube"), long("adaptive")])
 @pytest.mark.parametrize(("n", "length"), [(2, 1), long(3, 1), long(4, 4), long(6, 1)])
 def test_mean_latency_without_load(n: int, routing: Any, length: int) -> None:

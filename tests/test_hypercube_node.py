@@ -332,6 +332,7 @@ def compare(network: ConnectionMachine, traffic: Pattern, *, steps: int, drain: 
     return comparison
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("n", "processors", "buffers", "schedule", "priority"),
     [
@@ -408,6 +409,7 @@ def test_the_first_message_always_advances(name: str, schedule: str) -> None:
     assert max(comparison.model.lives) <= longest_life(network.plan, 1)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("combine", "parameters"),
     [

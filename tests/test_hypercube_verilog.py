@@ -130,6 +130,7 @@ endmodule
     return [int(line, 16) for line in done.stdout.split()]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "name",
     [long(name) if name not in QUICK else name for name in (*FABRICS, *MORE)],
@@ -182,6 +183,7 @@ def test_command_writes_a_node_alone(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert ports == fixed | streams
 
 
+@pytest.mark.long
 def test_ports_of_a_node_alone(tmp_path: Path) -> None:
     """Where the fields of packets and of messages are."""
     summary = write_verilog(alone(machine(3, processors=2, buffers=3, age=5)), tmp_path / "node.v")

@@ -96,6 +96,7 @@ def test_a_changed_file_is_another_run(
     assert rerun(record).run != record["run"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("network", "options", "name", "contents"),
     [
@@ -323,6 +324,7 @@ def test_sweeps_at_once_keep_all_points() -> None:
     assert len(points) == 2 + 3 * 5  # each with one load close to 0
 
 
+@pytest.mark.long
 def test_a_large_checkpoint_of_another_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     """A quarter of a gigabyte in a quarter of a megabyte: other arrays, and another run's."""
     monkeypatch.setitem(Checkpoint.__init__.__kwdefaults__, "seconds", 0)

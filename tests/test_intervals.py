@@ -134,6 +134,7 @@ def test_window_grows_to_the_precision(precision: float) -> None:
     assert (given.ended, given.cycles) == ("given", 123)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("load", "saturated"), [(0.7, False), (0.8, True), long(0.73, False), long(0.77, True)]
 )

@@ -104,6 +104,7 @@ def network_of(words: str) -> PacketNetwork:
     return network
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("words", "path"), CASES)
 def test_use_of_links_is_that_of_the_paths(words: str, path: Callable[[int, int], Uses]) -> None:
     """A packet for each pair of terminals, each alone; paths are worked out here by addresses."""
@@ -173,6 +174,7 @@ def test_network_names_links_as_its_bench_does(words: str) -> None:
     assert network.wires == bench.wires
 
 
+@pytest.mark.long
 def test_use_is_at_most_one() -> None:
     """Both channels of a link share its wires."""
     network = build("torus", k=4, n=1, length=4)

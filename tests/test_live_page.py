@@ -115,6 +115,7 @@ def test_state_is_that_of_the_compiled_engine(
     assert [table.tobytes() for table in tables] == found
 
 
+@pytest.mark.one_in(3)
 @needs_chromium
 @pytest.mark.parametrize(
     ("words", "setting", "traffic"),
@@ -498,6 +499,7 @@ def test_the_status_tells_what_is_counted(omega: Tab) -> None:
     assert "mean latency" in said
 
 
+@pytest.mark.long
 @needs_chromium
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_theme_follows_the_system(chromium: Any, tmp_path: Path, scheme: str, pages: Any) -> None:
@@ -566,6 +568,7 @@ def test_a_closed_gate_is_a_dead_link(pages: dict[str, LivePage]) -> None:
     assert found[0] == found[1] != found[2]
 
 
+@pytest.mark.long
 @needs_chromium
 def test_the_page_runs_in_the_frame_of_a_notebook(
     chromium: Any, pages: dict[str, LivePage], tmp_path: Path
@@ -616,6 +619,7 @@ class Scripts(HTMLParser):
         self.current = ""
 
 
+@pytest.mark.long
 def test_names_of_nodes_may_be_tags() -> None:
     """A "<" in JSON in a page is written as an escape: "<!--<script>" would hide the end tag."""
     scripts = Scripts()
@@ -626,6 +630,7 @@ def test_names_of_nodes_may_be_tags() -> None:
     assert all(json.dumps(name)[1:-1] in told for name in NAMED)
 
 
+@pytest.mark.long
 @needs_chromium
 def test_a_page_with_tags_as_names_runs(chromium: Any, tmp_path: Path) -> None:
     named_page().save(tmp_path / "named.html")
@@ -635,6 +640,7 @@ def test_a_page_with_tags_as_names_runs(chromium: Any, tmp_path: Path) -> None:
     tab.close()
 
 
+@pytest.mark.long
 @needs_chromium
 def test_a_phone_shows_tag_drawing_and_heading(
     chromium: Any, tmp_path: Path, pages: dict[str, LivePage]
@@ -679,6 +685,7 @@ def test_a_phone_shows_tag_drawing_and_heading(
     tab.close()
 
 
+@pytest.mark.long
 @needs_chromium
 def test_an_embedded_page_leaves_the_wheel_and_the_theme_to_the_page_around_it(
     chromium: Any, pages: dict[str, LivePage], tmp_path: Path
@@ -738,6 +745,7 @@ def test_the_address_asks_for_the_drawing_alone_and_for_running(
         page.close()
 
 
+@pytest.mark.long
 @needs_chromium
 def test_values_of_fetch_and_add_are_those_of_the_hardware(chromium: Any, tmp_path: Path) -> None:
     """Requests in queues, what wait buffers keep, words of memory, and what processors get back."""

@@ -118,6 +118,7 @@ def test_a_false_certificate_is_void(verdict: Verdict, name: str) -> None:
     assert verdict(CUBE, cert, verilog) is not None
 
 
+@pytest.mark.long
 def test_cells_without_a_contract_have_no_certificate() -> None:
     network = build("combining ports=4 hashing=polynomial")
     assert isinstance(network, MemoryNetwork)
@@ -217,6 +218,7 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
 }
 
 
+@pytest.mark.long
 @needs_yosys
 @pytest.mark.parametrize("name", [name if name == "another_row" else long(name) for name in BROKEN])
 def test_a_broken_module_breaks_its_contract(name: str) -> None:
@@ -254,6 +256,7 @@ endmodule"""
         prove_for_ever(claimed.rpartition("endmodule")[0] + more, "network_combining_box", 100)
 
 
+@pytest.mark.long
 @needs_yosys
 def test_a_name_that_is_not_in_the_module_is_no_wire() -> None:
     network = small()

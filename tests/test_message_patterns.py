@@ -20,6 +20,7 @@ def gray(number: int) -> int:
     return number ^ number >> 1
 
 
+@pytest.mark.long
 def test_local_communications_on_a_grid(machine: Messenger) -> None:
     """A line detector: dark pixels that have exactly two dark neighbours."""
     side = 8

@@ -48,6 +48,7 @@ def patterns(ports: int, number: int, seed: int) -> Iterator[list[Message]]:
     yield []
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("operation", "parameters"),
     [
@@ -120,6 +121,7 @@ def test_messages_that_do_not_meet_and_that_do() -> None:
     assert (run.delivered, run.combined, run.values[0], run.values[4]) == (2, 0, 7, 8)
 
 
+@pytest.mark.long
 def test_what_overwrites() -> None:
     """The last of a flow, if all else is quiet; and of two that meet, the younger one: that of
     terminal 4 is a cycle younger, and has one wire less to cross."""
@@ -169,6 +171,7 @@ def test_signed_values() -> None:
         messenger.send([Message(0, 0, 128)])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "parameters",
     [{}, long({"schedule": "dimension", "links": "serial"})],

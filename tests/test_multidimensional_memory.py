@@ -198,6 +198,7 @@ def random_accesses(size: int, width: int, planes: int, count: int, seed: int) -
     return accesses
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("size", "width", "planes"),
     [(2, 1, 1), (8, 5, 3), long(32, 1, 4)],

@@ -91,6 +91,7 @@ def watch_boxes(network: PacketNetwork) -> Callable[[], Cat]:
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("wiring", "switch", "routing"),
     [
@@ -184,6 +185,7 @@ def test_every_pair_takes_the_predicted_path(
     assert len(connections) == stages * ports // radix * radix**2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ports", [8, long(16)])
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_xor_and_destination_tags_deliver_alike(
@@ -213,6 +215,7 @@ def test_xor_and_destination_tags_deliver_alike(
     assert sum(map(len, runs[0])) > 25 * ports
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("ports", "radix", "wiring", "switch", "depth", "load"),
     [case if case in QUICK_LOADED else long(*case) for case in LOADED],

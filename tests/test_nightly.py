@@ -38,6 +38,7 @@ def test_branches_that_are_taken_stay_in_exported_verilog() -> None:
     lock_step(fabric, results(fabric), 2, 20, verilog=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [

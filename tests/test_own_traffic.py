@@ -41,6 +41,7 @@ def some_matrix(ports: int) -> np.ndarray:
 # Matrices.
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("ports", "radix"), [(8, 2), (9, 3)])
 def test_destinations_have_the_frequencies_of_the_matrix(ports: int, radix: int) -> None:
     """Each terminal sends alone: what arrives where is what it sends."""
@@ -124,6 +125,7 @@ def test_tables_hold_the_weights(weights: list[float]) -> None:
 MIXED = "matrix:0,1,2,0/1,0,0,0/0,0,0,0/1,1,1,5"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("traffic", "family", "parameters"),
     [
@@ -171,6 +173,7 @@ def states(on: float, off: float, cycles: int) -> list[int]:
     return found
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("on", "off"), [(4, 7), (1, 3), (9, 1)])
 def test_lengths_of_bursts_are_geometric(on: int, off: int) -> None:
     found = states(on, off, 12_000)
@@ -188,6 +191,7 @@ def test_lengths_of_bursts_are_geometric(on: int, off: int) -> None:
         assert stats.chisquare(counts, expected).pvalue > UNLIKELY, (state, mean)
 
 
+@pytest.mark.long
 def test_bursts_keep_the_load() -> None:
     """The share of cycles in which terminals send, and how much it varies, are those of a Markov
     chain.

@@ -103,6 +103,7 @@ def test_no_packet_waits_for_another_output() -> None:
     assert result.latency.max == max(latencies)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("interval", "cycles"), [(1, 40_000), long(1, 2_000_000), long(3, 4_000_000)]
 )
@@ -123,6 +124,7 @@ def test_a_link_is_a_queue(interval: int, cycles: int) -> None:
     assert result.latency.mean - 1 == pytest.approx(expected, abs=1.5 * result.latency.ci99)
 
 
+@pytest.mark.long
 def test_engines_agree() -> None:
     network = build("hypercube n=1 switch=packet length=geometric:2")
     compiled, amaranth = (

@@ -182,6 +182,7 @@ NETWORKS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "routing"),
     [("cube", "destination"), ("extra-stage", "xor"), ("extra-stage", "destination")],

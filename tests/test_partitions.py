@@ -509,6 +509,7 @@ CASES = [
 ]
 
 
+@pytest.mark.one_in(2)
 @every_routing
 @pytest.mark.parametrize(("parameters", "phases", "packets"), CASES)
 def test_partitioned_network(
@@ -533,6 +534,7 @@ def test_partitioned_network(
             assert senders == set(partition.of(terminal).members)
 
 
+@pytest.mark.one_in(2)
 @every_routing
 @pytest.mark.parametrize("switch", ["wormhole", "cut-through"])
 def test_packets_of_flits_in_a_partition(switch: str, routing: str) -> None:
@@ -577,6 +579,7 @@ def test_packets_of_flits_in_a_partition(switch: str, routing: str) -> None:
         assert Counter(arrived) == wanted
 
 
+@pytest.mark.long
 def test_engines_agree_on_a_partitioned_network() -> None:
     machine = Machine({"ports": 8}, 3, 8, 1, waits=True)
     records = [

@@ -214,6 +214,7 @@ def check_engines(dut: PacketNetwork, load: float, hot_load: float) -> None:
         assert one.to_json() | {"engine": ""} == other.to_json() | {"engine": ""}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "pipeline"),
     [

@@ -57,6 +57,7 @@ def deliveries(
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n", "parameters"),
     [
@@ -124,6 +125,7 @@ def test_messages_move_as_with_whole_dimension_cycles(
     assert len(set(steps[0].values())) > 2
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("n", "parameters"),
     [

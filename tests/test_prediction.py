@@ -36,6 +36,7 @@ def given(results: list[Result], name: str, measured: list[Any], within: float) 
     return loads
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("words", "last"),
     [
@@ -61,6 +62,7 @@ def test_latency_of_output_queues(words: str, last: float) -> None:
 CROSSPOINTS = "switch=cut-through queues=crosspoint"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "length", "last"),
     [
@@ -85,6 +87,7 @@ def test_latency_of_crosspoint_queues(words: str, length: int, last: float) -> N
     assert found == [load for load, part in zip(loads, traffic) if part <= last]
 
 
+@pytest.mark.long
 def test_formula_fails_where_it_is_not_used() -> None:
     words = f"cube ports=16 depth=8 length=4 {CROSSPOINTS}"
     (long_packets,) = measure(words, [0.2], 8000)
@@ -107,6 +110,7 @@ def test_both_outer_stages_have_no_prediction() -> None:
     assert both.predicted["latency_mean"] is None
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "words",
     [
@@ -124,6 +128,7 @@ def test_throughput_of_unbuffered_switches(words: str) -> None:
     assert given(results, "throughput", throughputs, 0.025) == loads
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("delay", "found"), [(1, []), (8, [0.2, 0.4]), (64, [0.2, 0.4])])
 def test_attempts(delay: int, found: list[float]) -> None:
     """Up to the throughput at full load, 0.45, if new attempts are drawn from many cycles."""
@@ -133,6 +138,7 @@ def test_attempts(delay: int, found: list[float]) -> None:
     assert given(results, "attempts", attempts, 0.05) == found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("k", "n", "decision", "depth"),
     [
@@ -158,6 +164,7 @@ def test_latency_of_dcsh(k: int, n: int, decision: int, depth: int) -> None:
     assert given(results, "latency_mean", latencies, 0.25) == loads[:3]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words", ["length=1", long("length=8"), "length=15 depth=2", long("length=64 depth=1")]
 )

@@ -174,6 +174,7 @@ def options(network: Network) -> dict[str, Any]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     ["gp1000", *(long(name) for name in PAPER if name != "gp1000")],

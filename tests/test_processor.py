@@ -440,6 +440,7 @@ def within(count: int, trials: int, probability: float) -> bool:
 # The port
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "outstanding",
     [1, 3, *(long(outstanding) for outstanding in (2, 5, 8))],
@@ -612,6 +613,7 @@ def test_rows(simulate: Callable[..., None], rows: int) -> None:
         assert likely([thirds[part] for part in range(3)])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("mix", "width"),
     [

@@ -139,6 +139,7 @@ def mixed(index: int, words: list[int]) -> Program:
     return seen
 
 
+@pytest.mark.long
 def test_engines_agree() -> None:
     runs = [
         run_programs(

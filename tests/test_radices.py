@@ -155,6 +155,7 @@ def test_all_broadcasts_of_a_network(
     assert [Counter(words) for words in records_of(engine, ports)] == expected
 
 
+@pytest.mark.long
 def test_random_broadcasts_are_counted() -> None:
     """By sources and sinks, whose numbers of copies agree."""
     network = MultistageNetwork(9, radix=3, broadcast=1, routing="difference")
@@ -358,6 +359,7 @@ def test_b_paths_share_nothing_between_the_outer_stages() -> None:
             assert {place.stage for place in one & other} == {0, plan.last}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("parameters", "step"),
     [
@@ -427,6 +429,7 @@ def test_verilog_has_one_module_per_radix() -> None:
     assert len(re.findall(r"^module \w*output_queued_switch\w* \(", text, re.M)) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("parameters", [{}, pytest.param({"dilation": 2}, marks=pytest.mark.long)])
 def test_formulas_of_mixed_radices(parameters: dict[str, int]) -> None:
     """Unbuffered, at full load: recurrence (1) stage by stage, against the hardware."""

@@ -72,6 +72,7 @@ def test_depth_one_has_the_full_rate(family: str, size: dict[str, int]) -> None:
     assert latency(dut.altered(refill="no")) > deep + LENGTH / 2
 
 
+@pytest.mark.one_in(3)
 @networks
 def test_books_balance_under_full_load(family: str, size: dict[str, int]) -> None:
     """Everything that is sent arrives, in order, and more of it than without refill."""

@@ -107,7 +107,7 @@ def test_columns_are_the_same_for_every_network(curves: list[Sweep]) -> None:
     assert rows[-1]["operations"] == "load"
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "name", families("crossbar", "dragonfly", "lssn", "connection-machine", "bus", "torus", "delta")
 )
@@ -191,6 +191,7 @@ def test_traffic_without_a_text_is_refused() -> None:
         rerun(result)
 
 
+@pytest.mark.long
 def test_random_runs_again() -> None:
     """Any parameters of any run, through a row of a table."""
     seed = random.randrange(2**32)

@@ -457,6 +457,7 @@ class AxiPort(BusPort):
                 self.waits = False
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("kind", "port"), [(WishboneNetwork, WishbonePort), (AxiNetwork, AxiPort)])
 @pytest.mark.parametrize(
     ("family", "parameters"),

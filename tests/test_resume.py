@@ -35,6 +35,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return loads
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("words", ["cube ports=2", "torus k=2 length=1:3", "combining ports=2"])
 def test_a_sweep_goes_on(words: str, simulated: list[float], tmp_path: Path) -> None:
     """With the same result as one without pause, and nothing is simulated twice."""
@@ -51,6 +52,7 @@ def test_a_sweep_goes_on(words: str, simulated: list[float], tmp_path: Path) -> 
     assert whole.rows() == fresh.rows()
 
 
+@pytest.mark.long
 def test_other_runs_are_not_taken(simulated: list[float], tmp_path: Path) -> None:
     """Points of another network, traffic, seed or length are kept beside; other loads are left."""
     kept = tmp_path / "points.json"

@@ -206,6 +206,7 @@ def assert_shares(found: dict[Any, int], shares: dict[Any, float]) -> None:
     assert chi < degrees + 4 * (2 * degrees) ** 0.5
 
 
+@pytest.mark.long
 def test_each_shortest_path_is_equally_likely() -> None:
     """From 0 to 6 there are four, each with a link that no other has: so node 0 sends three
     quarters to node 1."""

@@ -51,6 +51,7 @@ def values(histogram: list[int]) -> list[int]:
 # Latency of packets that never wait
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize(("ports", "radix"), [(2, 2), (8, 2), long(16, 4), (9, 3), long(8, 8)])
 def test_zero_load_latency_of_all_pairs(ports: int, radix: int, switch: str) -> None:
@@ -64,6 +65,7 @@ def test_zero_load_latency_of_all_pairs(ports: int, radix: int, switch: str) -> 
     assert result.terminals == {"injected": [ports] * ports, "delivered": [ports] * ports}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("wiring_name", PLANS)
 def test_zero_load_latency_of_all_wirings(wiring_name: str) -> None:
     pairs = itertools.product(range(4), repeat=2)
@@ -75,7 +77,7 @@ def test_zero_load_latency_of_all_wirings(wiring_name: str) -> None:
 # Books
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize("depth", [1, 2, 5])
 @pytest.mark.parametrize("load", [0.01, 0.2, 0.6, 0.9, 1])
@@ -114,6 +116,7 @@ def test_nothing_is_lost_in_jams(traffic: str) -> None:
 # Seeds and routing
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize("wiring_name", ["cube", "omega", "baseline"])
 def test_tags_of_both_kinds_give_the_same_run(wiring_name: str, switch: str) -> None:
@@ -176,6 +179,7 @@ def test_low_load_is_not_saturated(load: float, switch: str) -> None:
         assert result.rejected == 0
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("ports", "radix", "depth"), [(2, 2, 1), (2, 2, 8), (4, 2, 4), (4, 4, 4)])
 def test_full_load_saturates_input_queues(ports: int, radix: int, depth: int) -> None:
     network = build("cube", ports=ports, radix=radix, switch="input-queued", depth=depth)
@@ -415,6 +419,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("fault", "traffic", "message"), FAULTS, ids=[row[0] for row in FAULTS])
 @pytest.mark.parametrize("routing", [long("destination"), "xor"])
 def test_broken_box_fails_the_run(fault: str, traffic: str, message: str, routing: str) -> None:
@@ -437,6 +442,7 @@ def test_broken_box_fails_the_run(fault: str, traffic: str, message: str, routin
         assert (result.misrouted, result.duplicated, result.reordered) == (0, 0, 0)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("fault", "message"),
     [

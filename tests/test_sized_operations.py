@@ -310,6 +310,7 @@ def rounds(jobs: Sequence[Any], number: int, start: Sequence[int], seen: dict) -
         yield Pause(begin + (turn + 1) * ROUND - now)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("engine", "policy", "bytes_"),
     [

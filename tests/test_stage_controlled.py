@@ -220,6 +220,7 @@ def test_model_sees_conflicts() -> None:
         model.step([None, None], [True, True], 1)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("load", [0.1, 1.0])
 @pytest.mark.parametrize("eagerness", [1.0, 0.3])
 @pytest.mark.parametrize(
@@ -278,6 +279,7 @@ def test_sequenced_network_is_its_model(
             assert order == sorted(order)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "wiring",
     [name if name in ("flip", "omega") else long(name) for name in PLANS],
@@ -340,6 +342,7 @@ def test_latency_formula_is_the_models(ports: int, share: float) -> None:
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.6])
 @pytest.mark.parametrize("ports", [8, long(32)])
 def test_latency_is_predicted(ports: int, share: float) -> None:
@@ -357,6 +360,7 @@ def test_latency_is_predicted(ports: int, share: float) -> None:
         assert result.latency.mean == pytest.approx(ports / 2 + 1.5, rel=0.05)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("ports", [2, 8, *(long(ports) for ports in (32, 64))])
 def test_saturation_throughput_is_predicted(ports: int) -> None:
     """2 / (N + 1): a head's tag comes, on average, half a turn and half a cycle after the last."""
@@ -369,6 +373,7 @@ def test_saturation_throughput_is_predicted(ports: int) -> None:
     assert result.throughput_ci99 < 0.02 * result.throughput
 
 
+@pytest.mark.long
 def test_fixed_destination_gets_one_packet_a_turn() -> None:
     result = simulate(
         StageSequencedNetwork(16), traffic="shift:1", load=1.0, cycles=1600, warmup=200

@@ -21,6 +21,7 @@ PLAIN = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("words", PLAIN)
 def test_a_box_is_a_switch_with_one_channel(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Made of the switch of routers, a network does the same, packet by packet."""
@@ -46,6 +47,7 @@ def test_a_box_is_a_switch_with_one_channel(words: str, monkeypatch: pytest.Monk
     assert before["delivered"] > 300
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "words",
     [

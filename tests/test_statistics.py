@@ -72,6 +72,7 @@ def run(p: float, k: int, stages: int, cycles: int) -> Result:
     return result
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("p", [long(0.3), long(0.5), 0.7])
 def test_model_has_the_waiting_of_equation_3(p: float, k: int) -> None:
@@ -96,6 +97,7 @@ def test_later_formula_deep_in_the_network(p: float, k: int, stages: int) -> Non
     assert deep / later_stage_waiting(p, k) - 1 == pytest.approx(DEEP[k, p], abs=0.008)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("p", "k", "stages"), DEPTHS)
 def test_waiting_grows_from_the_first_to_the_later_formula(p: float, k: int, stages: int) -> None:
     # The second stage has six to eight tenths of the excess that the formula gives to all later
@@ -127,6 +129,7 @@ def check_network(p: float, k: int, stages: int, cycles: int) -> None:
     assert latency - stages == pytest.approx(waiting, abs=interval + TOLERANCE * waiting)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("p", "k"), [(0.3, 2), (0.5, 2), (0.7, 2), (0.5, 4)])
 def test_first_stage(p: float, k: int) -> None:
     check_first_stage(p, k, 3000)

@@ -14,6 +14,7 @@ def network(
     return MultistageNetwork(ports, switch=switch, length=length, **more)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("length", "queues"),
     [(1, "input"), (5, "crosspoint"), long(2, "input"), long(5, "input"), long(2, "crosspoint")],
@@ -36,6 +37,7 @@ def test_a_stream_of_packets_has_no_gaps() -> None:
         assert result.latency.max == ends if ends else result.latency.max > 3 * 4 + 9 * 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("ports", "length", "load"), [(8, 3, 0.2), long(64, 4, 0.125)])
 def test_packets_wait_as_long_as_with_cut_through(ports: int, length: int, load: float) -> None:
     """With packets of one length and queues that are never full, both do the same at each box, c-1

@@ -297,6 +297,7 @@ def _adds_one() -> Program:
     yield Request("fetch-and-add", 0, 1)
 
 
+@pytest.mark.long
 def test_representations_are_one_line_that_tells_what_it_is() -> None:
     network = build("cube", ports=4, depth=2)
     words = "cube ports=4 radix=2 routing=destination switch=output-queued payload=16 depth=2"

@@ -112,6 +112,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", BROKEN)
 @pytest.mark.parametrize("seed", [1])
 def test_dead_link(words: str, seed: int) -> None:

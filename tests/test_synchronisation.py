@@ -118,6 +118,7 @@ def test_histogram_is_numpys(example: ModuleType, ports: int, combine: str) -> N
     assert run.memory == counts.tolist()
 
 
+@pytest.mark.long
 def test_combining_saves_cycles(example: ModuleType) -> None:
     """Where all ask for one word at once; measured in docs/families/synchronisation.md."""
     runs = {combine: example.run_queue(network(16, combine), jobs=0) for combine in ("all", "none")}
@@ -127,6 +128,7 @@ def test_combining_saves_cycles(example: ModuleType) -> None:
     assert (runs["all"].memory_requests, runs["none"].memory_requests) == (1, 16)
 
 
+@pytest.mark.long
 def test_engines_agree(example: ModuleType) -> None:
     runs = [
         example.run_pair(network(2), visits=2, engine=engine) for engine in ("compiled", "amaranth")

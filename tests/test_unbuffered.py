@@ -188,6 +188,7 @@ def test_unbuffered_switch_drops_a_digit_that_names_no_output(
     assert trace[2] == (0, [None, bits.forwarded(bits.make(2, 1, 2)), None])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("radix", "dilation"),
     [
@@ -229,6 +230,7 @@ def test_winners_are_drawn_with_equal_chances(
             assert stats.chisquare(list(counts.values())).pvalue > UNLIKELY, chosen
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("routing", ["destination", "xor"])
 def test_every_pair_of_arrivals_is_conserved(simulate: Callable[..., None], routing: str) -> None:
     """Radix 2, all states of the outputs and all arrivals: what is not dropped is shown."""

@@ -200,6 +200,7 @@ def test_one_module_of_boxes_however_many_there_are(ports: int) -> None:
     assert len(network.fabric.cells) == boxes
 
 
+@pytest.mark.long
 def test_choices_of_several_words_are_modules_of_their_own() -> None:
     text = verilog_text(build("cube", ports=16, radix=4, switch="input-queued").fabric)
     assert text.count("(* keep_hierarchy *)\nmodule network_multiplexer_4x20 (") == 1
@@ -207,6 +208,7 @@ def test_choices_of_several_words_are_modules_of_their_own() -> None:
     assert "multiplexer" not in verilog_text(build("cube", ports=8).fabric)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [

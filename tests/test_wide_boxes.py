@@ -7,6 +7,7 @@ from multicube.sim.papers.siegel.fig9 import measure_unbuffered
 from multicube.sim.theory.unbuffered_bandwidth import crossbar_throughput
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ports", [20, long(64)])
 def test_wide_crossbar_has_the_bandwidth_of_the_formula(ports: int) -> None:
     """99 % intervals: 1.5 times their width is passed by chance once in 10,000 runs."""

@@ -64,6 +64,7 @@ def own_number(_: int) -> int:
     return os.getpid()
 
 
+@pytest.mark.long
 def test_processes_stay_for_the_next_jobs() -> None:
     """Unless one of them was killed, or there may be fewer, or there is work for more."""
     with Workers() as finished:
@@ -88,6 +89,7 @@ def fail(number: int) -> None:
     raise MemoryError
 
 
+@pytest.mark.long
 def test_errors_come_back() -> None:
     with pytest.raises(InvalidValue, match=r"^This is 3$"):
         dict(finished_jobs(calls(fail, 3), 1))

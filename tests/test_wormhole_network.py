@@ -79,6 +79,7 @@ def arrivals(dut: MultistageNetwork, trace: list) -> dict[tuple[int, int, int], 
     return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("kind", "ports", "radix", "length", "routing"),
     [
@@ -170,6 +171,7 @@ def test_no_network_deadlocks(
         flows[source, destination] = number
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["wormhole", "cut-through", long("crosspoint")])
 def test_blocked_packets_lie_in_one_switch_if_they_cut_through(
     transport: Callable[..., list], kind: str
@@ -241,6 +243,7 @@ def test_rejecting_network_drops_at_the_box_where_two_paths_meet(
     assert len(delivered) == len(pairs) * (1 + bool(resubmit))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ports", "radix", "resubmit"), [(8, 2, 0), long(8, 2, 4), (4, 4, 8), long(9, 3, 1)]
 )

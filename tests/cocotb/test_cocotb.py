@@ -122,6 +122,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mistake", [long("two payloads swapped"), "back-pressure ignored"])
 def test_a_mistake_in_the_wiring_is_found(
     mistake: str, tmp_path: Path, compile_bench: Callable[..., Any]

@@ -70,6 +70,7 @@ def _export(folder: Path, case: str, network: PacketNetwork) -> dict[str, str]:
     }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", [*CASES, *(long(case) for case in MORE)])
 def test_axi4_stream(case: str, tmp_path: Path, compile_bench: Callable[..., Any]) -> None:
     family, parameters = (CASES | MORE)[case]

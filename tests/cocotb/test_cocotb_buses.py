@@ -36,6 +36,7 @@ def _cases(*quick: str) -> list[Any]:
     return [case if case in quick else long(case) for case in NETWORKS]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", _cases("combining"))
 def test_axi4(case: str, tmp_path: Path, compile_bench: Callable[..., Any]) -> None:
     family, parameters, rows = NETWORKS[case]
@@ -66,6 +67,7 @@ def test_masks_of_axi4(case: str, tmp_path: Path, compile_bench: Callable[..., A
     assert bench.run("masks", _environment(network), SEED, module="bus_traffic") is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("case", "rounds", "reorder"),
     [

@@ -169,6 +169,7 @@ def export(case: str, folder: Path) -> tuple[CombiningNetwork, Path]:
     return network, verilog
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", ["combining", long("RP3's")])
 def test_exported_network_answers_in_a_serial_order(
     case: str, tmp_path: Path, drive: Drive
