@@ -103,7 +103,6 @@ def test_python_of_the_pages(
             assert block.printed == printed
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("page", _cases(filter(commands, PAGES), SLOW_COMMANDS))
 @pytest.mark.parametrize("papers", [False, long(True)])
 def test_commands_of_the_pages(
