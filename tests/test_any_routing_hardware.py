@@ -118,6 +118,7 @@ def test_latency_of_detours(engine: str) -> None:
             assert abs(found[cycles] / count - share) < 4 * (share * (1 - share) / count) ** 0.5
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("terminals", [2, 5, 8, 11])
 def test_random_detour(terminals: int, transport: Callable[..., list]) -> None:
     """All terminals equally often, also for the very first packets; the same for all flits."""

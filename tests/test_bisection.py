@@ -45,6 +45,7 @@ def check(graph: Graph, known: float, limit: float = 10.0) -> None:
         assert inside == len(graph.homes) // 2
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_graphs(seed: int) -> None:
     """Irregular ones, with one-way links, nodes without terminals and nodes with three."""
@@ -71,6 +72,7 @@ def test_networks(words: str) -> None:
     check(graph, by_trying(graph))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("words", "known"),
     [

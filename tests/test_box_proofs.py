@@ -157,6 +157,7 @@ def packet_switch(
     return claims
 
 
+@pytest.mark.one_in(2)
 @proves(
     OutputQueuedSwitch,
     InputQueuedSwitch,

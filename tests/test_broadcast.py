@@ -149,6 +149,7 @@ def test_switch_follows_the_model(
     assert partly > 20
 
 
+@pytest.mark.one_in(2)
 @every_switch
 @every_routing
 @pytest.mark.parametrize(("radix", "depth"), [(2, 1), (4, 2)])
@@ -200,6 +201,7 @@ def test_blocked_output_does_not_block_the_other_copies(
         assert len(early) == (0 if j == 0 else copied)
 
 
+@pytest.mark.one_in(2)
 @every_switch
 @pytest.mark.parametrize("radix", [2, 4])
 def test_broadcasts_and_single_packets_are_served_in_turn(

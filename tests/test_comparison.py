@@ -292,6 +292,7 @@ def test_letters_of_a_pdf_are_not_of_type_3(sweeps: list[Sweep], tmp_path: Path)
     assert set(found) == {b"/FontFile2"}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("words", "inches"),
     [({"width": "column"}, 3.5), ({"width": "page"}, 7.16), ({"size": (5, 2)}, 5)],

@@ -167,7 +167,7 @@ def test_drawing(name: str, call: Call) -> None:
 # Simulation.
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(7)
 @every_kind_compiled
 def test_books_balance(words: str) -> None:
     """Every packet is accounted for, when the network is idle, busy and overloaded."""
@@ -245,7 +245,7 @@ def test_packets_take_their_path(words: str) -> None:
             assert path[-1] in crossed, pair
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "words",
     [*families("combining-graph", "delta", *LOCK_STEP), *map(long, WORDS)],

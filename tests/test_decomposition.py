@@ -57,6 +57,7 @@ def check(plan: MultistagePlan, destinations: Permutation) -> int:
     return len(passes)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [n if n in ("cube", "flip") else long(n) for n in PLANS])
 def test_every_permutation_of_eight_needs_two_passes_at_most(name: str) -> None:
     """Without the library: 4,096 pass at once, and all others are products of two of these."""
@@ -93,6 +94,7 @@ def test_passes_are_passable_and_make_the_permutation(name: str) -> None:
     assert {check(plan, generator.sample(range(8), 8)) for _ in range(100)} == {1, 2}
 
 
+@pytest.mark.one_in(4)
 @every_plan
 @pytest.mark.parametrize(("ports", "radix"), SIZES)
 def test_any_permutation_in_three_passes(
@@ -121,6 +123,7 @@ def test_middle_pass_is_always_the_same(name: str) -> None:
     assert len(between) == 1
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "ports"), [*((name, 16) for name in PLANS), ("cube", 32)])
 def test_search_finds_two_passes(name: str, ports: int) -> None:
     generator = random.Random(ports)
@@ -138,6 +141,7 @@ def test_search_that_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check(plan, destinations) == 3
 
 
+@pytest.mark.one_in(4)
 @every_plan
 @pytest.mark.parametrize(("ports", "radix"), [(16, 2), (128, 2), (64, 4), (64, 8), (16, 16)])
 def test_linear_permutations_in_two_passes(name: str, ports: int, radix: int) -> None:

@@ -152,6 +152,7 @@ def longest(k: str) -> int:
     return cycles + 1  # into the register of the terminal
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("k", ["2x2", "3x4", "5x2"])
 def test_moves_as_the_model(k: str) -> None:
     """Also while terminals refuse packets; all arrive when they no longer do."""
@@ -159,6 +160,7 @@ def test_moves_as_the_model(k: str) -> None:
     assert len(flights) > 100
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("k", ["2x2", "3x3", "4x2", "2x4"])
 def test_no_flight_takes_longer_than_the_bound(k: str) -> None:
     """At full load; and in the smallest ones a flight takes as long."""

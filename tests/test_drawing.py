@@ -90,6 +90,7 @@ def test_marks_reject_terminals(pair: tuple[int, int]) -> None:
         plan_marks(multistage_plan("cube", 8), pair)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("ports", "radix"), [(8, 2), (9, 3), long(16, 4)])
 @pytest.mark.parametrize("name", PLANS)
 def test_path_is_one_line_from_source_to_destination(name: str, ports: int, radix: int) -> None:

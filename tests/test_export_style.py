@@ -184,6 +184,7 @@ class Cleared(wiring.Component):
         return m
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("contents", "message"),
     [

@@ -77,7 +77,7 @@ def test_sorts_are_all_effects() -> None:
     assert [*named, "straight"] == [effect for effect in EFFECTS if effect != "stuck0"]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("words", "share"),
     [

@@ -99,6 +99,7 @@ def test_own_routing(graph: RoutedGraph) -> None:
     assert used == set(graph.by_output)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("graph", OTHERS, ids=str)
 def test_default_routing(graph: Graph) -> None:
     """Shortest paths, free of deadlock in their layers."""

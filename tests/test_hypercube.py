@@ -341,6 +341,7 @@ def router(routing: Any) -> WormRouter:
     return WormRouter(packet, shape, logic=HypercubeLogic(plan), depth=4)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
 def test_router_serves_all_inputs_in_turn(transport: Callable[..., list], routing: Any) -> None:
     """All inputs always have worms of 3 flits for the terminal: each gets every fourth turn."""

@@ -83,6 +83,7 @@ def test_intervals_of_wormhole_networks(words: str, load: float) -> None:
     assert holding(found, truth.latency.mean, truth.latency.ci99) >= 0.97
 
 
+@pytest.mark.long
 def test_several_seeds_are_their_runs_together() -> None:
     network = build("torus", k=2, n=2, length=3)
     how = {"load": 0.05, "cycles": 600, "warmup": 100, "bins": 64}
@@ -121,6 +122,7 @@ def test_latency_is_that_of_the_packets_born_in_the_window() -> None:
     assert timed[0] > sum(early.terminals["delivered"])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("precision", [0.02, 0.1])
 def test_window_grows_to_the_precision(precision: float) -> None:
     network = build("cube", ports=8)

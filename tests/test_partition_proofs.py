@@ -245,6 +245,7 @@ def test_interface_sends_effective_tags(tmp_path: Path, routing: str, flits: boo
     assert enforcement(routing, flits=flits).hold(tmp_path)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("interface", [TagLeaks, BroadcastLeaks, Restless])
 def test_proof_finds_an_interface_that_is_wrong(
     tmp_path: Path, interface: type[PartitionInterface]

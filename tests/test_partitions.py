@@ -320,6 +320,7 @@ test_networks_that_share_channels_are_refused = refusals(
 )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [

@@ -89,6 +89,7 @@ def test_number_of_passable_permutations(name: str, ports: int, expected: int) -
     assert expected_rows.tolist() == [passable(plan, row) for row in rows.tolist()]
 
 
+@pytest.mark.long
 def test_different_settings_make_different_permutations() -> None:
     # All 2^12 of them for N = 8, and they make all that pass.
     plan = multistage_plan("cube", 8)
@@ -99,6 +100,7 @@ def test_different_settings_make_different_permutations() -> None:
     assert made == set(map(tuple, rows[passed("cube", rows)].tolist()))
 
 
+@pytest.mark.one_in(4)
 @every_plan
 @pytest.mark.parametrize(("ports", "radix"), SIZES)
 def test_settings_undo_connections(name: str, ports: int, radix: int) -> None:
@@ -113,6 +115,7 @@ def test_settings_undo_connections(name: str, ports: int, radix: int) -> None:
         assert settings(plan, made) == chosen
 
 
+@pytest.mark.one_in(4)
 @every_plan
 @pytest.mark.parametrize(("ports", "radix"), SIZES)
 def test_settings_of_some_inputs_only(name: str, ports: int, radix: int) -> None:
@@ -158,6 +161,7 @@ def test_conflicts_are_the_links_of_several_paths(name: str, ports: int, radix: 
     assert found or ports == radix
 
 
+@pytest.mark.one_in(4)
 @every_plan
 @pytest.mark.parametrize(("ports", "radix"), SIZES)
 def test_links_are_those_of_the_paths(name: str, ports: int, radix: int) -> None:
@@ -280,6 +284,7 @@ def test_settings_drive_interchange_boxes(n: int) -> None:
         assert [outputs[to] for to in destinations] == [x + 1 for x in range(ports)]
 
 
+@pytest.mark.one_in(2)
 @every_run
 def test_bit_reversal_in_two_passes(ports: int, routing: str) -> None:
     """No packet waits in either pass, and some do in a single one."""

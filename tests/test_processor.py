@@ -514,6 +514,7 @@ def test_nothing_is_offered_while_the_processor_is_closed(simulate: Callable[...
     assert 50 in outcome.heads
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("outstanding", "delay"), [(1, 1), (1, 6), (2, 1), (3, 2), (4, 7), (8, 7), (16, 9)]
 )
@@ -566,6 +567,7 @@ def test_words_of_a_request_of_operations_without_loads(simulate: Callable[..., 
 # What it asks for
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("ports", "radix", "bias"),
     [
@@ -601,6 +603,7 @@ def test_modules_and_rows(
     assert within(sum(a and b for a, b in pairs), len(pairs), share**2)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("rows", [long(1), 3, 1 << 16])
 def test_rows(simulate: Callable[..., None], rows: int) -> None:
     print(f"seed {SEED:#x}")
@@ -648,6 +651,7 @@ def test_operations_and_operands(
                 assert stats.chi2_contingency(rows).pvalue > 1e-6, (what, bit)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("turn", [0, 1])
 @pytest.mark.parametrize("bias", [0, 1])
 def test_two_paths(simulate: Callable[..., None], turn: int, bias: int) -> None:
@@ -743,6 +747,7 @@ def test_replies_show_two_cycles_later(simulate: Callable[..., None]) -> None:
     assert shown["measured"] == [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("history", [1, 10, 4096])
 def test_history(simulate: Callable[..., None], history: int) -> None:
     """Rows are what was seen at the port, in the order of replies; those too many are left out."""

@@ -111,6 +111,7 @@ def test_no_combinational_loop(
         pass
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("family", "k"), [("torus", 5), ("ring", 4)])
 def test_a_ring_that_is_closed_has_a_loop(
     monkeypatch: pytest.MonkeyPatch, family: str, k: int

@@ -194,7 +194,7 @@ def test_a_checkpoint_knows_of_resets(tmp_path: Path) -> None:
 # Networks.
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "words",
     [
@@ -282,6 +282,7 @@ def test_every_memory_is_in_the_table() -> None:
     assert makers == set(re.findall(r"`(\w+)\.py`", table))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "words",
     ["combining", "combining hashing=polynomial", long("processor-memory")]

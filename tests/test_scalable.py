@@ -64,6 +64,7 @@ def test_links_and_channels_are_used(graph: RoutedGraph) -> None:
         assert {end[2] for end in used if end[:2] in ends} == {*range(count)}
 
 
+@pytest.mark.one_in(3)
 @every
 def test_paths_are_the_shortest(graph: RoutedGraph) -> None:
     """But in dragonflies, which take one global link, and express meshes, which never go back."""

@@ -67,6 +67,7 @@ class Merging:
 RATES = pytest.mark.parametrize(("offer", "take"), [(1.0, 1.0), (0.5, 0.5), (0.1, 1.0)])
 
 
+@pytest.mark.one_in(3)
 @RATES
 @pytest.mark.parametrize("lengths", [(1, 1), (2, 3)])
 def test_multiplexer(
@@ -117,6 +118,7 @@ def test_multiplexer(
         assert all(len({*turns[at : at + SHARES]}) == SHARES for at in range(len(turns) - SHARES))
 
 
+@pytest.mark.one_in(3)
 @RATES
 @pytest.mark.parametrize("lengths", [(1, 1), (2, 3)])
 def test_demultiplexer(

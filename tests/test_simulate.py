@@ -168,6 +168,7 @@ def test_runs_side_by_side() -> None:
 # Saturation
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize("load", [0, 0.02, 0.3])
 def test_low_load_is_not_saturated(load: float, switch: str) -> None:

@@ -497,6 +497,7 @@ class Shift(Elaboratable):
         return m
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_shift_may_be_wide(kind: Any) -> None:
     shift = Shift(16)  # 65,536 bits, each of which depends on all bits of `places`

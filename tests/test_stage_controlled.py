@@ -81,6 +81,7 @@ def test_every_wiring_is_tested() -> None:
     assert STRAIGHT.keys() == PLANS.keys()
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("wiring", PLANS)
 @pytest.mark.parametrize("ports", [2, 8, 16])
 def test_control_makes_its_permutation(ports: int, wiring: str) -> None:

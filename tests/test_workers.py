@@ -170,6 +170,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("begun", [0, 2])
 def test_jobs_that_wait_say_nothing_when_all_are_interrupted(begun: int, tmp_path: Path) -> None:
     """Whether or not a job has begun: a terminal sends the signal to all processes, those too that

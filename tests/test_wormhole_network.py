@@ -79,7 +79,7 @@ def arrivals(dut: MultistageNetwork, trace: list) -> dict[tuple[int, int, int], 
     return found
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("kind", "ports", "radix", "length", "routing"),
     [

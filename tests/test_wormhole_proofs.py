@@ -271,6 +271,7 @@ def test_rejecting_switch_gives_each_output_to_one_path_and_takes_it_back(tmp_pa
     assert rejecting_switch().hold(tmp_path)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("component", [Swallows, ShowsMore])
 def test_proofs_find_a_switch_that_forgets_a_rejection(
     tmp_path: Path, component: type[RejectingWormholeSwitch]
