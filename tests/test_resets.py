@@ -21,7 +21,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from example_networks import WORDS, example, skip_if_combining
-from long_runs import families, long
+from long_runs import ALIKE, families, long
 from multicube.hdl import FAMILIES, Network, PartitionedNetwork, build, write_verilog
 from multicube.hdl.bench import bench_for
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
@@ -242,11 +242,14 @@ endmodule
     return [[int(word, 16) for word in line.split()] for line in done.stdout.splitlines()]
 
 
-VERILOG = ("omega ports=2 switch=unbuffered resubmit=4",)
+VERILOG = (
+    *("omega ports=2 switch=unbuffered resubmit=4", *MORE),
+    *(name for name in FAMILIES if name not in ALIKE),
+)
 
 
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="no Icarus Verilog")
-@pytest.mark.parametrize("words", [*VERILOG, *map(long, (*FAMILIES, *MORE))])
+@pytest.mark.parametrize("words", VERILOG)
 @pytest.mark.long
 def test_verilog_resets_as_the_engine_does(words: str, tmp_path: Path) -> None:
     """All counters, before, in and after resets at random moments."""
