@@ -190,10 +190,13 @@ def _moved(places: Sequence[Point], x: float, y: float, scale: float) -> list[Po
 
 
 def _stretch(places: Sequence[Point]) -> float:
-    """How many times further apart all must be for the closest ones to be apart enough."""
+    """How many times further apart all must be for the closest ones to be apart enough.
+
+    A user's graph may have nodes at the same place: these stay there.
+    """
     from scipy.spatial import KDTree
 
     if len(places) == 1:
         return 1.0
     apart, _ = KDTree(places).query(places, k=2, p=inf)
-    return max(1.0, 1 / float(apart[:, 1].min()))
+    return max(1.0, 1 / (float(apart[:, 1].min()) or 1.0))
