@@ -36,6 +36,8 @@ OTHERS = (
     "hierarchical level1=fat-tree:k=2,n=2 level2=hypercube:n=2",
     "hierarchical level1=bus:ports=3 level2=bus:ports=2",
     "hierarchical level1=ring:k=4,n=1 level2=star:nodes=4",
+    "hierarchical level1=clos:n=2,m=3,r=2 level2=ring:k=3,n=1",
+    "combining-graph network=bus:ports=3 operations=rp3 width=8",
 )
 """Beside the example of each family."""
 
@@ -106,6 +108,8 @@ def test_terminals_are_those_of_the_network(every: Network) -> None:
     if not every.has_memory:
         expected += [("o", number) for number in range(every.sinks)]
     assert ends == Counter(expected)
+    places = Counter((each.x, each.y) for each in every.diagram.terminals)
+    assert max(places.values()) == 1
 
 
 def test_links_have_the_names_of_results(every: Network) -> None:
@@ -158,6 +162,12 @@ def test_a_path_in_a_hypermesh_leads_to_the_nodes_that_receive_it() -> None:
     assert [line.source.index for line in trail[1:]] == [1, 13, 14]
 
 
+def test_a_path_to_an_own_memory_leads_to_its_router() -> None:
+    network = build("combining-graph network=ring:k=3,n=1 operations=rp3 width=8")
+    (line,) = network.diagram.trail(2, network.path(2, 2), 2)
+    assert "memory_2" in network.diagram.nodes[network.diagram.lines[line].target.index].cells
+
+
 def test_a_diagram_is_plain_data(every: Network) -> None:
     data = every.diagram.to_json()
     assert json.loads(json.dumps(data)) == data
@@ -175,6 +185,10 @@ STRAIGHT = (
     "kautz d=2 n=3",
     "graph file=petersen",
     "dcsh k=3",
+    "clos n=4 r=8",
+    "five-stage-clos n=3",
+    "data-manipulator ports=16",
+    "dynamic-redundancy ports=16 spares=2",
 )
 
 

@@ -19,6 +19,9 @@ Point = tuple[float, float]
 _ROOM = 1.3
 """Distance between networks of a level in a drawing."""
 
+_ROOM_BESIDE = 2.6
+"""The same, if terminals are at the left and at the right of their nodes."""
+
 
 class Member(NamedTuple):
     """What a node is in a network of one level: level (from 0), number of the network among those
@@ -142,13 +145,19 @@ class Nesting:
 
     def positions(self) -> list[Point]:
         """Where each node is: the networks of a level are where the network above has its nodes."""
-        shapes = [[_shape(kind.graph, i) for kind in kinds] for i, kinds in enumerate(self.levels)]
+        shapes = [
+            [_shape(kind.graph, i, self._apart(i, number)) for number, kind in enumerate(kinds)]
+            for i, kinds in enumerate(self.levels)
+        ]
         # How far apart nodes of a level are, so that what is at each has room.
+        clusters = [kind.graph for kind in self.levels[0]]
+        one_way = any(list(kind.homes) != list(kind.exit_homes) for kind in clusters)
+        room = _ROOM_BESIDE if one_way else _ROOM
         scales, size = [1.0], 0.0
         for own in shapes:
             sides = (max(along) - min(along) for ends in own for along in zip(*chain(*ends)))
             size += scales[-1] * max(sides)
-            scales.append(size + _ROOM)
+            scales.append(size + room)
         places: list[Point] = []
         for at in self.members:
             level, cluster, node = at[0]
@@ -162,23 +171,29 @@ class Nesting:
             places.append((x, y))
         return places
 
+    def _apart(self, i: int, kind: int) -> set[int]:
+        """The nodes of a kind of network of level i that are not where the network below is."""
+        clusters = range(kind, len(self.nodes[i]), len(self.levels[i]))
+        return {node for cluster in clusters for node in self.switches(i, cluster)}
 
-def _shape(graph: Graph, level: int) -> tuple[list[Point], list[Point]]:
+
+def _shape(graph: Graph, level: int, apart: set[int]) -> tuple[list[Point], list[Point]]:
     """The places of nodes, and of the networks below, one at each terminal; around the middle.
 
-    A network is where packets enter its node; several are above and below it.
+    A network is where packets enter its node. If that is `apart`, a network is above it, and
+    several are above and below it.
     """
     given = [graph.position(node) for node in range(graph.nodes)]
     nodes = [place or circle_position(node, graph.nodes) for node, place in enumerate(given)]
-    most = max(map(len, graph.terminals))
-    if level > 0 and most > 1:
-        nodes = [(x, (most + 1) * y) for x, y in nodes]
+    if most := max((len(graph.terminals[node]) for node in apart), default=0):
+        scale = _stretch(nodes)
+        nodes = [(scale * x, (most + 1) * scale * y) for x, y in nodes]
     terminals = [nodes[home] for home in graph.homes]
-    for (x, y), own in zip(nodes, graph.terminals):
-        if len(own) > 1:
-            for rank, terminal in enumerate(own):
-                terminals[terminal] = x, y + rank - len(own) // 2 + (2 * rank >= len(own) - 1)
-    switches = [place for place, own in zip(nodes, graph.terminals) if len(own) != 1]
+    for node in apart:
+        (x, y), own = nodes[node], graph.terminals[node]
+        for rank, terminal in enumerate(own):
+            terminals[terminal] = x, y + rank - len(own) // 2 + (2 * rank >= len(own) - 1)
+    switches = [nodes[node] for node in apart]
     # Nodes are wider than they are high; networks are not.
     scale = _stretch([(x, 2 * y) for x, y in nodes] if level == 0 else [*switches, *terminals])
     x, y = ((max(along) + min(along)) / 2 for along in zip(*nodes, *terminals))
