@@ -82,7 +82,7 @@ class AugmentedDataManipulator(RoutedGraph):
 
     def position(self, node: int) -> tuple[float, float]:
         stage, line = divmod(node, self.ports)
-        return 2.5 * stage, -float(line)
+        return max(2.5, self.ports / 2.5) * stage, -float(line)
 
     def direction(self, link: Link) -> str:
         weight = self._weights[link.node // self.ports]

@@ -106,7 +106,8 @@ class DynamicRedundancy(RoutedGraph):
 
     def position(self, node: int) -> tuple[float, float]:
         column, line = self._place(node)
-        return 2.5 * column, -float((line + self.first) % self._rows)
+        gap = max(2.5, self._rows / 2.5)
+        return gap * column, -float((line + self.first) % self._rows)
 
     def direction(self, link: Link) -> str:
         weight = self.ports >> self._place(link.node)[0] + 1

@@ -99,6 +99,18 @@ class RearrangeableGraph(RoutedGraph):
     def position(self, node: int) -> tuple[float, float]:
         """Stages from left to right, the first box of each on top."""
         stage, box = self.place_of(node)
-        tallest = max(map(len, self.columns))
-        gap = max(2.0, tallest / 3)
-        return stage * gap, (len(self.columns[stage]) - 1) / 2 - box
+        return stage * self._gap, self._height(stage, box)
+
+    def _height(self, stage: int, box: int) -> float:
+        return (len(self.columns[stage]) - 1) / 2 - box
+
+    @cached_property
+    def _gap(self) -> float:
+        """How far apart the stages are: no line is so steep that it crosses a box of its stage."""
+        heights = {
+            node: self._height(stage, box)
+            for stage, column in enumerate(self.columns)
+            for box, node in enumerate(column)
+        }
+        rise = max(abs(heights[link.node] - heights[link.peer]) for link in self.links())
+        return max(2.0, rise / 1.4)
