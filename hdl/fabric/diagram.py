@@ -233,6 +233,9 @@ class Diagram:
         for pin, after in zip_longest(outputs, outputs[1:]):
             # Of several lines with one driver, the one to the next output's node.
             if not (steps := driven.get(pin)):
+                inside = End("node", owner.get(pin.cell, -1))
+                found += self._between(at, inside, leaving)
+                at = inside
                 continue
             goal = End("node", owner.get(after.cell, -1)) if after else None
             step = next((i for i in steps if self.lines[i].target == goal), steps[0])

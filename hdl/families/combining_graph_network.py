@@ -2,7 +2,7 @@
 """Processors and memory at the terminals of any graph, whose routers combine requests."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ..boxes.combining import CombiningRouter
@@ -194,7 +194,10 @@ class CombiningGraphNetwork(MemoryNetwork):
 
     @property
     def layout(self) -> Layout:
-        return graph_layout(self.relation.graph, self._drivers, lambda node: f"router_{node}")
+        found = graph_layout(self.relation.graph, self._drivers, lambda node: f"router_{node}")
+        # Packets leave at terminals, requests at memory modules.
+        processors = [each for each in found.terminals if each.pins[0].path[0] == "i"]
+        return replace(found, terminals=processors)
 
     def _drivers(self, link: Link) -> list[Pin]:
         """The pins that drive what comes in at the other end of a link."""
