@@ -406,7 +406,8 @@ def uniform_code(draw: Value, code: AddressCode) -> Value:
     digits = []
     for radix, width in zip(code.radices, code.widths):
         product = _times(draw, radix)
-        digits.append(product[bits : bits + width])
+        digit = product[bits : bits + width]
+        digits.append(Cat(digit, Const(0, width - len(digit))))  # a code may align its digits
         draw = product[:bits]
     return Cat(digits)
 
