@@ -397,7 +397,19 @@ def test_subnetworks_share_no_channel(words: str) -> None:
 @every_kind_compiled
 def test_packets_stay_in_their_subnetwork(words: str) -> None:
     """Whatever their tags: those of one subnetwork after the other, until nothing moves."""
+    assert_confined(packets_of(words))
+
+
+@pytest.mark.parametrize("words", ["hypercube", "lssn"])
+def test_no_flit_of_a_packet_of_one_says_where_it_may_go(words: str) -> None:
+    """A terminal may break the rules: none of its flits is the last one, and each has a tag."""
     network = packets_of(words)
+    assert network.lengths == (1, 1)
+    assert_confined(network, last=0)
+
+
+def assert_confined(network: PacketNetwork, last: int = 1) -> None:
+    """What is sent stays in its subnetwork; `last` is that of each packet's last flit."""
     skip_if_combining(network)
     network = network.altered(payload=16)
     parted = partitioned(network)
@@ -410,7 +422,7 @@ def test_packets_stay_in_their_subnetwork(words: str) -> None:
         tag = network.tags.tag(source, generator.randrange(network.ports))
         fields = {"tag": tag, "payload": source}
         if parted.packet.flits:
-            fields["last"] = number % length == length - 1
+            fields["last"] = last * (number % length == length - 1)
         return parted.packet.const(fields).as_value().value
 
     flits = length * packets

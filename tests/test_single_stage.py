@@ -561,16 +561,17 @@ class Leaks(LoopPartitionInterface):
         return tag
 
 
-def confinement(interface: type[LoopPartitionInterface]) -> Claims:
+def confinement(interface: type[LoopPartitionInterface], length: int) -> Claims:
     """Claims about the terminals of the smallest LSSN, of four nodes and eight terminals.
 
     Anything may be sent, in packets of any length, and any masks written, at any time. What set out
     from S under the mask M only ever arrives on loops that agree with S where M is 0. Each flit of
-    a packet tells who sent it, and the mask that was in force at its header.
+    a packet tells who sent it, and the mask that was in force at its header. Where packets should
+    have a `length` of 1, each flit is a packet, whatever it says.
     """
     claims = Claims()
     m = claims.m
-    network = LoopSwitchingNetwork(2, depth=1, payload=WITNESS, allow_deadlock=1)
+    network = LoopSwitchingNetwork(2, depth=1, length=length, payload=WITNESS, allow_deadlock=1)
     plan = network.relation
     assert isinstance(plan, SingleStageCube)
     fabric = PartitionedNetwork(network).fabric
@@ -588,7 +589,7 @@ def confinement(interface: type[LoopPartitionInterface]) -> Claims:
         in_force = dut.instances[f"partition_{terminal}"].in_force
         header, mask = Signal(init=1), Signal(2)
         with m.If(sent.valid & sent.ready):
-            m.d.sync += header.eq(sent.payload.last)
+            m.d.sync += header.eq(sent.payload.last | (length == 1))
             with m.If(header):
                 m.d.sync += mask.eq(in_force)
         m.d.comb += [
@@ -609,18 +610,19 @@ def confinement(interface: type[LoopPartitionInterface]) -> Claims:
 @proves(
     LoopPartitionInterface,
     says="No packet leaves its partition, whatever is sent and whatever masks are written.",
-    sizes="the LSSN of 4 nodes and 8 terminals, depth 1",
+    sizes="the LSSN of 4 nodes and 8 terminals, depth 1, packets of a flit and of several",
     cycles=6,
 )
+@pytest.mark.parametrize("length", [1, 2])
 @pytest.mark.long
-def test_no_packet_leaves_its_partition(tmp_path: Path) -> None:
-    assert confinement(LoopPartitionInterface).hold(tmp_path, 6)
+def test_no_packet_leaves_its_partition(length: int, tmp_path: Path) -> None:
+    assert confinement(LoopPartitionInterface, length).hold(tmp_path, 6)
 
 
 @needs_yosys
 @pytest.mark.long
 def test_proof_finds_a_packet_that_leaves(tmp_path: Path) -> None:
-    assert not confinement(Leaks).hold(tmp_path, 7)
+    assert not confinement(Leaks, 2).hold(tmp_path, 7)
 
 
 def test_examples() -> None:

@@ -161,8 +161,15 @@ class PacketNetwork(Network):
             check_isolated(self, self.tags.code)
             if self.groups:  # A router merges one group at a time.
                 check_isolated(_Routers(self.ports, self), self.tags.code)
-        interface = CellType(PartitionInterface, packet=self.packet, tags=self.tags)
+        interface = CellType(
+            PartitionInterface, packet=self.packet, tags=self.tags, single=self._single
+        )
         return self._confined(interface, self.tags.code.width, self.tags.code.encode)
+
+    @property
+    def _single(self) -> bool:
+        """Whether each flit is a packet."""
+        return self.packet.flits and self.lengths[1] == 1
 
     def _confined(
         self, interface: CellType, mask_bits: int, address: Callable[[int], int]

@@ -445,7 +445,7 @@ class RoutedNetwork(PacketNetwork):
             timeout=given.timeout if self.recovers else 0,
             **({"groups": given.grouped} if self.groups else {}),
             **({"between": given.between} if given.between else {}),
-            **({"single": True} if self.lengths[1] == 1 else {}),
+            **({"single": True} if self._single else {}),
             **selecting,
         )
 

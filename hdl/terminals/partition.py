@@ -59,6 +59,9 @@ class PartitionInterface(wiring.Component):
     packet : Packet
     tags : TagScheme
         Tags of a network that can be partitioned.
+    single : bool
+        Whether the switches of the network take each flit for a packet. Then the interface does so
+        too, whatever `last` says.
 
     Members
     -------
@@ -81,7 +84,9 @@ class PartitionInterface(wiring.Component):
         are not as wide as the packet's.
     """
 
-    def __init__(self, packet: Packet, tags: TagScheme) -> None:
+    single = False
+
+    def __init__(self, packet: Packet, tags: TagScheme, *, single: bool = False) -> None:
         check_partitionable(tags)
         width = tags.code.width
         if packet.members["tag"] != width:
@@ -91,6 +96,7 @@ class PartitionInterface(wiring.Component):
             )
         self.packet = packet
         self.tags = tags
+        self.single = single
         super().__init__(interface_members(packet, width, width))
 
     def elaborate(self, platform: object) -> Module:
@@ -101,7 +107,7 @@ class PartitionInterface(wiring.Component):
 
         fields = dict(iter(sent.shape()))
         header = Signal(init=1)
-        if "last" in fields:
+        if "last" in fields and not self.single:
             with m.If(i.valid & i.ready):
                 m.d.sync += header.eq(arriving.last)
         else:

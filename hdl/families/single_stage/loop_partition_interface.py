@@ -21,6 +21,8 @@ class LoopPartitionInterface(PartitionInterface):
     ----------
     packet : Packet
     plan : SingleStageCube
+    single : bool
+        As in `PartitionInterface`.
 
     Members
     -------
@@ -43,7 +45,7 @@ class LoopPartitionInterface(PartitionInterface):
         If the tags of the network are not as wide as the packet's.
     """
 
-    def __init__(self, packet: Packet, plan: SingleStageCube) -> None:
+    def __init__(self, packet: Packet, plan: SingleStageCube, *, single: bool = False) -> None:
         width = (plan.ports - 1).bit_length()
         if packet.members["tag"] != width:
             raise InvalidValue(
@@ -52,7 +54,7 @@ class LoopPartitionInterface(PartitionInterface):
             )
         if packet.broadcast:
             raise InvalidValue("Packet must not have a broadcast mask in a single-stage cube")
-        self.packet, self.plan = packet, plan
+        self.packet, self.plan, self.single = packet, plan, single
         count = plan.stages
         members = interface_members(packet, width + 2 * count, count)
         wiring.Component.__init__(self, members)

@@ -37,7 +37,9 @@ class _SingleStageNetwork(AnyRoutingNetwork):
         plan = self._plan
         if plan is None:
             return super().confinement()
-        interface = CellType(LoopPartitionInterface, packet=self.packet, plan=plan)
+        interface = CellType(
+            LoopPartitionInterface, packet=self.packet, plan=plan, single=self._single
+        )
         return self._confined(
             interface, plan.stages, partial(LoopPartitionInterface.position, plan)
         )
