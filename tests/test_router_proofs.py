@@ -113,7 +113,7 @@ def test_proofs_find_that_a_worm_takes_time(tmp_path: Path) -> None:
     assert not worm_router(10, depth=1).hold(tmp_path)
 
 
-def first_channel_first(m: Module, link: int, channels: Any, *, refill: bool) -> Wires:
+def first_channel_first(m: Module, link: int, channels: Any, **_: Any) -> Wires:
     """The upper channel of a link gets the wires only when the lower one has nothing to send."""
     if len(channels) == 1:
         return Wires([Const(1)], [Const(1)])
