@@ -82,7 +82,7 @@ def test_mean_is_weighted(monkeypatch: pytest.MonkeyPatch) -> None:
     module = sys.modules["multicube.sim.synthesis.node_area"]
     monkeypatch.setattr(module, "area_of", area)
     fabric = build("psnn n=3").fabric
-    found = mean_area(fabric, object(), most=2, seed=1)  # type: ignore[arg-type]
+    found = mean_area(fabric, Setup(seeds=0), most=2, seed=1)
     # Nodes of one shape have equal ports.
     every = [
         verilog_text(cell_part(fabric, f"router_{node}"), "network").count("input")

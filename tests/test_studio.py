@@ -16,7 +16,10 @@ from served_studio import Served, served_studio
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
+from multicube.hdl import build
+from multicube.sim import sweep
 from multicube.sim.studio.server import words_of
+from multicube.sim.studio.sweep_points import sweep_points
 from multicube.sim.studio.terminal import Terminal
 
 CATALOGUE = {"networks": [{"name": "torus", "parameters": [{"name": "k"}, {"name": "n"}]}]}
@@ -225,3 +228,13 @@ def test_ten_clients_at_once_lose_nothing(served: Served) -> None:
         assert {point["seed"] for point in result["points"]} == {k}
         latencies = [point["latency"]["mean"] for point in result["points"]]
         assert [point["latency"] for point in sweep["points"]][1:] == latencies
+
+
+def test_points_of_a_sweep_that_runs_are_in_the_file_that_it_writes(tmp_path: Path) -> None:
+    kept = tmp_path / "points.json"
+    assert sweep_points(kept) == []
+    options: dict[str, Any] = {"cycles": 100, "warmup": 0, "bins": 16, "processes": 1}
+    curve = sweep(build("cube", ports=4), [0.1, 0.2], refine=False, resume=kept, **options)
+    assert [(each["load"], each["throughput"]) for each in sweep_points(kept)] == [
+        (point.offered_load, point.throughput) for point in curve.points
+    ]

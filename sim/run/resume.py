@@ -14,7 +14,7 @@ from ..measure.result import Result
 from .record import identity, recorded
 from .run import Run
 
-__all__ = ["FinishedPoints"]
+__all__ = ["FinishedPoints", "kept_results"]
 
 _KIND = "multicube sweeps 3"
 
@@ -104,6 +104,17 @@ class FinishedPoints(Mapping[float, Result]):
                 kept = _read(self._path) | points
                 with whole_file(self._path) as file:
                     file.write_text(json.dumps({"kind": _KIND, "points": kept}) + "\n")
+
+
+def kept_results(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The results that a file has, as plain values, of all its sweeps.
+
+    Raises
+    ------
+    ValueError
+        If the file is no file of sweeps.
+    """
+    return [point["result"] for point in _read(path).values()]
 
 
 def _digest(name: str, point: dict[str, Any]) -> str:

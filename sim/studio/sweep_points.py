@@ -1,9 +1,10 @@
 """The points of a load sweep that runs: they are in the file from which it could go on."""
 
-import json
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from ..run.resume import kept_results
 
 __all__ = ["sweep_points"]
 
@@ -25,7 +26,6 @@ def sweep_points(path: Path) -> list[dict[str, Any]]:
 
 @lru_cache(maxsize=64)
 def _read(path: Path, _changed: int, _number: int) -> list[dict[str, Any]]:
-    points = json.loads(path.read_text())["points"].values()
     found = [
         {
             "load": point["offered_load"],
@@ -37,6 +37,6 @@ def _read(path: Path, _changed: int, _number: int) -> list[dict[str, Any]]:
                 "throughput": point["predicted"]["throughput"],
             },
         }
-        for point in points
+        for point in kept_results(path)
     ]
     return sorted(found, key=lambda point: point["load"])
