@@ -16,8 +16,8 @@ from served_studio import Served, served_studio
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
+import multicube.sim
 from multicube.hdl import build
-from multicube.sim import sweep
 from multicube.sim.studio.server import words_of
 from multicube.sim.studio.sweep_points import sweep_points
 from multicube.sim.studio.terminal import Terminal
@@ -234,7 +234,9 @@ def test_points_of_a_sweep_that_runs_are_in_the_file_that_it_writes(tmp_path: Pa
     kept = tmp_path / "points.json"
     assert sweep_points(kept) == []
     options: dict[str, Any] = {"cycles": 100, "warmup": 0, "bins": 16, "processes": 1}
-    curve = sweep(build("cube", ports=4), [0.1, 0.2], refine=False, resume=kept, **options)
+    curve = multicube.sim.sweep(
+        build("cube", ports=4), [0.1, 0.2], refine=False, resume=kept, **options
+    )
     assert [(each["load"], each["throughput"]) for each in sweep_points(kept)] == [
-        (point.offered_load, point.throughput) for point in curve.points
+        (point.offered_load, point.throughput) for point in (curve.zero_load, *curve.points)
     ]
