@@ -343,6 +343,17 @@ def test_a_counter_in_memory_is_a_barrier() -> None:
     assert alone.messages == 3
 
 
+def test_routers_of_a_graph_do_not_tell_how_far_requests_went(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """They count what they combine, not where: no number, on the screen too."""
+    given = ["collective", "barrier", "combining-graph", "network=torus:k=3,n=1"]
+    assert exit_status(*given, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["flit_hops"] is None
+    assert exit_status(*given) == 0
+    assert "uncounted flits over links" in capsys.readouterr().out
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("ports", "most", "without"), [(64, 42, 201), (256, 54, 781)])
 def test_a_barrier_by_combining_is_as_fast_as_promised(ports: int, most: int, without: int) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.support.counted import counted
 from .shared_arguments import (
     check_outputs,
     engine_option,
@@ -139,14 +140,16 @@ def _print(run: "CollectiveRun") -> None:
     from ...hdl.catalogue.catalogue import summary
 
     click.echo(summary(run.network, run.parameters))
-    of = "" if run.kind == "barrier" else f" of {run.flits} flit{'s'[: run.flits != 1]}"
+    of = "" if run.kind == "barrier" else f" of {counted(run.flits, 'flit')}"
     click.echo(
-        f"{run.kind}{of}, {len(run.group)} members, root {run.root}, by {run.algorithm}: "
-        f"{run.cycles} cycles on engine {run.engine}"
+        f"{run.kind}{of}, {counted(len(run.group), 'member')}, root {run.root}, "
+        f"by {run.algorithm}: {run.cycles} cycles on engine {run.engine}"
     )
     if run.tried:
         click.echo("tried: " + ", ".join(f"{name} {cycles}" for name, cycles in run.tried.items()))
+    hops = "uncounted flits" if run.flit_hops is None else counted(run.flit_hops, "flit")
     click.echo(
-        f"at least {run.bound} cycles are needed; {run.messages} messages, {run.flit_hops} flits "
-        f"over links; all words are {'right' if run.correct else 'NOT right'}"
+        f"at least {run.bound} cycles are needed; {counted(run.messages, 'message')}, "
+        f"{hops} over links; "
+        f"all words are {'right' if run.correct else 'NOT right'}"
     )

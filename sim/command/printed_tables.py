@@ -5,6 +5,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ...hdl.catalogue.catalogue import find, summary
+from ...hdl.support.counted import counted
 from ..measure.activity import Activity
 from ..measure.comparison import Comparison, is_square, rate_factors
 from ..measure.curve import Sweep
@@ -57,7 +58,7 @@ def _reached(result: Result) -> str:
     return f" ({', '.join(widths)})" if widths else ""
 
 
-def _counted(network: str, unit: str) -> str:
+def _rated(network: str, unit: str) -> str:
     """What rates count: in a network with memory, packets are requests."""
     memory = find(network).component.has_memory
     return "requests" if memory and unit == "packets" else unit
@@ -85,7 +86,7 @@ def print_result(result: Result, unit: str = "packets") -> None:
     if result.predicted["latency_mean"] is not None:
         table.add_row("predicted", _number(result.predicted["latency_mean"]))
     Console().print(table)
-    per, counted = units_in_packet(unit, result.packet_length), _counted(result.network, unit)
+    per, rated = units_in_packet(unit, result.packet_length), _rated(result.network, unit)
     ci99 = result.throughput_ci99
     spread = "" if ci99 is None else f" ± {per * ci99:.4f}"
     predicted = result.predicted["throughput"]
@@ -93,9 +94,9 @@ def print_result(result: Result, unit: str = "packets") -> None:
     busiest = max(result.links, key=result.links.__getitem__, default=None)
     units = "requests or replies" if memory else "flits"
     click.echo(
-        f"throughput {per * result.throughput:.4f}{spread} {counted} per {terminal} per cycle "
+        f"throughput {per * result.throughput:.4f}{spread} {rated} per {terminal} per cycle "
         f"(offered {per * result.offered_load:.4f}{theory});\n"
-        + ("" if square else f"{per * result.sink_throughput:.4f} {counted} per sink per cycle;\n")
+        + ("" if square else f"{per * result.sink_throughput:.4f} {rated} per sink per cycle;\n")
         + f"least served: {terminal} {result.least_served['terminal']} with "
         f"{per * result.least_served['throughput']:.4f}"
     )
@@ -198,9 +199,9 @@ def print_sweep(curve: Sweep, unit: str) -> None:
     if curve.saturation_interval is None:
         click.echo("saturation: not reached")
     else:
-        counted = _counted(curve.network.family, unit)
+        rated = _rated(curve.network.family, unit)
         low, high = (per * load for load in curve.saturation_interval)
-        rates = unit_name("terminal", counted, square=is_square([curve]))
+        rates = unit_name("terminal", rated, square=is_square([curve]))
         click.echo(f"saturation begins between loads {low:.4f} and {high:.4f};")
         click.echo(f"highest throughput: {per * (curve.saturation_throughput or 0):.4f} {rates}")
         if curve.sustained_throughput is not None:
@@ -211,7 +212,7 @@ def print_sweep(curve: Sweep, unit: str) -> None:
     undecided = sum(point.saturated is None for point in curve.points)
     if undecided:
         click.echo(
-            f"{undecided} point{'s'[: undecided > 1]} undecided: longer windows (--cycles, "
+            f"{counted(undecided, 'point')} undecided: longer windows (--cycles, "
             "--limit) or more --seeds\nwould tell whether they are saturated"
         )
     if curve.partial:

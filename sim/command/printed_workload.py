@@ -3,6 +3,7 @@
 import click
 
 from ...hdl.catalogue.catalogue import summary
+from ...hdl.support.counted import counted
 from ..measure.critical_path import PathPart, WorkloadRun
 
 __all__ = ["print_workload"]
@@ -14,9 +15,9 @@ _MOST = 12
 def print_workload(run: WorkloadRun) -> None:
     """Print the length of a workload, and its critical path."""
     computations = sum(times.message.is_computation for times in run.messages)
-    what = _counted(len(run.messages) - computations, "message")
+    what = counted(len(run.messages) - computations, "message")
     if computations:
-        what += f" and {_counted(computations, 'computation')}"
+        what += f" and {counted(computations, 'computation')}"
     click.echo(summary(run.network, run.parameters))
     click.echo(f"workload {run.workload}: {what} in {run.cycles} cycles on engine {run.engine}")
     shares = [f"{kind} {cycles}" for kind, cycles in run.shares.items()]
@@ -33,10 +34,6 @@ def print_workload(run: WorkloadRun) -> None:
         if message.is_computation:
             name, did = f"computation {part.id}, at {message.source}", "ended"
         click.echo(f"  {name}: {_parts(part)}; {did} in cycle {known[part.id].arrived}")
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s'[: count != 1]}"
 
 
 def _parts(part: PathPart) -> str:

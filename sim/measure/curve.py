@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...hdl.networks.network import Network
+from ...hdl.support.counted import counted
 from ...hdl.support.shown import html_of, plot_of
 from .frame import frame_of
 from .result import Result
@@ -54,7 +55,7 @@ class Sweep:
 
     def __repr__(self) -> str:
         loads = [point.offered_load for point in self.points]
-        span = f"{len(loads)} load{'s'[: len(loads) != 1]}"
+        span = counted(len(loads), "load")
         if loads:
             span += f" from {loads[0]:g} to {loads[-1]:g}"
         end = "not saturated"

@@ -19,6 +19,7 @@ from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
 from ...hdl.networks.network import Network
 from ...hdl.networks.packet_network import PacketNetwork
+from ...hdl.support.counted import counted
 from ...hdl.support.output_file import output_format, whole_file
 from .diagram_drawing import BOX, HEAT, DiagramDrawing, hottest
 from .formats import PICTURES
@@ -348,8 +349,10 @@ def caption(diagram: Diagram) -> str:
     """
     boxes = all(node.kind == "box" for node in diagram.nodes)
     count = len(diagram.nodes)
-    what = ("box" if count == 1 else "boxes") if boxes else "node" if count == 1 else "nodes"
-    words = [f"{count} {what}", f"{diagram.links} link{'s'[: diagram.links != 1]}"]
+    words = [
+        f"{count} boxes" if boxes and count != 1 else counted(count, "box" if boxes else "node"),
+        counted(diagram.links, "link"),
+    ]
     if any(each.side == "below" and each.label for each in diagram.terminals):
         words.append(f"{len(diagram.terminals)} terminals (numbers in blue)")
     counts = {len(line.drivers) for line in diagram.lines if line.joins_nodes}

@@ -69,7 +69,7 @@ class CollectiveRun:
         No algorithm takes fewer cycles.
     flit_hops : int or None
         Flits that links between switches carried: the sum over all links. With memory, requests and
-        replies; None if boxes don't count what they combine.
+        replies; None if boxes don't count what they combine, or are not in stages.
     messages : int
         Messages, or requests.
     correct : bool

@@ -54,8 +54,9 @@ def passed_all(run: ProgramRun, members: Sequence[int]) -> bool:
 
 def barrier_hops(network: MemoryNetwork, run: ProgramRun) -> int | None:
     """Links between boxes that requests and replies passed; None if the boxes don't count what they
-    combine."""
-    if run.requests - sum(run.combined) != run.memory_requests:
+    combine, or are not in stages."""
+    staged = len(run.combined) == network.stages
+    if not staged or run.requests - sum(run.combined) != run.memory_requests:
         return None
     going = run.requests
     hops = 0

@@ -1,6 +1,7 @@
 """A run of a finite number of packets, such as a trace: the window is the whole run."""
 
 from ...hdl.networks.network import Network
+from ...hdl.support.counted import counted
 from ..measure.result import Latency
 from ..theory import predict
 from ..workload.traffic import TRACE_START, Trace
@@ -35,7 +36,7 @@ def finite_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
     except KeyboardInterrupt:
         partial = True
     cycles = max(1, max(probe.sinks("latest")) + 1 - TRACE_START)
-    verdict = f"the {what} {span} cycle{'s'[: span > 1]}, {delivery} took {cycles}"
+    verdict = f"the {what} {counted(span, 'cycle')}, {delivery} took {cycles}"
     latencies = [probe.latency(kind, None) for kind in ("total", "network")]
     if cycles >= 2**probe.bench.time:
         latencies = [Latency.unknown(sum(probe.sinks("measured")))] * 2
