@@ -201,6 +201,7 @@ def test_energy_is_the_sum_of_what_switched() -> None:
         Energy(wire=-1)
 
 
+@pytest.mark.long
 def test_wider_payloads_switch_more() -> None:
     energies = []
     for width in (8, 64):

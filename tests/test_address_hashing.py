@@ -120,6 +120,7 @@ def test_strided_accesses_take_less_time() -> None:
     assert run("none", 4).cycles > run("polynomial", 4).cycles
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "parameters",
     [{"ports": 4}, long({"ports": 8, "paths": 2, "rows": 5}), long({"ports": 16, "radix": 4})],

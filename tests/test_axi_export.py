@@ -204,6 +204,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("family", NETWORKS)
 def test_no_path_without_a_register(family: str) -> None:
     """AXI4-Stream wants none from any input of a component to any output of it."""

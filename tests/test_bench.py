@@ -221,7 +221,7 @@ def test_bernoulli_source_has_the_given_rate_and_destinations(
     assert within(sum(birth + 1 in births for birth in births), len(births) - 1, load)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ports", "radix", "size"),
     [
@@ -379,6 +379,7 @@ class SinkModel:
                 self.latencies[name].append(latency)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("ports", "radix", "routing"), [(8, 2, "destination"), (8, 2, "xor"), (9, 3, "destination")]
 )

@@ -72,7 +72,7 @@ def test_networks(words: str) -> None:
     check(graph, by_trying(graph))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("words", "known"),
     [

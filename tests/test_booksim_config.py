@@ -89,6 +89,7 @@ def test_hops_are_those_that_booksim_measures(text: str, tmp_path: Path) -> None
         assert found.hops + found.further_cycles == pytest.approx(latency, rel=0.005)
 
 
+@pytest.mark.long
 def test_latency_at_zero_load_is_the_number_of_hops() -> None:
     found = counterpart(
         "topology=cmesh;k=2;n=2;c=4;x=2;y=2;xr=2;yr=2;routing_function=dor_no_express;"

@@ -58,6 +58,7 @@ def test_interchange_box_shows_what_is_selected(tmp_path: Path, radix: int, outp
     assert claims.hold(tmp_path)
 
 
+@pytest.mark.one_in(2)
 @proves(
     CodedMultiplexer,
     says="The code is made from one bit for each word. The output is the word whose bit was set, "
@@ -157,7 +158,7 @@ def packet_switch(
     return claims
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @proves(
     OutputQueuedSwitch,
     InputQueuedSwitch,
@@ -187,6 +188,7 @@ def test_packet_switch_is_lossless_and_in_time(
     assert claims.hold(tmp_path)
 
 
+@pytest.mark.long
 @proves(
     OutputQueuedSwitch,
     InputQueuedSwitch,
@@ -265,6 +267,7 @@ class Damages(InputQueuedSwitch):
         return m
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [Loses, long(Misleads), long(Damages)])
 def test_proofs_find_a_switch_that_loses_misleads_or_damages(
     tmp_path: Path, kind: type[Any]
@@ -327,6 +330,7 @@ def flit_switch(make: Callable[[], Any], capacity: int, drain: int, waits: int |
     return claims
 
 
+@pytest.mark.long
 @proves(
     WormholeSwitch,
     CutThroughSwitch,

@@ -40,7 +40,7 @@ every_routing = pytest.mark.parametrize("routing", ["destination", "xor"])
 # Tags.
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @every_routing
 @pytest.mark.parametrize(("ports", "radix"), [(8, 2), (16, 4)])
 @pytest.mark.parametrize("name", PLANS)
@@ -107,7 +107,7 @@ def traffic(
     return offer
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @every_routing
 @pytest.mark.parametrize(("radix", "depth"), [(2, 1), (2, 2), (2, 3), (4, 1), long(4, 4)])
 @every_switch
@@ -201,7 +201,7 @@ def test_blocked_output_does_not_block_the_other_copies(
         assert len(early) == (0 if j == 0 else copied)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @every_switch
 @pytest.mark.parametrize("radix", [2, 4])
 def test_broadcasts_and_single_packets_are_served_in_turn(
@@ -336,7 +336,7 @@ def copies(switch: type, depth: int, routing: str) -> Any:
     return claims
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @needs_yosys
 @proves(
     OutputQueuedSwitch,
@@ -460,7 +460,7 @@ def test_figure_3(transport: Callable[..., list], routing: str) -> None:
     ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("switch", ["input-queued", "output-queued"])
 @pytest.mark.parametrize("depth", [1, long(4)])
 def test_network_has_no_combinational_loop(switch: str, depth: int) -> None:

@@ -66,6 +66,7 @@ def network_of(name: str, **others: Any) -> MultistageNetwork:
     return MultistageNetwork(**given | NETWORKS[name] | others)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [n if n in QUICK else long(n) for n in NETWORKS])
 def test_each_destination_gets_each_packet_once_and_in_order(
     transport: Callable[..., list], name: str
@@ -87,6 +88,7 @@ def test_each_destination_gets_each_packet_once_and_in_order(
     assert len(load.sent) > 20
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [n if n in ("wormhole", "circuit") else long(n) for n in NETWORKS])
 def test_an_unhindered_broadcast_takes_no_longer_than_a_packet(
     transport: Callable[..., list], name: str

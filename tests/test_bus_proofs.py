@@ -102,6 +102,7 @@ def test_rules_of_axi(tmp_path: Path, option: str) -> None:
     assert claims.hold(tmp_path)
 
 
+@pytest.mark.one_in(2)
 @proves(
     RequestsByIdentity,
     says="Of two requests of an identity with no other of it between them, the later one is not "

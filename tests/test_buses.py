@@ -151,6 +151,7 @@ def beats_of(kind: int, start: int, size: int, count: int) -> list[range] | None
     return [range(at, at + width) for at in ats]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reorder", [False, long(True)])
 def test_bursts_follow_the_standard(reorder: bool, simulate: Callable[..., None]) -> None:
     """Of all kinds, narrow and unaligned, that wrap or must not; byte by byte."""
@@ -251,6 +252,7 @@ def test_errors(simulate: Callable[..., None]) -> None:
     simulate(network, testbench)
 
 
+@pytest.mark.long
 def test_read_modify_writes(simulate: Callable[..., None]) -> None:
     """By the quarters of the addresses, and by the atomics of AXI5."""
     network = AxiNetwork(build("torus", k=2, n=1, payload=32), rows=4, atomics=True)
@@ -282,6 +284,7 @@ def test_read_modify_writes(simulate: Callable[..., None]) -> None:
     simulate(network, testbench)
 
 
+@pytest.mark.long
 def test_beats_follow_each_other(simulate: Callable[..., None]) -> None:
     """A long burst takes one cycle for each beat, once the first has been answered."""
     network = AxiNetwork(build("cube", ports=4, payload=32), rows=16)
@@ -412,6 +415,7 @@ def test_two_cycles_are_added(
     simulate(m, testbench)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("family", ["cube", "processor-memory"])
 def test_wishbone(family: str, simulate: Callable[..., None]) -> None:
     """Stores of bytes, loads, read-modify-writes, errors, and a cycle that is given up."""

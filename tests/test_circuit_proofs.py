@@ -235,6 +235,7 @@ def test_circuit_network_holds_nothing_that_nobody_requests(tmp_path: Path) -> N
     assert claims.hold(tmp_path, 3, inductive=True)
 
 
+@pytest.mark.one_in(2)
 @proves(
     CircuitInitiator,
     says="The header does not change until it is answered. Words are sent only on a circuit. A "
@@ -322,6 +323,7 @@ def merged(policy: str, kind: type[CircuitMerger] = CircuitMerger) -> Claims:
     return claims
 
 
+@pytest.mark.one_in(2)
 @proves(
     CircuitMerger,
     says="The terminal has one circuit at a time, which lasts as long as it is requested. In the "
@@ -377,6 +379,7 @@ def test_circuit_distributor_keeps_its_choice(
     assert any_bits.hold(tmp_path)
 
 
+@pytest.mark.one_in(2)
 @proves(
     CircuitResponder,
     says="A circuit is accepted if and only if its tag is the terminal's address, and is kept as "

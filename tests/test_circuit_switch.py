@@ -208,6 +208,7 @@ def restless(radix: int, cycles: int, seed: int) -> Iterable[list[Wish]]:
         yield list(wishes)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("radix", "routing"), VARIANTS)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_circuit_box_follows_the_model(

@@ -76,6 +76,7 @@ def per_class(result: Result) -> list[tuple[int, int, float | None]]:
     return [(each.injected, each.delivered, each.latency.mean) for each in result.classes]
 
 
+@pytest.mark.long
 def test_a_class_with_priority_does_not_see_the_other() -> None:
     """Whatever class 1 sends, each packet of class 0 moves in the same cycles."""
     mesh = network("mesh k=4 n=1 classes=2 length=2 arbiter=priority")
@@ -221,6 +222,7 @@ def test_shares_of_a_link_are_the_weights() -> None:
     assert result.links["node 0 -> node 1, +x"] == 1
 
 
+@pytest.mark.long
 def test_a_starved_class_gets_nothing() -> None:
     """Priority is no promise to others: as long as class 0 fills a link, class 1 stands."""
     line = network("mesh k=2 n=1 classes=2 arbiter=priority depth=8")

@@ -141,6 +141,7 @@ def test_throughput(clocks: Any, depth: int) -> None:
         assert depth / 6 - 0.02 <= rate <= 1.01
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("who", [("read",), ("write",), ("write", "read")], ids="+".join)
 @pytest.mark.parametrize("clocks", CLOCKS.values(), ids=CLOCKS)
 def test_resets(clocks: Any, who: tuple[str, ...]) -> None:
@@ -305,7 +306,7 @@ def traffic(
     return sent, seen
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("family", "parameters", "which", "periods"),
     [
@@ -323,6 +324,7 @@ def test_networks_lose_nothing(
     assert seen == sent
 
 
+@pytest.mark.long
 def test_reset_of_one_terminal_harms_nobody() -> None:
     """What others send arrives, also at this terminal; of its own only what waited is lost."""
     resets = 5
@@ -367,6 +369,7 @@ def test_reset_of_the_network_loses_only_what_was_in_it(
     assert sum(map(len, seen.values())) > 50
 
 
+@pytest.mark.long
 def test_reset_of_all_leaves_nothing() -> None:
     """A network that sends packets again, and its terminals with clocks of their own."""
     network = build("torus", k=2, n=1, channels=1, recovery="discard", payload=16)

@@ -16,6 +16,7 @@ from refusals import refusals
 SEED = 11
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("k", "position"), [(5, 2), (4, 0), (4, 3)])
 @pytest.mark.parametrize("broadcast", [False, True])
 def test_channel(simulate: Callable[..., None], k: int, position: int, broadcast: bool) -> None:

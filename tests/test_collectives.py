@@ -185,7 +185,7 @@ def test_routers_of_the_mesh_meet_their_targets(kind: str, most: int) -> None:
     assert run(mesh, kind, flits, algorithm="network").cycles <= most
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "group", "root"),
     [
@@ -222,7 +222,7 @@ def test_a_group_in_any_order_on_single_words() -> None:
 HYPERCUBE, RING = "hypercube n=3 length=16", "torus k=8 n=1 length=16"
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("network", "kind", "algorithm", "cycles"),
     [
@@ -248,6 +248,7 @@ def test_alone_on_their_links_algorithms_take_what_the_formula_says(
         assert run(network, kind, flits, algorithm=algorithm).cycles == cycles(flits)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "network",
     [
@@ -268,6 +269,7 @@ def test_a_message_to_one_other_takes_as_long_as_the_bound(network: str) -> None
         assert found.cycles == found.bound or network.startswith("dcsh")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("folding", [False, True], ids=["broadcast", "reduce"])
 @pytest.mark.parametrize("root", [0, 5])
 @pytest.mark.parametrize(
@@ -330,6 +332,7 @@ def test_a_member_waits_for_the_last_one() -> None:
             program.send(seen)
 
 
+@pytest.mark.long
 def test_a_counter_in_memory_is_a_barrier() -> None:
     """All add to it, and then all load it: two requests of 2 n + 2 cycles, if they combine."""
     found = barrier(4)

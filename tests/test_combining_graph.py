@@ -251,6 +251,7 @@ def flood(words: str, **options: Any) -> Any:
     return run_programs(network, [program(own) for own in range(network.ports)], limit=200)
 
 
+@pytest.mark.long
 def test_requests_lock_up_in_a_ring_of_one_channel_and_not_of_two() -> None:
     network = network_of("torus:k=5,n=1,channels=1", allow_deadlock=1)
     cycle = deadlock_cycle(network)

@@ -75,6 +75,7 @@ def test_wait_buffer_keeps_every_record(tmp_path: Path, size: int) -> None:
     assert claims.hold(tmp_path, 3, inductive=True)
 
 
+@pytest.mark.one_in(2)
 @proves(
     Pacer,
     says="After the head of a message, the next head may pass after as many cycles as the message "
@@ -373,6 +374,7 @@ def box_claims(claims: Claims, box: CombiningSwitch, sides: Sides = BOX) -> None
     claims.claim(~claims.began | ~calm | (before == 0) | (work < before))
 
 
+@pytest.mark.long
 @proves(
     CombiningBox,
     says="Each request is in exactly one place until it is answered. It is answered once, with "

@@ -300,7 +300,7 @@ QUICK = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("policy", "merge", "pace"),
     [
@@ -332,7 +332,7 @@ def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
     assert (sum(result.combined) > 0) == (policy != "none")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("ports", "parameters", "traffic"),
     [
@@ -360,6 +360,7 @@ def test_networks_are_serial(ports: int, parameters: dict, traffic: dict) -> Non
     assert all(count > 0 for count in result.combined)
 
 
+@pytest.mark.long
 def test_an_unhindered_request_takes_one_cycle_a_box_and_one_in_the_memory() -> None:
     network = small(8, outstanding=2)
     result = drive(network, Traffic(load=0.01, requests=10, words=16))
@@ -368,7 +369,7 @@ def test_an_unhindered_request_takes_one_cycle_a_box_and_one_in_the_memory() -> 
     assert latencies.count(7) > 0.8 * len(latencies)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ports", "radix", "merge"),
     [(2, 2, "pairwise"), (16, 2, "pairwise"), long(16, 4, "unlimited")],
@@ -450,6 +451,7 @@ def test_an_operation_of_one_s_own() -> None:
     assert sum(result.combined) > 20
 
 
+@pytest.mark.long
 def test_order_of_one_processor_s_requests_for_a_word() -> None:
     """With several outstanding. Each adds 1, so later requests of a processor return more."""
     network = small(4, outstanding=16, merge="unlimited", width=16)
@@ -459,6 +461,7 @@ def test_order_of_one_processor_s_requests_for_a_word() -> None:
     assert store not in {request.operation for request in result.requests}
 
 
+@pytest.mark.long
 def test_the_checks_find_a_box_that_answers_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both processors get the reply to the combined request."""
     monkeypatch.setattr(

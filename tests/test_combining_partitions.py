@@ -114,6 +114,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("parameters", "groups"), CASES)
 def test_each_part_is_a_machine_of_its_own(
     parameters: dict[str, Any], groups: list[list[int]]

@@ -192,6 +192,7 @@ class Forgetful(WaitBuffer):
         return m
 
 
+@pytest.mark.long
 def test_proofs_find_a_lost_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(switch_module, "WaitBuffer", Forgetful)
     assert not one_reply_each(tmp_path, steps=10, drain=7, depth=2, wait=1)

@@ -71,7 +71,7 @@ def check(result: Result, network: Network) -> None:
 # Round trips
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("parameters", "operations", "cycles"),
     [
@@ -348,6 +348,7 @@ def test_wrong_replies_are_found(place: str, broken: Any, monkeypatch: pytest.Mo
 # Runs
 
 
+@pytest.mark.long
 def test_runs_side_by_side() -> None:
     network = CombiningNetwork(4)
     runs = [
@@ -444,6 +445,7 @@ def test_finite_traffic_of_packets(name: str, parameters: dict[str, Any]) -> Non
 Call = Callable[..., tuple[int, str, str]]
 
 
+@pytest.mark.long
 def test_command(call: Call) -> None:
     words = "sim combining ports=16 combine=all --traffic hotspot:0.1 --load 0.5 --json"
     status, out, err = call(*words.split())

@@ -65,7 +65,7 @@ def test_sim_json(call: Call) -> None:
     assert call(*words.split(), *SHORT, "--seed", "2", "--json").out != out
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [
@@ -426,6 +426,7 @@ def test_partial_result(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(out)["partial"] is True
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("error", "status", "line"),
     [

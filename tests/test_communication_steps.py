@@ -318,7 +318,7 @@ def test_crossing_capacity(name: str, parameters: dict[str, Any], side: set[int]
     assert crossing_capacity(graph, side) == most_across(graph, side)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_bounds(seed: int) -> None:
     """No schedule of a small graph is shorter than the bound: all of that length are tried."""

@@ -62,6 +62,7 @@ def benches() -> Fabric:
     return bench_for(network, run.sources(network), bins=16)
 
 
+@pytest.mark.long
 def test_sliced_types_have_the_state_of_others_at_any_time() -> None:
     """Stepped by ones or by many, reset, and restored."""
     fabric = benches()
@@ -89,6 +90,7 @@ def test_sliced_types_have_the_state_of_others_at_any_time() -> None:
         plain.close()
 
 
+@pytest.mark.long
 def test_runs_that_share_vectors_are_sliced_together() -> None:
     network = build("cube", ports=8)
     plans = [Run(pattern("uniform", 8), 0.5, seed=seed).sources(network) for seed in range(1, 8)]
@@ -167,6 +169,7 @@ def test_words_that_follow_each_other_are_read_at_once(shift: int, straight: boo
     assert [result[n // PLANE] >> n % PLANE & 1 for n in range(count)] == wanted
 
 
+@pytest.mark.long
 def test_outputs_of_the_same_logic_are_twins() -> None:
     """Both channels of a link have one payload, which is stored and read once."""
     modules, _ = lowered_types(build("torus", k=4).fabric)

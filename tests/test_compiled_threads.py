@@ -28,6 +28,7 @@ def run_bench(threads: int, name: str, parameters: dict[str, Any], cycles: int) 
         return engine.save()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [

@@ -69,6 +69,7 @@ def to_the_end(tab: Tab) -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("network", "engine"),
     [

@@ -111,7 +111,7 @@ def test_scan(network: str) -> None:
     assert done.memory_requests == []
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "network",
     ["combining ports=4", long("processor-memory ports=4"), long("hypercube n=2")],

@@ -167,7 +167,7 @@ def test_drawing(name: str, call: Call) -> None:
 # Simulation.
 
 
-@pytest.mark.one_in(7)
+@pytest.mark.one_in(14)
 @every_kind_compiled
 def test_books_balance(words: str) -> None:
     """Every packet is accounted for, when the network is idle, busy and overloaded."""
@@ -213,7 +213,7 @@ def singles(network: PacketNetwork) -> Iterator[tuple[tuple[int, int], dict[str,
             yield (source, destination), moved
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @every_kind_compiled
 def test_packets_take_their_path(words: str) -> None:
     """All flits of a packet that is alone cross the links of `path`, and no others that packets may
@@ -280,7 +280,7 @@ def test_engines_agree(words: str) -> None:
 # Verilog.
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("words", [*families(*UNLIKE), *map(long, WORDS)])
 def test_verilog(words: str, tmp_path: Path, verilators_linter: Callable[[Path], str]) -> None:
     """The linter has nothing to say, and the list of ports is that of the module."""
@@ -304,7 +304,7 @@ def test_verilog(words: str, tmp_path: Path, verilators_linter: Callable[[Path],
 # Deadlock.
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", [long(n) if n == "staran" else n for n in FAMILIES])
 def test_defaults_are_free_of_deadlock(name: str, call: Call) -> None:
     """Or it is said why that can't be asked."""
@@ -393,7 +393,7 @@ def test_subnetworks_share_no_channel(words: str) -> None:
             assert not one & other
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @every_kind_compiled
 def test_packets_stay_in_their_subnetwork(words: str) -> None:
     """Whatever their tags: those of one subnetwork after the other, until nothing moves."""

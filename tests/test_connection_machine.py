@@ -135,6 +135,7 @@ def test_nothing_is_lost_under_heavy_load(
         assert result.statistics["referred"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("schedule", "links"),
     [
@@ -173,6 +174,7 @@ def run_command(words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.long
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     result = run_command("sim connection-machine n=2 --traffic one-each:complement", capsys)
     assert result["parameters"]["schedule"] == "dimension"
@@ -235,7 +237,7 @@ def test_all_to_one(schedule: str, buffers: int) -> None:
     assert result.cycles <= (network.plan.dimensions + 1) * messages
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("schedule", "priority"),
     [
@@ -280,7 +282,7 @@ def test_outputs_that_are_seldom_ready(
         assert any(cycle.watched for cycle in trace)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(("schedule", "links"), [("parallel", "word"), ("dimension", "serial")])
 def test_no_combinational_loop(schedule: str, links: str) -> None:
     network = ConnectionMachine(2, processors=2, buffers=2, schedule=schedule, links=links)

@@ -69,6 +69,7 @@ def circle(network: RoutedNetwork) -> Trace:
     return Trace("circle", tuple(TracePacket(0, *pair, length) for pair in pairs))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("family", "stages", "engine"),
     [
@@ -93,6 +94,7 @@ def test_a_circle_of_worms(family: str, stages: int, engine: str) -> None:
     assert result.statistics["discarded"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", SINGLE_STAGE)
 def test_one_channel_locks_up(words: str) -> None:
     network = build(f"{words} allow_deadlock=1")
@@ -109,6 +111,7 @@ def test_one_channel_is_refused() -> None:
 # Buffer classes.
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("family", ["man-yo", "lssn", "lambda"])
 @pytest.mark.parametrize("stages", [2, 3, 4, long(5), long(6), long(7)])
 def test_buffer_classes_are_needed(family: str, stages: int) -> None:
@@ -127,6 +130,7 @@ def test_buffer_classes_are_needed(family: str, stages: int) -> None:
 # Recovery.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [*SINGLE_STAGE, *OTHERS])
 @pytest.mark.parametrize("load", [0.25, long(0.02)])
 def test_with_recovery_everything_arrives(words: str, load: float) -> None:
@@ -140,6 +144,7 @@ def test_with_recovery_everything_arrives(words: str, load: float) -> None:
         assert result.statistics["resent"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "cycles"),
     [

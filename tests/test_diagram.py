@@ -200,6 +200,7 @@ def middle(points: Sequence[tuple[float, float]]) -> np.ndarray:
     return np.vstack(parts)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("words", STRAIGHT)
 def test_no_line_leads_through_a_third_node(words: str) -> None:
     diagram = build(words).diagram

@@ -130,6 +130,7 @@ EXAMPLES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 @pytest.mark.parametrize("each", [pytest.param(each, id=each.name) for each in EXAMPLES.values()])
 def test_examples_run(each: Documented, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

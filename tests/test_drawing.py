@@ -90,7 +90,7 @@ def test_marks_reject_terminals(pair: tuple[int, int]) -> None:
         plan_marks(multistage_plan("cube", 8), pair)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("ports", "radix"), [(8, 2), (9, 3), long(16, 4)])
 @pytest.mark.parametrize("name", PLANS)
 def test_path_is_one_line_from_source_to_destination(name: str, ports: int, radix: int) -> None:
@@ -125,6 +125,7 @@ def test_labels() -> None:
     assert words(drawn(plan_diagram(multistage_plan("cube", 8)), names=False)) == []
 
 
+@pytest.mark.long
 def test_labels_drop_out_where_there_is_no_room() -> None:
     few, many = (
         diagram_figure(build(words).diagram).axes[0] for words in ("cube ports=8", "cube ports=512")

@@ -129,7 +129,7 @@ def test_asynchronous_reset_needs_no_edge(tmp_path: Path) -> None:
     assert re.search(r"o__#__valid depends on .*rst_n", text)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("style", [Style("modules"), Style("gated", "async-low", initial=False)])
 def test_styles_are_lint_free(style: Style, tmp_path: Path) -> None:
     paths = []

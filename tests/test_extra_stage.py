@@ -88,6 +88,7 @@ def test_every_single_fault_leaves_every_pair_connected(ports: int) -> None:
         assert (line == destinations).all(), fault
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("ports", [2, 8, long(16)])
 def test_path_of_the_plan_avoids_the_fault(ports: int) -> None:
     plan = extra_stage_plan(ports)
@@ -207,6 +208,7 @@ def test_extra_stage_plan_rejects(ports: object, error: type) -> None:
 # Interfaces
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("routing", ["destination", "xor"])
 def test_selector_makes_the_tags_of_the_plan(simulate: Callable[..., None], routing: str) -> None:
     """All pairs and all configurations of 8 terminals."""
@@ -234,6 +236,7 @@ def test_selector_makes_the_tags_of_the_plan(simulate: Callable[..., None], rout
 # Networks
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("switch", "depth", "routing"),
     [long("output-queued", 2, "destination"), ("input-queued", 1, "xor")],
@@ -275,6 +278,7 @@ def test_hardware_that_is_told_wrong_loses_packets() -> None:
     assert [delivered == 64 for _, delivered in results] == [True, False, False, True]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("faults", "cycles"), [("", 3), ("box:3:0", 3), ("box:1:0", 4)])
 @pytest.mark.parametrize("parity", [long("none"), "packet"])
 def test_latency_is_the_number_of_stages_in_use(faults: str, cycles: int, parity: str) -> None:
@@ -306,6 +310,7 @@ def test_engines_agree() -> None:
     assert records[0]["delivered"] > 100
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("switch", ["input-queued", "output-queued"])
 @pytest.mark.parametrize("routing", ["destination", long("xor")])
 def test_network_has_no_combinational_cycle(switch: str, routing: str) -> None:
@@ -321,6 +326,7 @@ def test_reconfiguration_needs_an_extra_stage() -> None:
         ReconfigurableExtraStageCube(MultistageNetwork(8))
 
 
+@pytest.mark.long
 def test_reconfiguration_at_run_time(simulate: Callable[..., None]) -> None:
     """The same network, never reset, is set for one fault after another."""
     network = MultistageNetwork(8, payload=6, extra_stage=1)
@@ -410,6 +416,7 @@ def test_circuits_tolerate_single_faults(routing: str) -> None:
     assert results == [(64, 64)] * len(faults)
 
 
+@pytest.mark.long
 def test_circuits_that_are_not_told_wait_for_ever() -> None:
     network = MultistageNetwork(8, switch="circuit", extra_stage=1)
     faults = [fault for fault in network.plan.faults() if fault.stage][::13]

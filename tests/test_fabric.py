@@ -286,7 +286,7 @@ def test_link_rejects_a_pin_that_does_not_exist(pin: Pin) -> None:
         fabric.link(pin, Pin("b", ("a",)))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("wiring_", "switch", "radix", "depth"),
     [
@@ -343,6 +343,7 @@ def test_a_network_is_placed_twice_in_scopes(name: str) -> None:
     assert len(fabric.drivers) == 2 * len(inner)
 
 
+@pytest.mark.long
 def test_networks_in_scopes_follow_each_other(simulate: Any) -> None:
     """Packets pass an omega network, and then its mirror image, to the terminal they came from."""
     networks = [MultistageNetwork(8, wiring=wiring, payload=8) for wiring in ("omega", "cube")]

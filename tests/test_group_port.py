@@ -32,6 +32,7 @@ def write(engine: Any, rows: list[dict[str, int]]) -> None:
     engine.set("group_write", 0)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", [CompiledEngine, AmaranthEngine])
 def test_groups_are_written_while_running(kind: type[Any]) -> None:
     """Group 1 as built, from terminal 1 to all, and then from 3 to 0 and 2; group 0 stays."""
@@ -102,6 +103,7 @@ test_networks_without_groups_are_refused = refusals(
 )
 
 
+@pytest.mark.long
 def test_export_with_ports_for_groups(call: Callable[..., Any], tmp_path: Path) -> None:
     file = tmp_path / "mesh.v"
     given = ("export", "mesh", "k=2", "n=1", "group_entries=2", "reduction=none")

@@ -87,6 +87,7 @@ def copies(**given: Any) -> Claims:
     return claims
 
 
+@pytest.mark.long
 @proves(
     WormRouter,
     says="Each exit of a multicast takes each of its flits once, in order, and no other exit "

@@ -79,6 +79,7 @@ def on_path(dut: HypercubeNetwork, source: int, destination: int) -> list[tuple[
     return [*places, (node, terminal(dut))]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("length", [long(1), 3])
 @pytest.mark.parametrize(
     ("routing", "n"),
@@ -197,7 +198,7 @@ def test_books_balance_under_full_load(routing: Any, n: int, depth: int, length:
         run(network, load=load, traffic=traffic, cycles=2000, engine="compiled")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("routing", "n"),
     [

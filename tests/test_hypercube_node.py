@@ -332,7 +332,7 @@ def compare(network: ConnectionMachine, traffic: Pattern, *, steps: int, drain: 
     return comparison
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n", "processors", "buffers", "schedule", "priority"),
     [
@@ -382,6 +382,7 @@ def test_serial_wires(n: int, schedule: str, priority: str) -> None:
     assert comparison.referred > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "schedule"),
     [

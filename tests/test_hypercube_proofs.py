@@ -168,6 +168,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.one_in(2)
 @proves(
     HypercubeNode,
     Inject,
@@ -223,6 +224,7 @@ class Unfair(Refer):
         return m
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("part", "broken"), [("Buffer", Forgetful), ("Refer", Unfair)])
 def test_proofs_find_a_node_that_loses_or_misleads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, broken: type
@@ -266,6 +268,7 @@ def test_the_order_of_messages_is_one(tmp_path: Path, processor_bits: int) -> No
     assert claims.hold(tmp_path, 2, inductive=True)
 
 
+@pytest.mark.one_in(2)
 @proves(
     Wires,
     says="What one end sends in a step arrives at the other end in the next.",

@@ -58,6 +58,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # The file of a network or of traffic changes.
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("network", "traffic", "name", "contents"),
     [
@@ -96,7 +97,7 @@ def test_a_changed_file_is_another_run(
     assert rerun(record).run != record["run"]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("network", "options", "name", "contents"),
     [

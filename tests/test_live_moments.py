@@ -339,6 +339,7 @@ def test_worms_hold_what_their_tails_have_not_left(chromium: Any, tmp_path: Path
     assert whole > 100
 
 
+@pytest.mark.long
 @needs_chromium
 def test_a_deadlock_is_marked_worm_by_worm(chromium: Any, tmp_path: Path) -> None:
     """The page's cycle of worms is one of channels that the routing allows, and stands still."""

@@ -98,6 +98,7 @@ def _counters(tab: Tab) -> dict[str, int]:
     return tab.do("() => multicube.moment.counters")
 
 
+@pytest.mark.one_in(2)
 @needs_chromium
 @pytest.mark.parametrize("words", NETWORKS)
 def test_state_is_that_of_the_compiled_engine(
@@ -245,6 +246,7 @@ def test_seeds_are_those_of_numpy(omega: Tab) -> None:
         assert sum(word << 32 * n for n, word in enumerate(words)) == _random_state(seed, terminal)
 
 
+@pytest.mark.long
 @needs_chromium
 def test_step_is_one_cycle_and_run_goes_on(omega: Tab) -> None:
     omega.page.click("#step")
@@ -359,6 +361,7 @@ def test_a_followed_packet_takes_the_path_of_its_tag(omega: Tab) -> None:
         assert "a latency of" in omega.text("#follow-age")
 
 
+@pytest.mark.long
 @needs_chromium
 def test_a_broken_link_passes_nothing_until_it_is_mended(omega: Tab) -> None:
     _set(omega, "#load", 0.5)
@@ -726,6 +729,7 @@ def test_an_embedded_page_leaves_the_wheel_and_the_theme_to_the_page_around_it(
     outer.close()
 
 
+@pytest.mark.long
 @needs_chromium
 def test_the_address_asks_for_the_drawing_alone_and_for_running(
     chromium: Any, pages: dict[str, LivePage], tmp_path: Path

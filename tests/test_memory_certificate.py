@@ -62,6 +62,7 @@ def unproved(words: str) -> tuple[str, str]:
     return json.dumps(certificate(network, limit=0)), verilog_text(network, "network")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [

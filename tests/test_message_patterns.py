@@ -55,6 +55,7 @@ def test_local_communications_on_a_grid(machine: Messenger) -> None:
     assert np.sum(lines) > 4
 
 
+@pytest.mark.long
 def test_regular_communications(machine: Messenger) -> None:
     """The total of a binary tree, from its 32 leaves to its root, terminal 1."""
     rng = random.Random(11)

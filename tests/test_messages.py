@@ -48,7 +48,7 @@ def patterns(ports: int, number: int, seed: int) -> Iterator[list[Message]]:
     yield []
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("operation", "parameters"),
     [
@@ -107,6 +107,7 @@ def test_combining_makes_a_hot_spot_quick(schedule: str) -> None:
     assert combining.referred <= plain.referred
 
 
+@pytest.mark.long
 def test_messages_that_do_not_meet_and_that_do() -> None:
     """Combining takes no time; messages of two neighbours, sent in one cycle, meet at the third."""
     network = ConnectionMachine(3, schedule="parallel", combine="max")
@@ -162,6 +163,7 @@ def test_folds(simulate: Callable[..., None], name: str, shape: Shape) -> None:
     simulate(m, testbench)
 
 
+@pytest.mark.long
 def test_signed_values() -> None:
     network = ConnectionMachine(1, processors=4, payload=signed(8), combine="max")
     messenger = Messenger(network, threads=1)
@@ -271,6 +273,7 @@ test_networks_rejected = refusals(
 )
 
 
+@pytest.mark.long
 def test_doctest() -> None:
     assert doctest.testmod(messages_module).failed == 0
 

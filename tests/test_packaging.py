@@ -151,6 +151,7 @@ def test_installed_command_runs(installed: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cube8.v", "cube8.v.json"]
 
 
+@pytest.mark.long
 def test_installed_command_simulates(installed: Path, tmp_path: Path) -> None:
     run = [installed / "multicube", "sim", "cube", "ports=4", "--load", "0.3", "--json"]
     run += ["--cycles", "200", "--warmup", "50", "--engine", "amaranth"]

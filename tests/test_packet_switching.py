@@ -72,6 +72,7 @@ def test_geometric_lengths_in_gates(simulate: Callable[..., None]) -> None:
     assert abs(products) < 4 * mean * (mean - 1) / cycles**0.5
 
 
+@pytest.mark.long
 def test_time_on_links() -> None:
     """A packet that meets no other one is on each link for its length times the link's interval,
     and takes one cycle more."""

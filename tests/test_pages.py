@@ -86,6 +86,7 @@ def _run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("page", _cases(filter(python_blocks, PAGES), SLOW_PYTHON))
 def test_python_of_the_pages(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
@@ -103,6 +104,7 @@ def test_python_of_the_pages(
             assert block.printed == printed
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("page", _cases(filter(commands, PAGES), SLOW_COMMANDS))
 @pytest.mark.parametrize("papers", [False, long(True)])
 def test_commands_of_the_pages(

@@ -106,7 +106,7 @@ def test_list(call: Call, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "name",
     [long(name) if name in SLOW else name for name in NAMES],

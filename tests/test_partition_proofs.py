@@ -231,6 +231,7 @@ def enforcement(
     return claims
 
 
+@pytest.mark.one_in(2)
 @proves(
     PartitionInterface,
     says="The interface sends effective tags, and changes nothing else. A header that waits does "

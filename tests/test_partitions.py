@@ -243,6 +243,7 @@ def links(name: str, ports: int, members: list[int]) -> set[tuple[int, int]]:
     }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", PLANS)
 def test_subnetworks_share_no_link(name: str) -> None:
     """In no partition of 8 terminals, for the wirings that are allowed; the others are not,
@@ -510,7 +511,7 @@ CASES = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @every_routing
 @pytest.mark.parametrize(("parameters", "phases", "packets"), CASES)
 def test_partitioned_network(
@@ -535,7 +536,7 @@ def test_partitioned_network(
             assert senders == set(partition.of(terminal).members)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @every_routing
 @pytest.mark.parametrize("switch", ["wormhole", "cut-through"])
 def test_packets_of_flits_in_a_partition(switch: str, routing: str) -> None:
@@ -624,6 +625,7 @@ def test_waiting_header_keeps_its_mask(simulate: Callable[..., None]) -> None:
     simulate(dut, testbench)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("routing", ["xor", long("destination")])
 def test_partitioned_network_exports(routing: str) -> None:
     """One module of the interface for all terminals; one privileged port; no loop."""

@@ -253,6 +253,7 @@ class Cube(Elaboratable):
         return self.module
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_settings_drive_interchange_boxes(n: int) -> None:
     """Boxes set as the library says carry every input to where it shall go."""
@@ -300,6 +301,7 @@ def test_bit_reversal_in_two_passes(ports: int, routing: str) -> None:
     assert single.delivered == ports
 
 
+@pytest.mark.one_in(2)
 @every_run
 def test_perfect_shuffle_in_two_passes(ports: int, routing: str) -> None:
     """As the paper does it: first the terminals 0x..x send, then the terminals 1x..x."""

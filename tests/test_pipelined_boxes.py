@@ -69,6 +69,7 @@ class Model:
         return accepted, shown
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("radix", "routing", "depth", "outputs"),
     [
@@ -234,6 +235,7 @@ def test_engines_agree_and_nothing_is_lost(words: dict[str, Any], pipeline: int)
     check_engines(dut, 0.5, 0.6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ports", [4, long(16)])
 @pipelines
 def test_pipelined_network_has_no_combinational_loop(

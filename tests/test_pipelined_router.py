@@ -70,6 +70,7 @@ def test_packets_arrive_whole_and_in_order(
     assert found.reordered == 0 or not network.ordered
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", [long("amaranth"), "compiled"])
 @pytest.mark.parametrize("pipeline", [long(1), 2])
 def test_a_router_takes_its_stages(pipeline: int, engine: str) -> None:
@@ -98,6 +99,7 @@ def test_a_router_takes_its_stages(pipeline: int, engine: str) -> None:
     assert max(expected) <= network.zero_load_cycles + length
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", [long("amaranth"), "compiled"])
 @pytest.mark.parametrize(("pipeline", "length"), [long(1, 1), long(1, 3), (2, 1), long(2, 3)])
 def test_a_stream_fills_a_link(pipeline: int, length: int, engine: str) -> None:
@@ -296,6 +298,7 @@ def queue_and_stage(depth: int, *, credits: bool) -> Claims:
     return claims
 
 
+@pytest.mark.long
 @needs_yosys
 @proves(
     RouteStage,

@@ -90,6 +90,7 @@ def test_a_message_alone(
     assert deliveries(transport, dut, sent) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("priority", ["fixed", long("oldest")])
 @pytest.mark.parametrize(("n", "processors"), [(2, 2), long(2, 4), long(3, 4)])
 def test_messages_move_as_with_whole_dimension_cycles(

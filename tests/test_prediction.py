@@ -110,7 +110,7 @@ def test_both_outer_stages_have_no_prediction() -> None:
     assert both.predicted["latency_mean"] is None
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [
@@ -128,7 +128,7 @@ def test_throughput_of_unbuffered_switches(words: str) -> None:
     assert given(results, "throughput", throughputs, 0.025) == loads
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.long
 @pytest.mark.parametrize(("delay", "found"), [(1, []), (8, [0.2, 0.4]), (64, [0.2, 0.4])])
 def test_attempts(delay: int, found: list[float]) -> None:
     """Up to the throughput at full load, 0.45, if new attempts are drawn from many cycles."""

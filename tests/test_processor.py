@@ -440,7 +440,7 @@ def within(count: int, trials: int, probability: float) -> bool:
 # The port
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "outstanding",
     [1, 3, *(long(outstanding) for outstanding in (2, 5, 8))],
@@ -567,7 +567,7 @@ def test_words_of_a_request_of_operations_without_loads(simulate: Callable[..., 
 # What it asks for
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ports", "radix", "bias"),
     [
@@ -603,7 +603,7 @@ def test_modules_and_rows(
     assert within(sum(a and b for a, b in pairs), len(pairs), share**2)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("rows", [long(1), 3, 1 << 16])
 def test_rows(simulate: Callable[..., None], rows: int) -> None:
     print(f"seed {SEED:#x}")
@@ -616,7 +616,7 @@ def test_rows(simulate: Callable[..., None], rows: int) -> None:
         assert likely([thirds[part] for part in range(3)])
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("mix", "width"),
     [
@@ -667,6 +667,7 @@ def test_two_paths(simulate: Callable[..., None], turn: int, bias: int) -> None:
         assert len({request.tag for request in outcome.requests}) == 16
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("load", [0.05, long(0.5)])
 def test_births(simulate: Callable[..., None], load: float) -> None:
     print(f"seed {SEED:#x}")
@@ -679,6 +680,7 @@ def test_births(simulate: Callable[..., None], load: float) -> None:
     assert within(sum(head + 1 in heads for head in heads), len(heads) - 1, load)
 
 
+@pytest.mark.long
 def test_seed_decides(simulate: Callable[..., None]) -> None:
     def run(seed: int) -> list[Cycle]:
         setting = Setting(seed=seed, load=0.5, mix=ALL)

@@ -44,7 +44,7 @@ BY_HAND = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(("given", "cycles"), BY_HAND)
 def test_time_of_one_request_after_another(given: dict[str, Any], cycles: list[int]) -> None:
     network = ProcessorMemoryNetwork(**SMALL | given)

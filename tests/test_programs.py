@@ -76,6 +76,7 @@ def test_one_processor_computes_with_the_memory() -> None:
     assert run.serializable
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("ports", [2, 8])
 def test_times(ports: int) -> None:
     """2 n + 1 cycles from request to reply, and one until the next request; pauses last exactly."""
@@ -156,6 +157,7 @@ def test_engines_agree() -> None:
     assert runs[0].memory[15] == 3
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "parameters",
     [

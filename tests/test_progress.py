@@ -23,7 +23,7 @@ def test_phase_is_for_terminals(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -36,6 +36,7 @@ def arrival_queue(
     return claims
 
 
+@pytest.mark.long
 @proves(
     ArrivalQueue,
     says="The queue is lossless and in order, and keeps the stream rule. In time: a packet is "
@@ -62,6 +63,7 @@ def test_arrival_queue_is_lossless_and_in_time(
     assert arrival_queue(writers, depth, refill, waits).hold(tmp_path)
 
 
+@pytest.mark.long
 @proves(
     ArrivalQueue,
     says="The queue with a memory for each input is lossless and in order, and keeps the stream "
@@ -113,6 +115,7 @@ class Skips(ArrivalQueue):
         return m
 
 
+@pytest.mark.long
 def test_proofs_find_a_lost_packet(tmp_path: Path) -> None:
     assert not arrival_queue(2, 2, False, 2, Skips).hold(tmp_path)
 
@@ -122,6 +125,7 @@ def test_proofs_find_a_wait_that_is_longer(tmp_path: Path) -> None:
     assert not arrival_queue(2, 2, False, 1).hold(tmp_path)
 
 
+@pytest.mark.long
 @proves(
     ArrivalQueue,
     says="A packet comes out when those before it have left, and not before. Packets that arrive "
@@ -392,6 +396,7 @@ def replicated(depth: int, refill: bool, kind: type[ReplicatingQueue] = Replicat
     return claims
 
 
+@pytest.mark.long
 @proves(
     ReplicatingQueue,
     says="Each output gets each flit that is for it once, and in order. The stream rule holds. In "

@@ -88,6 +88,7 @@ def test_all_wires_have_names(words: str) -> None:
         assert re.search(r"^  wire queue_\d__o__ready;", text, re.M)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [

@@ -91,6 +91,7 @@ def test_of_2_x_2_boxes_it_is_the_extra_stage_cube(ports: int) -> None:
         assert routes == ([secondary, primary] if source & 1 else [primary, secondary])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ports", "radix", "paths", "parameters"),
     [

@@ -53,6 +53,7 @@ def refilled(family: str, size: dict[str, int], **parameters: Any) -> PacketNetw
     return build(family, depth=1, refill="yes", **size, **{"length": LENGTH, **parameters})
 
 
+@pytest.mark.long
 @most_are_long
 def test_depth_one_has_the_full_rate(family: str, size: dict[str, int]) -> None:
     """Without conflicts, one packet at a time: the latency of a network with deep queues."""
@@ -72,7 +73,7 @@ def test_depth_one_has_the_full_rate(family: str, size: dict[str, int]) -> None:
     assert latency(dut.altered(refill="no")) > deep + LENGTH / 2
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.long
 @networks
 def test_books_balance_under_full_load(family: str, size: dict[str, int]) -> None:
     """Everything that is sent arrives, in order, and more of it than without refill."""

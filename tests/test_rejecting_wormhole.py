@@ -81,6 +81,7 @@ class SwitchModel:
         return taken, rejected, dropped
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("radix", "routing"),
     [(2, "destination"), (2, "xor"), (3, "destination"), (4, "destination"), (8, "xor")],
@@ -277,6 +278,7 @@ def flit_of(name: tuple[int, int], packets: list[list[int]]) -> int:
     return packets[number][index]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("delay", [0, long(1), 2, long(8)])
 @pytest.mark.parametrize(("stages", "longest"), [(1, 3), (2, 1), (3, 6), long(4, 2)])
 def test_retry_interface_sends_each_packet_until_it_passes(

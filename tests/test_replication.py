@@ -55,6 +55,7 @@ class Flits:
         return not self.flits or bool(word >> PAYLOAD + 1)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("flits", [False, True], ids=["words", "flits"])
 @pytest.mark.parametrize("copies", [1, long(2), 3, long(4), long(5)])
 def test_distributor_keeps_packets_whole_and_chooses_evenly(
@@ -94,6 +95,7 @@ def test_distributor_keeps_packets_whole_and_chooses_evenly(
         assert stats.chisquare(pairs).pvalue > UNLIKELY
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("flits", [False, True], ids=["words", "flits"])
 @pytest.mark.parametrize("copies", [1, 2, 3, 4])
 def test_fair_merger_loses_nothing_and_starves_nobody(
@@ -135,6 +137,7 @@ def test_fair_merger_loses_nothing_and_starves_nobody(
             owner = None if streams[copy].is_last(word) else copy
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("copies", [1, 2, 3, long(4), long(5)])
 def test_dropping_merger_takes_one_of_those_that_come(
     transport: Callable[..., list], copies: int
@@ -172,6 +175,7 @@ def test_dropping_merger_takes_one_of_those_that_come(
             assert stats.chisquare(list(counts.values())).pvalue > UNLIKELY, rivals
 
 
+@pytest.mark.one_in(2)
 @needs_yosys
 @pytest.mark.parametrize(
     ("copies", "policy", "flits"),

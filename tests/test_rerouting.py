@@ -61,6 +61,7 @@ def test_new_tables_lead_all_pairs_around_dead_links(algorithm: Callable[..., Re
                 assert dead.isdisjoint(walked(network, tables, source, destination))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("length", [1, *[long(4)]])
 def test_nothing_is_lost_after_the_new_tables(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the old tables packets are lost all the time."""

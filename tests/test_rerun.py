@@ -99,6 +99,7 @@ def test_each_point_of_joined_sweeps_is_the_same_again(
         assert record.differences(again) == {}
 
 
+@pytest.mark.long
 def test_columns_are_the_same_for_every_network(curves: list[Sweep]) -> None:
     memory = simulate(build("combining", ports=4), operations=["load"], **SHORT)
     rows = [*curves[0].rows(), *curves[1].rows(), row_of(memory)]
@@ -107,7 +108,7 @@ def test_columns_are_the_same_for_every_network(curves: list[Sweep]) -> None:
     assert rows[-1]["operations"] == "load"
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     "name", families("crossbar", "dragonfly", "lssn", "connection-machine", "bus", "torus", "delta")
 )
@@ -126,6 +127,7 @@ def test_parameters_of_every_network_are_read_again(name: str, tmp_path: Path) -
     assert same(rerun(result), result)
 
 
+@pytest.mark.long
 def test_every_field_of_a_run_is_carried(tmp_path: Path) -> None:
     """Also those that this test does not know."""
     network = build("combining", ports=4)
@@ -238,6 +240,7 @@ def test_command_says_equal(joined: Callable[[str], Path], capsys: pytest.Captur
     ]
 
 
+@pytest.mark.long
 def test_command_chooses_rows_and_engine(
     joined: Callable[[str], Path], curves: list[Sweep], capsys: pytest.CaptureFixture
 ) -> None:

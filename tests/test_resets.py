@@ -149,6 +149,7 @@ def test_engines_reject_cycles(cycles: Any) -> None:
         assert engine.cycle == 0
 
 
+@pytest.mark.long
 def test_reset_of_all_runs() -> None:
     """Runs that share vectors, and those that do not."""
     network = build("cube", ports=4)
@@ -194,7 +195,7 @@ def test_a_checkpoint_knows_of_resets(tmp_path: Path) -> None:
 # Networks.
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     "words",
     [
@@ -285,7 +286,7 @@ def test_every_memory_is_in_the_table() -> None:
     assert makers == set(re.findall(r"`(\w+)\.py`", table))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     ["combining", "combining hashing=polynomial", long("processor-memory")]
@@ -360,6 +361,7 @@ LOSSY = {"ports": 4, "switch": "circuit", "parity": "byte", "length": "2:4"}
 """Parameters of a network that discards damaged packets: it has no AXI4-Streams."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("ends", "family", "parameters"),
     [
@@ -461,7 +463,7 @@ class AxiPort(BusPort):
                 self.waits = False
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "port"), [(WishboneNetwork, WishbonePort), (AxiNetwork, AxiPort)])
 @pytest.mark.parametrize(
     ("family", "parameters"),

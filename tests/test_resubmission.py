@@ -26,6 +26,7 @@ UNLIKELY = 1e-4
 """Chance with which a correct component fails a test of chances (their seeds are fixed)."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("delay", [1, long(2), 8, long(32)])
 @pytest.mark.parametrize("stages", [1, long(2), 5])
 def test_resubmitter_loses_nothing_and_repeats_nothing(

@@ -21,6 +21,7 @@ def limited(kibibytes: int, *words: str, code: str = COMMAND) -> "subprocess.Com
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "kibibytes", [100_000, *map(long, (200_000, 280_000)), 340_000, long(400_000)]
 )

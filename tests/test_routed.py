@@ -142,6 +142,7 @@ def alone(network: RoutedNetwork, source: int, destination: int, length: int) ->
     return result.network_latency.mean
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("latency", [long(1), long(2), 3, long(5)])
 @pytest.mark.parametrize(("decision", "length"), [long(1, 1), (2, 6)])
 def test_latency_of_links_and_switching(latency: int, decision: int, length: int) -> None:

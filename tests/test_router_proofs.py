@@ -92,6 +92,7 @@ ROUTERS: dict[str, tuple[int, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.long
 @proves(
     WormRouter,
     says="The router is lossless and in order, keeps the stream rule and keeps packets whole. "
@@ -147,6 +148,7 @@ def packet_router(depth: int, drain: int, waits: int | None = None) -> Claims:
     return claims
 
 
+@pytest.mark.long
 @proves(
     PacketRouter,
     says="The router is lossless and in order, and keeps the stream rule. In time: a packet is "

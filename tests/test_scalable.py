@@ -160,6 +160,7 @@ def test_dragonfly(graph: Dragonfly) -> None:
     assert set(degrees.values()) == {a - 1 + h}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("kind", "d"), [(Kautz, 2), (Kautz, 3), (DeBruijn, 2), long(DeBruijn, 3)])
 def test_kautz_and_de_bruijn_are_line_graphs(kind: Callable, d: int) -> None:
     """Each is the line graph of the next smaller one, from a complete graph on; de Bruijn graphs
@@ -194,6 +195,7 @@ MEAN_HOPS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words", [words if words.startswith("fat-tree") else long(words) for words in MEAN_HOPS]
 )
@@ -206,6 +208,7 @@ def test_zero_load_latency(words: str) -> None:
     assert result.latency.mean == pytest.approx(expected + 4, rel=0.05)
 
 
+@pytest.mark.long
 def test_any_routing(call: Callable) -> None:
     """A routing for any graph in place of the network's own."""
     own, other = build("hyperx k=3"), build("hyperx k=3 routing=up-down")

@@ -43,6 +43,7 @@ def shape(channels: int, escapes: int) -> RouterShape:
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("selection", "channels", "cycles"),
     [

@@ -51,7 +51,7 @@ def values(histogram: list[int]) -> list[int]:
 # Latency of packets that never wait
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize(("ports", "radix"), [(2, 2), (8, 2), long(16, 4), (9, 3), long(8, 8)])
 def test_zero_load_latency_of_all_pairs(ports: int, radix: int, switch: str) -> None:
@@ -77,7 +77,7 @@ def test_zero_load_latency_of_all_wirings(wiring_name: str) -> None:
 # Books
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize("depth", [1, 2, 5])
 @pytest.mark.parametrize("load", [0.01, 0.2, 0.6, 0.9, 1])
@@ -116,7 +116,7 @@ def test_nothing_is_lost_in_jams(traffic: str) -> None:
 # Seeds and routing
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize("wiring_name", ["cube", "omega", "baseline"])
 def test_tags_of_both_kinds_give_the_same_run(wiring_name: str, switch: str) -> None:
@@ -207,6 +207,7 @@ def test_head_of_line_blocking_of_one_box() -> None:
     assert result.throughput == pytest.approx(0.75, abs=result.throughput_ci99)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("h", [0.2, 0.5])
 def test_hot_spot_saturates_at_its_terminal(h: float) -> None:
     # Terminal 0 is offered p (1 + h (N - 1)) packets a cycle and can take one.
@@ -420,7 +421,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("fault", "traffic", "message"), FAULTS, ids=[row[0] for row in FAULTS])
 @pytest.mark.parametrize("routing", [long("destination"), "xor"])
 def test_broken_box_fails_the_run(fault: str, traffic: str, message: str, routing: str) -> None:
@@ -476,12 +477,14 @@ def test_stamps_are_added_up_where_flows_are_not_followed(
     assert (result.lost == 0) is (fault in ("repeat", "nothing"))
 
 
+@pytest.mark.long
 def test_one_broken_box_of_many_is_enough() -> None:
     network = broken("drop", only="box_2_3")(8)
     with pytest.raises(SimulationError, match=r"^The books do not balance: \d+ lost or stuck$"):
         simulate(network, load=0.6, cycles=100, warmup=0, bins=32)
 
 
+@pytest.mark.long
 def test_the_wrapper_itself_breaks_nothing() -> None:
     options = {"load": 0.6, "cycles": 100, "warmup": 0, "bins": 32}
     wrapped = simulate(broken("nothing")(4), **options)
@@ -560,6 +563,7 @@ def test_interrupted_window(interrupt: Callable[[int], None]) -> None:
     json.dumps(result.to_json())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("warmup", [120, "auto"])
 def test_interrupted_warm_up(warmup: int | str, interrupt: Callable[[int], None]) -> None:
     interrupt(60)
@@ -599,6 +603,7 @@ def test_interruption_ends_the_runs_behind(interrupt: Callable[[int], None]) -> 
     assert all(result.partial for result in results)
 
 
+@pytest.mark.long
 def test_who_needs_whole_results_hears_of_an_interruption(
     interrupt: Callable[[int], None],
 ) -> None:

@@ -212,6 +212,7 @@ OVERTAKING = [  # byte and operation of each request, and how many combine
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("together", [1, 2])
 @pytest.mark.parametrize("case", OVERTAKING, ids=lambda case: ", ".join(case[:3]))
 def test_none_overtakes_another_that_it_overlaps(
@@ -265,6 +266,7 @@ def request(operation: Operation, first: int, operand: int, row: int = 0) -> Req
     return Request(operation, 2 * row + first // 4, operand, within)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hashing", ["none", long("polynomial")])
 @pytest.mark.parametrize("engine", ["compiled", long("amaranth")])
 def test_one_processor_against_the_model(engine: str, hashing: str) -> None:
@@ -352,6 +354,7 @@ def test_two_at_once_against_the_model(engine: str, policy: str, bytes_: Sequenc
     assert expected >= 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -489,6 +492,7 @@ REJECTED: list[tuple[Callable[[], object], str]] = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("make", "message"), REJECTED, ids=[m for _, m in REJECTED])
 def test_rejects(make: Callable[[], object], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=f"^{re.escape(message)}$"):

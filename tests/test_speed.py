@@ -47,6 +47,7 @@ def test_cases_are_networks() -> None:
         assert cycles >= 0
 
 
+@pytest.mark.long
 def test_a_case_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(speed.CASES, "small", ("cube", {"ports": 4}, 0.1, 10))
     assert 0 < speed.seconds(speed.package(speed.ROOT, tmp_path), "small") < 60

@@ -221,7 +221,7 @@ def test_model_sees_conflicts() -> None:
         model.step([None, None], [True, True], 1)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("load", [0.1, 1.0])
 @pytest.mark.parametrize("eagerness", [1.0, 0.3])
 @pytest.mark.parametrize(
@@ -333,6 +333,7 @@ def modelled_latency(ports: int, load: float, seed: int) -> float:
     return total / len(births)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("ports", "share"), [(2, 0.5), (8, 0.1), (8, 0.7), (32, 0.5)])
 def test_latency_formula_is_the_models(ports: int, share: float) -> None:
     """`share` of the saturation throughput."""

@@ -21,7 +21,7 @@ PLAIN = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("words", PLAIN)
 def test_a_box_is_a_switch_with_one_channel(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Made of the switch of routers, a network does the same, packet by packet."""
@@ -47,7 +47,7 @@ def test_a_box_is_a_switch_with_one_channel(words: str, monkeypatch: pytest.Monk
     assert before["delivered"] > 300
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [
@@ -84,6 +84,7 @@ def test_channels_let_packets_pass_others_that_wait() -> None:
     assert one * 1.1 < two < four
 
 
+@pytest.mark.long
 def test_a_link_of_several_cycles_needs_places_for_full_throughput() -> None:
     """A place is in use for 2 L cycles (`CreditLink`), so d of them carry d / 2 L flits a cycle."""
     for depth, share in ((4, 4 / 8), (8, 1)):

@@ -57,6 +57,7 @@ endmodule
 """
 
 
+@pytest.mark.long
 def test_area_is_the_sum_over_cells(yosys: None, tmp_path: Path) -> None:
     found = _measure(tmp_path, STAGE)
     assert found.area.by_type == {"DFF": 2, "NAND2": 1}
@@ -66,6 +67,7 @@ def test_area_is_the_sum_over_cells(yosys: None, tmp_path: Path) -> None:
     assert found.energy is None
 
 
+@pytest.mark.long
 def test_energy_of_a_stage(yosys: None, tmp_path: Path) -> None:
     """A change is half of a rise and of a fall; CV^2 / 2 for what it drives."""
     one = Switching(1.0, 0.5)
@@ -91,6 +93,7 @@ def test_energy_inside_a_gate_depends_on_its_load(yosys: None, tmp_path: Path) -
     assert found.cells == pytest.approx(3, rel=1e-3)
 
 
+@pytest.mark.long
 def test_gates_change_as_their_inputs_let_them(yosys: None, tmp_path: Path) -> None:
     """The inverse of an AND of two independent bits, each 1 in half of all cycles, drawn anew."""
     fair = Switching(0.5, 0.5)
@@ -133,6 +136,7 @@ def test_library_without_a_needed_cell(yosys: None, tmp_path: Path) -> None:
         _measure(tmp_path, text)
 
 
+@pytest.mark.long
 def test_areas_that_are_not_told(yosys: None, tmp_path: Path) -> None:
     text = """module it (input clk, input e, input d, output reg q);
       always @* if (e) q = d; endmodule"""
@@ -154,6 +158,7 @@ def test_liberty_rejects(text: str) -> None:
         liberty_group(text)
 
 
+@pytest.mark.long
 def test_command_from_a_run_to_energy(
     yosys: None, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -179,6 +184,7 @@ def test_command_from_a_run_to_energy(
     assert "the library tells no area of LATCH" in said
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -273,6 +273,7 @@ def test_a_permutation_in_a_fat_tree(traffic: str) -> None:
     assert (result.delivered, result.latency.max) == (8, network.relation.diameter + 1)
 
 
+@pytest.mark.long
 def test_a_router_that_no_table_can_serve_is_named() -> None:
     """A graph may be measured that is too large for hardware."""
     star = build("star", nodes=256)

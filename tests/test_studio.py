@@ -82,6 +82,7 @@ def test_files_have_plain_names(served: Served) -> None:
     assert served.ask("/files?name=a.json", "POST", {}, Content_Length=str(1 << 21))[0] == 400
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("options", "message"),
     [

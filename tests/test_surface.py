@@ -250,6 +250,7 @@ def test_build_names_all_networks_and_parameters() -> None:
                 assert f"{about.name}={about.default}" in text
 
 
+@pytest.mark.long
 def test_runs_take_a_name_with_parameters() -> None:
     expected = simulate(build("cube", ports=2), load=0.2, **SHORT)
     assert simulate("cube", ports=2, load=0.2, **SHORT) == expected
@@ -258,6 +259,7 @@ def test_runs_take_a_name_with_parameters() -> None:
     assert curve.points[0].to_json() == expected.to_json()
 
 
+@pytest.mark.long
 def test_a_name_of_both_is_refused_unless_the_text_has_it() -> None:
     message = (
         r"^simulate\(\) and combining both have an argument operations: write "

@@ -241,6 +241,7 @@ def test_json(curve: Sweep, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_pictures(curve: Sweep, tmp_path: Path) -> None:
     for name in ("curve.png", "curve.svg"):
         save_sweep(curve, tmp_path / name)

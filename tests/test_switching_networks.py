@@ -149,7 +149,7 @@ def test_books_balance_at_high_load(name: str) -> None:
     assert (max(result.attempts for result in results) > 1.1) == dropping
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["unbuffered, broadcasting", "input-queued, broadcasting"])
 def test_copies_of_broadcasts_are_all_accounted_for(name: str) -> None:
     """Against the number of destinations that the masks of a trace stand for."""
@@ -211,7 +211,7 @@ def miswired(leaf: str) -> type[MultistageNetwork]:
     return Miswired
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(("name", "leaf"), MISTAKES)
 def test_books_show_a_mistake_in_the_wiring(name: str, leaf: str) -> None:
     network = miswired(leaf)(**{"ports": 8, **NETWORKS[name]})

@@ -139,6 +139,7 @@ CORES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("target", "tool"),
     [

@@ -180,6 +180,7 @@ def replicated(claims: Claims, kind: type[Merger] = Merger) -> None:
     )
 
 
+@pytest.mark.long
 @proves(
     Distributor,
     Merger,
@@ -698,6 +699,7 @@ def few_owed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retransmission, "_OWED", 2)
 
 
+@pytest.mark.long
 @proves(
     RetransmissionInterface,
     says="Links may lose any packets and acknowledgements. Each packet arrives at most once, in "
@@ -733,6 +735,7 @@ class ClearsNothing(Clearing):
         self._m = m
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("few_owed")
 def test_proofs_find_turns_that_survive_a_reset(
     tmp_path: Path, any_bits: Claims, monkeypatch: pytest.MonkeyPatch

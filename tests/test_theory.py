@@ -81,7 +81,7 @@ def test_first_stage_by_hand() -> None:
     assert first_stage_waiting(0, 2) == 0
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("k", RADICES)
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.7, 0.9])
 def test_first_stage_of_single_packets(p: float, k: int) -> None:
@@ -252,6 +252,7 @@ def sampled_dilation(p: float, k: int, stages: int, d: int, links: int, trials: 
     return np.bincount(trial, minlength=trials) / ports
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("p", [0.5, 1])
 @pytest.mark.parametrize(("k", "stages", "d"), [(2, 6, 2), (2, 6, 4), (4, 3, 2), (3, 4, 3)])
 def test_dilation_against_networks_of_python(p: float, k: int, stages: int, d: int) -> None:

@@ -41,6 +41,7 @@ PACKETS = (
 )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("pack", [bz2.compress, bytes], ids=["bz2", "plain"])
 def test_packets_wait_for_packets_and_for_their_cycle(
     pack: Callable[[bytes], bytes], tmp_path: Path

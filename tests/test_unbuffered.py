@@ -121,6 +121,7 @@ CASES = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("radix", "routing", "dilation"), CASES)
 def test_unbuffered_switch_sends_what_fits_and_drops_the_rest(
     simulate: Callable[..., None],
@@ -230,7 +231,7 @@ def test_winners_are_drawn_with_equal_chances(
             assert stats.chisquare(list(counts.values())).pvalue > UNLIKELY, chosen
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("routing", ["destination", "xor"])
 def test_every_pair_of_arrivals_is_conserved(simulate: Callable[..., None], routing: str) -> None:
     """Radix 2, all states of the outputs and all arrivals: what is not dropped is shown."""
@@ -337,6 +338,7 @@ class Line(FabricComponent):
         super().__init__(fabric)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("stages", [1, 2, 3, long(4)])
 def test_verdicts_come_back_two_cycles_a_stage_after_the_packet(
     simulate: Callable[..., None], stages: int

@@ -81,6 +81,7 @@ def test_waivers_are_few_and_explained(exported: dict[str, Path]) -> None:
         assert found == ["DECLFILENAME", "UNUSED", *open_outputs]
 
 
+@pytest.mark.long
 def test_verilators_linter_would_speak_up(tmp_path: Path) -> None:
     path = tmp_path / "cube.v"
     write_verilog(build("cube", ports=8).fabric, path)
@@ -134,6 +135,7 @@ class Reading(data.Struct):
     value: signed(8)
 
 
+@pytest.mark.long
 def test_fields_of_a_structure_of_ones_own_are_listed(tmp_path: Path) -> None:
     """In the JSON, by the bits that Amaranth gives them, and in the head of the Verilog."""
     network = build("omega", ports=4, payload=Reading)
@@ -190,6 +192,7 @@ def test_text_begins_with_what_a_user_needs() -> None:
     assert all(line.startswith("//") for line in head.splitlines())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ports", [64, long(1024)])
 def test_one_module_of_boxes_however_many_there_are(ports: int) -> None:
     network = build("cube", ports=ports)
@@ -230,6 +233,7 @@ def test_modules_of_choices_change_no_cycle(words: str) -> None:
     assert any(seen[-1])
 
 
+@pytest.mark.long
 def test_same_network_gives_the_same_text() -> None:
     """Whatever the order of Python's sets, which here is by chance."""
     program = (
@@ -278,6 +282,7 @@ def _awkward() -> Fabric:
     return fabric
 
 
+@pytest.mark.long
 def test_operators_keep_their_meaning(tmp_path: Path, simulate: Callable[..., None]) -> None:
     if shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog is not installed")
@@ -339,6 +344,7 @@ def test_port_of_width_0_is_left_out() -> None:
     assert "address" not in text
 
 
+@pytest.mark.long
 def test_module_without_clock_or_state() -> None:
     class Wire(wiring.Component):
         i: In(4)
@@ -368,6 +374,7 @@ def test_verilog_text_rejects_name(name: str) -> None:
         verilog_text(build("cube").fabric, name)
 
 
+@pytest.mark.long
 def test_a_port_of_a_cell_may_be_a_keyword() -> None:
     """Only ports of the top must be legal as they are: those of cells get an underscore."""
 
@@ -427,6 +434,7 @@ def test_write_verilog_leaves_nothing_half_written(tmp_path: Path) -> None:
     assert (tmp_path / "cube.v").read_text() == "old"
 
 
+@pytest.mark.long
 def test_write_verilog_says_what_it_wrote(tmp_path: Path) -> None:
     summary = write_verilog(build("cube", ports=8).fabric, tmp_path / "cube.v", "cube8")
     assert json.loads((tmp_path / "cube.v.json").read_text()) == summary

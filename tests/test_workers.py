@@ -134,6 +134,7 @@ print(list(finished_jobs(jobs, len(jobs))))
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGKILL, long(signal.SIGINT)])
 def test_no_process_outlives_its_parent(number: int, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("loop", "program")]

@@ -174,6 +174,7 @@ def all_reduce(nodes: int, length: int, delay: int) -> Workload:
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("network", "hops"),
     [
@@ -236,6 +237,7 @@ def test_what_comes_in_the_same_cycle_counts_twice() -> None:
     assert third.sent == leaving.left + 1
 
 
+@pytest.mark.long
 def test_pipelined_routers_take_what_they_take() -> None:
     """Their first packet on a path is slower than the next: this is waiting, not distance."""
     network = build("torus k=4 n=1 length=4 pipeline=1")

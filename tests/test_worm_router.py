@@ -59,6 +59,7 @@ def worm(name: int, destination: int, length: int = 3) -> list[int]:
     return [destination | name << 2 | (at == length - 1) << 6 for at in range(length)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("decision", [1, 2, 4])
 def test_decision_time(transport: Callable[..., list], decision: int) -> None:
     """Worms of one input follow each other with a gap of D_t - 1, into the terminal without."""
@@ -114,6 +115,7 @@ def sharing(
     return [[up.index(port) for port, _ in seen.moved()] for seen in trace]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("refill", [False, True])
 def test_channels_of_a_link_take_turns(transport: Callable[..., list], refill: bool) -> None:
     """Two worms that leave upward, one of them for the wrap-around: a flit each in turn."""
@@ -160,6 +162,7 @@ def test_space_is_that_of_the_longest_packet(
     assert levels == set(range(7))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("arbiter", ARBITERS)
 def test_arbiters(transport: Callable[..., list], arbiter: str) -> None:
     """Worms of all inputs for the terminal: in turn, the lowest first, or at random."""
@@ -222,7 +225,7 @@ def test_what_descriptions_say_is_what_all_headers_do(words: str) -> None:
 FAT_TREES = [f"fat-tree k={k} n={n}" for k, n in ((2, 1), (2, 4), (3, 2))]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("words", [*NETWORKS, *FAT_TREES, "fat-tree k=3 n=3 ascent=fixed"])
 def test_logic_is_the_relation(words: str, simulate: Callable[..., None]) -> None:
     """The gates, for every node, input and destination, against `route`."""

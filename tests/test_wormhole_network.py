@@ -79,7 +79,7 @@ def arrivals(dut: MultistageNetwork, trace: list) -> dict[tuple[int, int, int], 
     return found
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     ("kind", "ports", "radix", "length", "routing"),
     [
@@ -140,6 +140,7 @@ class Load:
         return self.rest[port].pop(0) if self.rest[port] else None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "ports", "radix"),
     [
@@ -208,6 +209,7 @@ def test_blocked_packets_lie_in_one_switch_if_they_cut_through(
     assert (open_links == 0) == (kind != "wormhole")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("resubmit", [0, long(2)])
 def test_rejecting_network_drops_at_the_box_where_two_paths_meet(
     transport: Callable[..., list], resubmit: int

@@ -151,6 +151,7 @@ def flit_switch(kind: str, waits: int = 1) -> Any:
 KINDS = ("wormhole 1", "wormhole 2", "cut-through 2", "crosspoint 2")
 
 
+@pytest.mark.long
 @proves(
     WormholeSwitch,
     CutThroughSwitch,
@@ -344,6 +345,7 @@ def rejected_path(delay: int, *, waits: bool = True, stages: int = 2) -> Any:
     return claims
 
 
+@pytest.mark.long
 @proves(
     RetryInterface,
     RetryReceiver,

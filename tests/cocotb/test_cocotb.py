@@ -81,7 +81,7 @@ RUNS = [
     *((family, "icarus") for family in WORMS),
     *((machine, "icarus") for machine in MACHINES),
 ]
-FAST = ("torus",)
+FAST = ("wormhole-xor",)
 
 
 @pytest.mark.parametrize(

@@ -259,6 +259,7 @@ def check(words: list[str], folder: Path, before: dict[str, bytes]) -> None:
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("commands", "count"),
     [(RUNS, 6), (OTHERS, 24), long(SLOW, 4)],

@@ -40,6 +40,7 @@ class _Killed(Exception):
     """What ends a run without warning."""
 
 
+@pytest.mark.long
 def test_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(checkpoints, "_PART_SECONDS", 1e-9)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from fuzzing import check_line, fuzz
 from hypothesis import strategies as st
 from multicube.hdl import build
@@ -60,6 +61,7 @@ def cases(draw: st.DrawFn) -> tuple[str, dict[str, Any], list[tuple[int, int]], 
     return name, parameters, moments, draw(st.integers(0, 99)), draw(st.booleans())
 
 
+@pytest.mark.long
 def test_resets() -> None:
     def check(case: tuple[str, dict[str, Any], list[tuple[int, int]], int, bool]) -> None:
         name, parameters, moments, seed, axis = case
