@@ -390,7 +390,6 @@ def test_astra_sims_messages_go_through_it(tmp_path: Path) -> None:
     assert run_tool(folder / "host", folder=folder).startswith("26 messages in ")
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "words", ["cube ports=8 routing=xor", "omega ports=9 radix=3 routing=difference", "delta"]
 )

@@ -282,7 +282,6 @@ WRONG = {
 }
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("code", "message"), WRONG.values(), ids=WRONG)
 def test_wrong_programs_end_in_one_line(
     code: str, message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]

@@ -26,7 +26,6 @@ def lanes(design: Elaboratable) -> list[int]:
     return [part.count for part in Simulator(design)._engine.divided.parts[1:]]
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", [1, *(long(seed) for seed in range(2, 60))])
 @pytest.mark.parametrize("domains", [False, True])
 def test_random_wiring(seed: int, domains: bool) -> None:

@@ -74,7 +74,6 @@ class Channel(wiring.Component):
         return m
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("parity", ["packet", "byte"])
 @pytest.mark.parametrize("packet", PACKETS, ids=repr)
 def test_every_word_and_every_damage_of_up_to_two_bits(

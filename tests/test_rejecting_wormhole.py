@@ -278,7 +278,6 @@ def flit_of(name: tuple[int, int], packets: list[list[int]]) -> int:
     return packets[number][index]
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("delay", [0, long(1), 2, long(8)])
 @pytest.mark.parametrize(("stages", "longest"), [(1, 3), (2, 1), (3, 6), long(4, 2)])
 def test_retry_interface_sends_each_packet_until_it_passes(

@@ -55,7 +55,6 @@ class Flits:
         return not self.flits or bool(word >> PAYLOAD + 1)
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("flits", [False, True], ids=["words", "flits"])
 @pytest.mark.parametrize("copies", [1, long(2), 3, long(4), long(5)])
 def test_distributor_keeps_packets_whole_and_chooses_evenly(
@@ -95,7 +94,6 @@ def test_distributor_keeps_packets_whole_and_chooses_evenly(
         assert stats.chisquare(pairs).pvalue > UNLIKELY
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("flits", [False, True], ids=["words", "flits"])
 @pytest.mark.parametrize("copies", [1, 2, 3, 4])
 def test_fair_merger_loses_nothing_and_starves_nobody(

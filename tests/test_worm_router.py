@@ -162,7 +162,6 @@ def test_space_is_that_of_the_longest_packet(
     assert levels == set(range(7))
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("arbiter", ARBITERS)
 def test_arbiters(transport: Callable[..., list], arbiter: str) -> None:
     """Worms of all inputs for the terminal: in turn, the lowest first, or at random."""

@@ -117,9 +117,18 @@ class Fold:
             Mux(taken[at], Value.cast(value).as_unsigned(), identity)
             for at, value in enumerate(values)
         ]
+        number = 0
         while len(words) > 1:
             pairs = [words[at : at + 2] for at in range(0, len(words), 2)]
-            words = [self.build(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
+            words = []
+            for first, *others in pairs:
+                for second in others:
+                    # The greatest of two reads them bit by bit: without a signal, each bit would
+                    # repeat all that they are made of.
+                    merged = Signal(self.shape.width, name=f"merged_{number}")
+                    m.d.comb += merged.eq(self.build(first, second))
+                    first, number = merged, number + 1
+                words.append(first)
         return Value.cast(words[0])
 
 
