@@ -316,6 +316,28 @@ def test_links_are_counted() -> None:
     assert found.messages == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "hops"),
+    [
+        # From one corner of a square: 1, 1 and 2 links, whatever their latency.
+        ("torus k=2 latency=3", 4),
+        # And as many acknowledgements.
+        ("torus k=2 recovery=discard", 2 * 4),
+        # A channel is one link, from its owner to the multiplexers of all that hear it.
+        ("dcsh k=2 n=2", 4),
+        # A link between two stages, and neither gates nor bypasses.
+        ("stage-sequenced ports=4", 3),
+        ("cube ports=4 extra_stage=1", 2 * 3),
+        ("cube ports=4 switch=wormhole latency=2", 3),
+        ("cube ports=4 switch=unbuffered resubmit=1", 3),
+        ("cube ports=4 replication=2", 3),
+    ],
+)
+def test_links_between_switches_are_counted_once(words: str, hops: int) -> None:
+    """A flit to each of the three others."""
+    assert run(words, "broadcast", 1, algorithm="direct").flit_hops == hops
+
+
 def barrier(ports: int, combine: str = "all") -> CollectiveRun:
     return run(f"combining ports={ports} combine={combine}", "barrier")
 

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from multicube.hdl import Network, build
 from multicube.hdl.fabric.errors import InvalidValue
+from multicube.hdl.fabric.wires import streams
 from multicube.sim import Result, Sweep, compare, sweep
 from multicube.sim.command.printed_tables import print_comparison
 from multicube.sim.command.shared_arguments import chosen_loads
@@ -74,6 +75,18 @@ def test_a_channel_of_a_hypermesh_is_one_link() -> None:
     assert network.link_counts == (len(channels), 16)
     assert build("dcsh k=3").link_counts.bisection is None
     assert build("torus k=3").link_counts == (36, None)
+
+
+def test_channels_with_wires_of_their_own_are_links() -> None:
+    """Routers that combine share no wires between channels: two of each link of a ring of four."""
+    network = build("combining-graph network=torus:k=4,n=1")
+    requests = [
+        driver
+        for driver, receiver in streams(network.fabric).each()
+        if str(driver.cell).startswith("router_") and str(receiver.cell).startswith("router_")
+        if driver.path[-1] == "request"
+    ]
+    assert network.link_counts == (len(requests), 2 * 4)
 
 
 @pytest.mark.parametrize(

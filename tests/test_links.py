@@ -56,6 +56,12 @@ def cube(source: int, destination: int, ports: int = 8) -> Uses:
     yield f"stage {bits - 1}, box {boxes[-1]} -> terminal {destination}", None
 
 
+def cube_of_channels(source: int, destination: int) -> Uses:
+    """The same path; a packet that is alone takes the first channel of the links of a stage."""
+    for link, _ in cube(source, destination):
+        yield link, None if "terminal" in link else 0
+
+
 def hypercube(channel: int | None) -> Callable[[int, int], Uses]:
     def path(source: int, destination: int) -> Uses:
         node = source
@@ -94,6 +100,7 @@ CASES: list[Any] = [
     ("dcsh k=3 n=2 length=4", dcsh(3, 2)),
     ("cube ports=8", cube),
     long("cube ports=8 switch=wormhole length=3", cube),
+    ("cube ports=8 switch=wormhole channels=2", cube_of_channels),
 ]
 
 
@@ -142,6 +149,12 @@ def test_use_of_links_is_that_of_the_paths(words: str, path: Callable[[int, int]
             8 + 4,
             {"stage 0, box 1 -> stage 1, box 0, link 1", "stage 1, box 0 -> terminal 1"},
         ),
+        (
+            "cube ports=4 channels=3 switch=wormhole",
+            4 + 4,
+            {"stage 0, box 1 -> stage 1, box 0", "stage 1, box 0 -> terminal 1"},
+        ),
+        ("cube ports=4 channels=2 switch=wormhole latency=2", 2 * 4 + 4, set()),
         ("cube ports=4 replication=2", 28, {"copy 1, stage 0, box 1 -> copy 1, stage 1, box 0"}),
         ("cube ports=4 extra_stage=1", 36, {"stage 2, box 1 -> stage 2, bypass 3"}),
         (
@@ -165,6 +178,18 @@ def test_names(words: str, count: int, some: set[str]) -> None:
     assert len(links) == count
     assert some <= links
     assert len(set(bench.wires.values())) == len(bench.wires), "each channel has one output"
+
+
+def test_channels_of_all_classes_share_the_link_of_two_stages() -> None:
+    network = build("cube", ports=4, classes=2, channels=2, switch="wormhole")
+    channels: dict[str, set[int]] = {}
+    for wire in network.wires.values():
+        channels.setdefault(wire.link, set()).add(wire.channel)
+    between = {link: found for link, found in channels.items() if "terminal" not in link}
+    assert len(between) == network.link_counts.total == 4
+    assert all(found == {0, 1, 2, 3} for found in between.values())
+    assert all(channels[link] == {0} for link in channels.keys() - between.keys())
+    assert len(channels) == 4 + 8
 
 
 @pytest.mark.parametrize("words", ["torus k=3 n=2", "cube ports=4 parity=byte", "dcsh k=3 n=1"])

@@ -205,7 +205,12 @@ class CombiningGraphNetwork(MemoryNetwork):
 
     @property
     def link_counts(self) -> LinkCounts:
-        return self._routers.link_counts
+        """Each channel has wires of its own, and so counts as a link."""
+        counts = self._routers.link_counts
+        channels = [link.channels for link in self.relation.graph.links()]
+        if counts.bisection is None or len(set(channels)) > 1:
+            return LinkCounts(sum(channels))
+        return LinkCounts(sum(channels), counts.bisection * channels[0])
 
     # The channels of requests and of replies.
 

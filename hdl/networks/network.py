@@ -531,6 +531,24 @@ class Network(FabricComponent, ABC):
         """
         return _ONLY_LANE
 
+    def joins_switches(self, output: Pin) -> bool:
+        """Whether the wires that an output of a cell drives are a link between two switches.
+
+        A link of several cycles, or one through a bypass, is so at one of its cells only.
+
+        Parameters
+        ----------
+        output : Pin
+            The output, which leads to no terminal.
+
+        Returns
+        -------
+        bool
+            False if it leads to or from what stands between a switch and its terminals, or goes on
+            with a link that is one already.
+        """
+        return True
+
     def path(self, source: int, destination: int) -> list[Pin]:
         """The outputs of cells on the path of a packet between two terminals.
 

@@ -693,6 +693,12 @@ class RoutedNetwork(PacketNetwork):
         link = graph.by_output.get((int(numbers[0]), port))
         return Lane() if link is None else Lane(graph.direction(link), number)
 
+    def joins_switches(self, output: Pin) -> bool:
+        kind, *numbers = str(output.cell).split("_")
+        if kind != "router":
+            return False
+        return not self.shapes[int(numbers[0])].outputs[int(output.path[1])].is_terminal
+
     def _output(self, channel: Channel) -> int:
         """The number of its router's output for a channel."""
         return self.shapes[channel.node].output((channel.port, channel.number))

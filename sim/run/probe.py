@@ -180,10 +180,11 @@ def _crossed(engine: PortEngine, bench: Bench | Computer, run: int) -> Iterator[
 
 
 def link_flits(engine: PortEngine, bench: Bench) -> int:
-    """Flits that crossed the links between cells of the network, all together."""
+    """Flits that crossed the links between switches of the network, all together."""
     delivered = set(bench.deliveries)
     return sum(
         flits
         for output, flits in crossings(engine, bench).items()
         if output in bench.wires and output not in delivered
+        if bench.network.joins_switches(output)
     )

@@ -167,6 +167,10 @@ class DCSHNetwork(PacketNetwork):
             [Pin(f"router_{node}", ("o", plan.n)) for node in range(plan.nodes)],
         )
 
+    def joins_switches(self, output: Pin) -> bool:
+        """A channel is one link: where its owner sends."""
+        return str(output.cell).startswith("router_")
+
     @property
     def layout(self) -> Layout:
         return hypermesh_layout(self.plan)

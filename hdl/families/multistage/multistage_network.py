@@ -7,6 +7,7 @@ from ...boxes.unbuffered import later_bits, verdict_delay
 from ...fabric.errors import InvalidValue
 from ...fabric.fabric import CellType, Fabric, Pin, Scope
 from ...fabric.layout import Layout
+from ...fabric.wires import Lane
 from ...graphs.mask_rule import MaskRule
 from ...graphs.plans.extra_stage import (
     Configuration,
@@ -166,6 +167,20 @@ class MultistageNetwork(PacketNetwork):
         terminal."""
         lines = sum(code.count for code in self.plan.leaving[:-1])
         return LinkCounts(lines * self.parameters.dilation * self.parameters.replication)
+
+    def lane(self, output: Pin) -> Lane:
+        given = self.parameters
+        inside = self.joins_switches(output) or str(output.cell).startswith("link_")
+        if given.dilation > 1 or given.lanes == 1 or not inside:
+            return Lane()
+        return Lane(channel=int(output.path[1]) % given.lanes)
+
+    def joins_switches(self, output: Pin) -> bool:
+        kind, *numbers = str(output.cell).split("_")
+        if kind == "bypass" and output.path[0] == "o":
+            return int(numbers[0]) == 0
+        first = 0 if self.configuration is None else 1
+        return kind == "box" and first <= int(numbers[-2]) < len(self.plan.stages) - 1
 
     @property
     def fault_plan(self) -> MultistagePlan | None:

@@ -287,6 +287,10 @@ class StageSequencedNetwork(PacketNetwork):
         }
         return replace(layout, nodes=[*layout.nodes, *nodes], routes={**layout.routes, **routes})
 
+    def joins_switches(self, output: Pin) -> bool:
+        kind, *numbers = str(output.cell).split("_")
+        return kind == "box" and int(numbers[0]) < self.stages - 1
+
     def _path(self, source: int, destination: int) -> list[Pin]:
         boxes = [
             Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output))
