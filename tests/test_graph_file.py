@@ -551,6 +551,38 @@ def test_dot(tmp_path: Path) -> None:
     assert joined(one_way) == {("a", "b"): [(1, 1)] * 2, ("b", "a"): [(1, 1)]}
 
 
+def test_defaults_of_dot_are_those_of_what_comes_after_them(tmp_path: Path) -> None:
+    """As https://graphviz.org/doc/info/lang.html says, "Semantic Notes"."""
+    text = """graph {
+        a -- b;
+        edge [latency=4]; node [terminals=2];
+        b -- c -- d [channels=2];
+        Edge [latency=3];
+        node [terminals=0]; c [label=middle]; e;
+        d -- e; e -- a [latency=1];
+    }"""
+    graph = read_graph(written(tmp_path, "a.dot", text))
+    assert {ends: about for ends, [about] in joined(graph).items() if ends[0] < ends[1]} == {
+        ("a", "b"): (1, 1),
+        ("b", "c"): (2, 4),
+        ("c", "d"): (2, 4),
+        ("d", "e"): (1, 3),
+        ("a", "e"): (1, 1),
+    }
+    assert sorted(map(graph.name, graph.homes)) == ["a", "b", "c", "c", "d", "d"]
+
+
+def test_letters_of_line_ends_are_nodes_in_dot(tmp_path: Path) -> None:
+    text = "graph {\r\n n [terminals=3]; r [terminals=0];\n nr; n -- r -- nr\n}\n"
+    graph = read_graph(written(tmp_path, "a.dot", text))
+    assert list(map(graph.name, graph.homes)) == ["n", "n", "n", "nr"]
+
+
+def test_comments_of_gml_are_no_entries(tmp_path: Path) -> None:
+    text = "# directed by no one\ngraph [ node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 ] ]"
+    assert len(joined(read_graph(written(tmp_path, "a.gml", text)))) == 2
+
+
 def test_files_of_the_topology_zoo(tmp_path: Path) -> None:
     """The attributes that its toolset writes say nothing about hardware."""
     keys = {
@@ -570,9 +602,15 @@ def test_files_of_the_topology_zoo(tmp_path: Path) -> None:
     assert build(f"graph file={tmp_path / 'zoo.graphml'}").ports == 3
 
 
+GEXF_EDGE = '<edge id="0" source="b" target="a"/></edges>'
+TITLES = """<attributes class="edge"><attribute id="0" title="latency" type="integer"/>
+<attribute id="1" title="latency" type="integer"/></attributes><nodes>"""
+VALUES = """<edge id="1" source="b" target="a"><attvalues><attvalue for="0" value="7"/>
+<attvalue for="0" value="8"/></attvalues></edge></edges>"""
 GEXF = """<gexf xmlns="http://gexf.net/1.3" version="1.3"><graph defaultedgetype="undirected">
 <nodes><node id="a" {}/><node id="b"/></nodes><edges><edge id="0" source="a" target="b" {}/></edges>
 </graph></gexf>"""
+PLAIN = GEXF.format("", "")
 
 
 def test_what_parsers_print_is_not_shown(
@@ -606,6 +644,23 @@ def test_what_parsers_print_is_not_shown(
         ("a.gml", "graph [ directed 2 node [ id 0 ] ]", "Entry directed must be 0 or 1, not 2"),
         ("a.gexf", GEXF.format("", 'type="both"'), "Type of an edge must be directed, undirected"),
         ("a.gexf", GEXF.format('start="1"', ""), "A graph in GEXF must not change in time"),
+        ("a.gexf", PLAIN.replace('id="b"', 'id="a"'), "Id of node 'a' must be given once"),
+        ("a.gexf", PLAIN.replace('et="b"', 'et="c"'), "Target of an edge must be a node, not 'c'"),
+        (
+            "a.gexf",
+            PLAIN.replace("</edges>", GEXF_EDGE),
+            "Id of edge '0' must be given once, not twice",
+        ),
+        ("a.gexf", PLAIN.replace("</gexf>", "<graph/></gexf>"), "It must hold one graph in GEXF"),
+        ("a.gexf", PLAIN.replace("<nodes>", TITLES), "Title of attribute 'latency' must be given"),
+        ("a.gexf", PLAIN.replace("</edges>", VALUES), "Value of attribute '0' must be given once"),
+        ("a.gml", "graph [ directed 0 directed 1 node [ id 0 ] ]", "Entry directed must be given"),
+        ("a.gml", "graph [ multigraph 2 node [ id 0 ] ]", "Entry multigraph must be 0 or 1, not 2"),
+        ("a.edgelist", "a b {'latency': 2, 'latency': 3}", "Line 1: an attribute must be given"),
+        ("a.dot", "graph { n [weight=3]; n -- b }", "Node n has an unknown attribute 'weight'"),
+        ("a.dot", "graph { a -- b; edge [weight=3] }", "Edge has an unknown attribute 'weight'"),
+        ("a.dot", "digraph { edge [dir=both] a -> b }", "Edge from a to b must have dir=forward"),
+        ("a.dot", "graph { a -- b [dir=back] }", "Edge from a to b must have dir=none in a graph"),
     ],
 )
 def test_foreign_files_that_are_refused(

@@ -7,11 +7,11 @@ from ..fabric.checks import check_integer, check_kind, check_limit, nearest, sho
 from ..fabric.errors import InvalidValue
 from .graph import MOST_NODES, MOST_TERMINALS, Link, ListedGraph, check_name
 
-__all__ = ["GraphDraft", "check_known", "link_attributes"]
+__all__ = ["LINK_FIELDS", "NODE_FIELDS", "GraphDraft", "check_known", "link_attributes"]
 
-_LINK_FIELDS = ("channels", "latency", "interval")
+LINK_FIELDS = ("channels", "latency", "interval")
 _PORTS = ("port", "peer_port")
-_NODE_FIELDS = ("terminals", "exits", "name")
+NODE_FIELDS = ("terminals", "exits", "name")
 _DEFAULTS = ("node_default", "edge_default")
 
 _FOR_PEOPLE = ("id", "name", "label", "title", "description", "desc", "comment", "note", "url")
@@ -30,7 +30,7 @@ _DESCRIBING = frozenset((*_FOR_PEOPLE, *_FOR_DRAWINGS, *_ZOO.split()))
 
 def link_attributes(link: Link) -> dict[str, int]:
     """The attributes from which a draft makes a link again."""
-    return {name: getattr(link, name) for name in (*_PORTS, *_LINK_FIELDS)}
+    return {name: getattr(link, name) for name in (*_PORTS, *LINK_FIELDS)}
 
 
 def check_known(what: str, given: Iterable[object], known: Iterable[str]) -> None:
@@ -89,7 +89,7 @@ class GraphDraft:
         if node in self._numbers:
             raise InvalidValue(f"Node {text} must be given once, not twice")
         check_limit("Nodes", len(self._numbers) + 1, MOST_NODES)
-        check_known(f"Node {text}", about, _NODE_FIELDS)
+        check_known(f"Node {text}", about, NODE_FIELDS)
         number = self._numbers[node] = len(self._names)
         self._names.append(text)
         self._outputs.append(0)
@@ -128,7 +128,7 @@ class GraphDraft:
         about = {**self._link_default, **given}
         ends = self._numbers[one], self._numbers[other]
         what = f"edge from {' to '.join(self._names[end] for end in ends)}"
-        known = (*_LINK_FIELDS, *_PORTS) if one_way else _LINK_FIELDS
+        known = (*LINK_FIELDS, *_PORTS) if one_way else LINK_FIELDS
         check_known(what.capitalize() if not one_way else f"One-way {what}", about, known)
         for node, peer in (ends,) if one_way else (ends, ends[::-1]):
             values = {"port": self._outputs[node], "peer_port": self._inputs[peer], **about}
@@ -138,7 +138,7 @@ class GraphDraft:
                     values.get(name, 1),
                     *Link.bounds(name),
                 )
-                for name in (*_PORTS, *_LINK_FIELDS)
+                for name in (*_PORTS, *LINK_FIELDS)
             ]
             self._links.append(Link(node, fields[0], peer, *fields[1:]))
             self._outputs[node] += 1

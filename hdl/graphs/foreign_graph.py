@@ -4,7 +4,8 @@ import ast
 import io
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import redirect_stdout
 from typing import Any
 from xml.etree import ElementTree
@@ -12,7 +13,7 @@ from xml.etree import ElementTree
 from ..fabric.checks import shown
 from ..fabric.errors import InvalidValue, MulticubeError
 from .conversion import from_networkx
-from .draft import GraphDraft
+from .draft import LINK_FIELDS, NODE_FIELDS, GraphDraft, check_known
 from .graph import ListedGraph
 
 __all__ = ["read_dot", "read_edge_list", "read_gexf", "read_gml"]
@@ -27,9 +28,12 @@ _NO_EDGE = re.compile(
 )
 """Texts and comments in DOT."""
 
+_LINE_ENDS = ('"\\n"', '"\\r\\n"')
+"""Ends of lines, which pydot takes for nodes."""
+
 _GRAPHVIZ = """
 arrowhead arrowsize arrowtail bb bgcolor center cluster color colorscheme concentrate constraint
-decorate dir dpi edgetooltip fillcolor fixedsize fontcolor fontname fontsize forcelabels group
+decorate dpi edgetooltip fillcolor fixedsize fontcolor fontname fontsize forcelabels group
 headclip headlabel headport height href image k label labelangle labeldistance labelfontsize
 labelfontcolor labelloc labeljust landscape layout len lhead lp ltail margin maxiter minlen mode
 model nodesep nojustify normalize ordering orientation outputorder overlap pack packmode pad page
@@ -50,9 +54,12 @@ def read_gml(text: str) -> ListedGraph:
     """
     import networkx as nx
 
-    for value in re.findall(r"\bdirected\s+(\S+)", re.sub('"[^"]*"', '""', text)):
-        if value not in ("0", "1"):
-            raise InvalidValue(f"Entry directed must be 0 or 1, not {value}")
+    for name in ("directed", "multigraph"):
+        values = re.findall(rf"\b{name}\s+(\S+)", re.sub(r'"[^"]*"|#[^\n]*', '""', text))
+        if len(values) > 1:
+            raise InvalidValue(f"Entry {name} must be given once, not {values}")
+        if values not in ([], ["0"], ["1"]):
+            raise InvalidValue(f"Entry {name} must be 0 or 1, not {values[0]}")
     return from_networkx(_parsed("GML", nx.parse_gml, text, label="id"))
 
 
@@ -68,19 +75,51 @@ def read_gexf(content: bytes) -> ListedGraph:
 
     if b"<!DOCTYPE" in content.replace(b"\0", b""):  # in UTF-16, too
         raise InvalidValue("A document type (DOCTYPE), which may declare entities, is not allowed")
-    for each in _parsed("GEXF", ElementTree.fromstring, content).iter():
-        kind = each.get("type", "undirected")
-        if each.tag.endswith("}edge") and kind not in ("directed", "undirected", "mutual"):
-            raise InvalidValue(
-                f"Type of an edge must be directed, undirected or mutual, not {shown(kind)}"
-            )
-        if {"start", "end"} & set(each.keys()):
-            raise InvalidValue("A graph in GEXF must not change in time (start, end)")
+    _check_gexf(_parsed("GEXF", ElementTree.fromstring, content))
     found = _parsed("GEXF", nx.read_gexf, io.BytesIO(content))
     found.graph.pop("mode", None)  # whether it changes in time: it does not
     for _, _, about in found.edges(data=True):
         about.pop("id", None)
     return from_networkx(found)
+
+
+def _check_gexf(root: ElementTree.Element) -> None:
+    """Refuse what networkx passes over: it takes the first graph, and the last of what is twice."""
+    parts: dict[str, list[ElementTree.Element]] = defaultdict(list)
+    for each in root.iter():
+        parts[each.tag.rpartition("}")[2]].append(each)
+        if {"start", "end"} & set(each.keys()):
+            raise InvalidValue("A graph in GEXF must not change in time (start, end)")
+    if len(parts["graph"]) > 1:
+        raise InvalidValue(f"It must hold one graph in GEXF, not {len(parts['graph'])}")
+    for kind in ("node", "edge"):
+        _check_once(f"Id of {kind}", (each.get("id") for each in parts[kind]))
+    for each in parts["attributes"]:
+        _check_once("Title of attribute", (one.get("title") for one in each))
+    for each in parts["attvalues"]:
+        _check_once("Value of attribute", (one.get("for") or one.get("id") for one in each))
+    nodes = {each.get("id") for each in parts["node"]}
+    for each in parts["edge"]:
+        way = each.get("type", "undirected")
+        if way not in ("directed", "undirected", "mutual"):
+            raise InvalidValue(
+                f"Type of an edge must be directed, undirected or mutual, not {shown(way)}"
+            )
+        for end in ("source", "target"):
+            if each.get(end) not in nodes:
+                raise InvalidValue(
+                    f"{end.capitalize()} of an edge must be a node, not {shown(each.get(end))}"
+                )
+
+
+def _check_once(what: str, names: Iterable[str | None]) -> None:
+    """Refuse a name that is given twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InvalidValue(f"{what} {shown(name)} must be given once, not twice")
+        if name is not None:
+            seen.add(name)
 
 
 def read_edge_list(text: str) -> ListedGraph:
@@ -105,14 +144,20 @@ def read_edge_list(text: str) -> ListedGraph:
             raise InvalidValue(f"Line {number} must hold two nodes, not {shown(line.strip())}")
         about: Any = {}
         if len(words) == 3:
+            written: ast.expr | None = None
             try:
-                about = ast.literal_eval(words[2])
+                written = ast.parse(words[2], mode="eval").body
+                about = ast.literal_eval(written)
             except (ValueError, SyntaxError, MemoryError):
-                about = None
-            if not isinstance(about, dict):
+                written = None
+            if not isinstance(written, ast.Dict):
                 raise InvalidValue(
                     f"Line {number} must end with attributes such as {{'latency': 3}}, not "
                     f"{shown(words[2].strip())}"
+                )
+            if len(about) < len(written.keys):  # Python takes the last of two
+                raise InvalidValue(
+                    f"Line {number}: an attribute must be given once, not as in {shown(words[2])}"
                 )
         ends = frozenset(words[:2])
         if ends in pairs:
@@ -160,31 +205,43 @@ def read_dot(text: str) -> ListedGraph:
     if wrong in _NO_EDGE.sub("", text):
         raise InvalidValue(f"A {graph.get_type()} in DOT must have no edge {wrong}")
     defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}, "graph": {}}
-    draft_nodes: dict[str, dict[str, Any]] = {}
-    for node in graph.get_nodes():
-        name = _unquoted(node.get_name())
-        if node.get_name() in defaults:
-            defaults[node.get_name()] |= _attributes(node)
-        elif name.strip("\\nr"):  # pydot takes the end of a line for a node
-            draft_nodes.setdefault(name, {}).update(_attributes(node))
-    for edge in graph.get_edges():
-        for end in (edge.get_source(), edge.get_destination()):
-            draft_nodes.setdefault(_node(end), {})
-    names = {"node": "node_default", "edge": "edge_default"}
-    about = _attributes(graph) | defaults["graph"]
-    draft = GraphDraft(about | {names[kind]: defaults[kind] for kind in names})
-    for name, given in draft_nodes.items():
-        draft.add_node(name, given)
+    nodes: dict[str, dict[str, Any]] = {}
+    edges: list[tuple[str, str, dict[str, Any]]] = []
+    stated: list[str] = []
+    parts = [*graph.get_nodes(), *graph.get_edges()]
+    # A default is one of what comes after it.
+    for part in sorted(parts, key=lambda part: part.get_sequence() or 0):
+        given = _attributes(part)
+        if isinstance(part, pydot.Edge):
+            one, other = _node(part.get_source()), _node(part.get_destination())
+            for end in (one, other):
+                nodes.setdefault(end, defaults["node"])
+            edges.append((one, other, defaults["edge"] | given))
+        elif part.get_name() in defaults:
+            defaults[part.get_name()] = defaults[part.get_name()] | given
+        elif part.get_name() not in _LINE_ENDS:
+            stated.append(_unquoted(part.get_name()))
+            nodes[stated[-1]] = nodes.get(stated[-1], defaults["node"]) | given
+    draft = GraphDraft(_attributes(graph) | defaults["graph"])
+    check_known("Node", defaults["node"], NODE_FIELDS)
+    check_known("Edge", defaults["edge"], (*LINK_FIELDS, "dir"))
+    for name in dict.fromkeys([*stated, *nodes]):
+        draft.add_node(name, nodes[name])
     pairs: set[Any] = set()
-    for edge in graph.get_edges():
-        ends = _node(edge.get_source()), _node(edge.get_destination())
-        pair = ends if one_way else frozenset(ends)
+    for one, other, given in edges:
+        pair = (one, other) if one_way else frozenset((one, other))
         if graph.get_strict() and pair in pairs:
             raise InvalidValue(
-                f"Edge from {ends[0]} to {ends[1]} must be given once in a strict graph, not twice"
+                f"Edge from {one} to {other} must be given once in a strict graph, not twice"
             )
         pairs.add(pair)
-        draft.add_link(*ends, _attributes(edge), one_way=one_way)
+        drawn, arrow = given.pop("dir", None), "forward" if one_way else "none"
+        if drawn not in (None, arrow):
+            raise InvalidValue(
+                f"Edge from {one} to {other} must have dir={arrow} in a {graph.get_type()}, "
+                f"not {shown(drawn)}"
+            )
+        draft.add_link(one, other, given, one_way=one_way)
     return draft.graph()
 
 
