@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl import build
-from multicube.sim import Result, Run, simulate_runs
+from multicube.sim import Result, Run, SimulationError, simulate_runs
 from multicube.sim.theory.buffered_delay import buffered_delay, serial_delay
 from multicube.sim.theory.dcsh_torus import Locality, dcsh_latency, saturation_load
 from multicube.sim.theory.unbuffered_bandwidth import replicated_throughput
@@ -171,3 +171,13 @@ def test_latency_of_dcsh(k: int, n: int, decision: int, depth: int) -> None:
 def test_dcsh_outside_the_model(words: str) -> None:
     for result in measure(f"dcsh k=8 n=2 {words}", [0.0005, 0.002, 0.15], 200):
         assert result.predicted["latency_mean"] is None
+
+
+def test_no_prediction_of_a_network_with_faults() -> None:
+    network = build("cube", ports=4, switch="unbuffered")
+    run = Run(pattern("uniform", 4), 0.3, cycles=100, warmup=10)
+    (whole,) = simulate_runs(network, [run], engine="amaranth")
+    assert whole.predicted["throughput"] is not None
+    with pytest.raises(SimulationError) as error:
+        simulate_runs(network, [run], engine="amaranth", faults=["link:1:0:flip=0"])
+    assert set(error.value.result.predicted.values()) == {None}

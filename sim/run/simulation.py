@@ -126,6 +126,8 @@ def simulate_runs(network: Network, runs: Sequence[Run], **options: Any) -> list
         replace(result, run=recorded(network, run, bins, asked.faults, asked.reroute))
         for run, result in zip(runs, results)
     ]
+    if asked.faults:  # The formulas are for networks without.
+        results = [replace(result, predicted=dict.fromkeys(result.predicted)) for result in results]
     for run, result in zip(runs, results):
         _audit(network, run, result)
     return results
