@@ -293,6 +293,7 @@ def test_other_versions_are_told_and_tried(
         ("{}", "Recorded run must have network, parameters, run"),
         ('{"network": "cube"', "Line 1 is not JSON: Expecting ',' delimiter"),
         ('{"network": "cube", "parameters": [], "run": {}}', "must be JSON objects"),
+        ("network,load,parameters,load\n", "Column 'load' must be there once, not 2 times"),
         ("network,parameters,traffic\ncube,ports=4\n", "Line 2 must have 3 cells, not 2"),
         ("network,parameters,traffic\ncube,'ports=4,uniform\n", "can't be read"),
     ],

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -276,6 +277,9 @@ def _from_table(text: str) -> Iterator[Record]:
     for cells in reader:
         if {"network", "parameters"} <= set(cells):
             header = cells
+            for name, times in Counter(header).items():
+                if times > 1:
+                    raise InvalidValue(f"Column {name!r} must be there once, not {times} times")
         elif cells and not header:
             raise InvalidValue("It must be JSON, or have columns network and parameters")
         elif cells and len(cells) != len(header):
