@@ -168,7 +168,7 @@ class DCSHNetwork(PacketNetwork):
         )
 
     def joins_switches(self, output: Pin) -> bool:
-        """A channel is one link: where its owner sends."""
+        # A channel is one link: where its owner sends.
         return str(output.cell).startswith("router_")
 
     @property
