@@ -346,6 +346,191 @@ def test_assertion_without_a_clock() -> None:
     same(scenario)
 
 
+def test_a_domain_of_reports_only(capsys: pytest.CaptureFixture[str]) -> None:
+    """A print at falling edges, and an assertion on inputs, in domains without registers."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        m.domains += ClockDomain("falling", clk_edge="neg"), ClockDomain("checked")
+        count, limit = Signal(8), Signal(8, init=200)
+        m.d.sync += count.eq(count + 1)
+        m.d.falling += Print("fell at", count)
+        m.d.checked += Assert(limit > 5, Format("limit {}", limit))
+
+        async def bench(ctx: Any) -> None:
+            for cycle in range(8):
+                if cycle == 4:
+                    ctx.set(limit, 5)
+                await ctx.tick()
+
+        simulator = kind(m)
+        for domain in ("sync", "falling", "checked"):
+            simulator.add_clock(1e-6, domain=domain)
+        simulator.add_testbench(bench)
+        with pytest.raises(AssertionError, match=r"^Assertion violated: limit 5$"):
+            simulator.run()
+        return capsys.readouterr().out
+
+    assert same(scenario) == "".join(f"fell at {number}\n" for number in (1, 2, 3, 4))
+
+
+def test_coverage_without_a_clock_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        count = Signal(4)
+        m.d.sync += count.eq(count + 1)
+        m.d.comb += Cover(count[1:] == 3, Format("at {}", count[0]))
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.run_until(40e-6)
+        return [line.split()[-1] for line in capsys.readouterr().out.splitlines()]
+
+    assert same(scenario) == ["0", "1"] * 3
+
+
+def test_triggers_sample_logic_of_before_the_change() -> None:
+    """Logic follows what it is made of one delta cycle later, also for who waits only then."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        count, double, named, given = (Signal(8, name=name) for name in "cdng")
+        m.d.sync += count.eq(count + 1)
+        m.d.comb += [double.eq(count * 2 + given), named.eq(count)]
+        m.submodules.memory = memory = Memory(shape=8, depth=4, init=[5, 6, 7, 8])
+        seen: list[Any] = []
+
+        async def one_by_one(ctx: Any) -> None:
+            for _ in range(4):
+                seen.append(await ctx.posedge(count[1]).sample(double, named))
+                seen.append(await ctx.changed(double).sample(count, named))
+                seen.append(await ctx.negedge(count[0]).sample(double, memory.data[1]))
+
+        async def each(ctx: Any) -> None:
+            async for values in ctx.changed(count, given).sample(double):
+                seen.append(values)
+
+        async def bench(ctx: Any) -> None:
+            for value in range(20):
+                await ctx.tick()
+                ctx.set(given, value // 3 * 7)
+                seen.append(ctx.get(double))
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(one_by_one, background=True)
+        simulator.add_testbench(each, background=True)
+        simulator.add_testbench(bench)
+        simulator.run()
+        return seen
+
+    seen = same(scenario)
+    assert (True, 2, 1) in seen  # the count is 2, what logic makes of it not yet
+
+
+def test_processes_see_logic_take_its_first_values() -> None:
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        given, made = Signal(8, init=5), Signal(8, init=9)
+        m.d.comb += made.eq(given + 1)
+        seen: list[Any] = []
+
+        async def once(ctx: Any) -> None:
+            seen.append(await ctx.changed(made))
+
+        async def bench(ctx: Any) -> None:
+            seen.append(ctx.get(made))
+
+        simulator = kind(m)
+        simulator.add_process(once)
+        simulator.add_testbench(bench)
+        simulator.run()
+        simulator.reset()
+        simulator.run()
+        return seen
+
+    assert same(scenario) == [(6,), 6] * 2
+
+
+@pytest.mark.parametrize("made", ["register", "its_opposite", "clocks_opposite", "another_name"])
+def test_ticks_of_clocks_that_logic_makes(made: str) -> None:
+    """They sample registers of their domain before these change."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        m.domains.slow = slow = ClockDomain("slow")
+        half, count, later = Signal(), Signal(8), Signal(8)
+        m.d.sync += half.eq(~half)
+        m.d.slow += count.eq(count + 1)
+        m.d.sync += later.eq(count)
+        match made:
+            case "register":
+                m.d.sync += slow.clk.eq(~slow.clk)
+            case "its_opposite":
+                m.d.comb += slow.clk.eq(~half)
+            case "clocks_opposite":
+                m.d.comb += slow.clk.eq(~ClockSignal())
+            case "another_name":
+                m.d.comb += slow.clk.eq(half)
+        seen: list[Any] = []
+
+        async def ticks(ctx: Any) -> None:
+            async for values in ctx.tick("slow").sample(count, later, half):
+                seen.append(values)
+
+        async def bench(ctx: Any) -> None:
+            for _ in range(12):
+                await ctx.tick()
+                seen.append([ctx.get(each) for each in (count, later, half)])
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_process(ticks)
+        simulator.add_testbench(bench)
+        simulator.run()
+        return seen
+
+    seen = same(scenario)
+    counts = [each[2] for each in seen if isinstance(each, tuple)]
+    assert counts == list(range(len(counts)))
+
+
+def test_what_is_as_in_hardware() -> None:
+    """Where Amaranth's simulator and its Verilog differ, as the page says."""
+    m = Module()
+    m.domains += (
+        (reset := ClockDomain("reset", async_reset=True)),
+        (again := ClockDomain("again")),
+    )
+    a, ahead, kept, count, follows = (
+        Signal(4, reset_less=name == "kept", name=name)
+        for name in ("a", "ahead", "kept", "count", "follows")
+    )
+    parts, at = Signal(12), Signal(2, init=2)
+    negative = a.as_signed().as_unsigned()
+    m.d.comb += parts.eq(Cat((~a).bit_select(at, 4), negative.bit_select(at, 4), a))
+    m.d.reset += [kept.eq(kept + 1), ahead.eq(ahead + 1)]
+    m.d.comb += again.clk.eq(ClockSignal())
+    m.d.sync += count.eq(count + 1)
+    m.d.again += follows.eq(count)
+    simulator, seen = Simulator(m), []
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(a, 0b1000)
+        assert ctx.get(parts) == 0b1000_0010_0001  # zeros beyond the end of a value
+        for _ in range(3):
+            await ctx.tick("reset")
+        ctx.set(reset.rst, 1)
+        seen.append((ctx.get(ahead), ctx.get(kept)))
+        await ctx.tick()
+        seen.append((ctx.get(count), ctx.get(follows)))
+
+    simulator.add_clock(1e-6)
+    simulator.add_clock(1e-6, domain="reset")
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert seen == [(0, 3), (4, 3)]
+
+
 def waves(text: str) -> dict[tuple[str, int], str]:
     """The last value of each variable at each time at which it changes."""
     names, scope, time = {}, [], 0

@@ -18,8 +18,11 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from amaranth.sim._async import (
     AsyncProcess,
+    ChangedTrigger,
     DomainReset,
+    EdgeTrigger,
     ProcessContext,
+    SampleTrigger,
     TestbenchContext,
     TickTrigger,
 )
@@ -37,8 +40,10 @@ from amaranth.sim.pysim import (
 __all__ = [
     "AsyncProcess",
     "BaseProcess",
+    "ChangedTrigger",
     "Design",
     "DomainReset",
+    "EdgeTrigger",
     "Matches",
     "MemoryData",
     "MemoryInstance",
@@ -47,6 +52,7 @@ __all__ = [
     "ProcessContext",
     "PySimEngine",
     "RequirePosedge",
+    "SampleTrigger",
     "SignalDict",
     "SignalState",
     "SimulationState",
@@ -66,6 +72,7 @@ __all__ = [
     "pin_blame",
     "ports_netlist",
     "read_resets",
+    "read_signals",
     "value_to_string",
     "without",
 ]
@@ -256,6 +263,14 @@ def combinational_signals(design: Design) -> list[Signal]:
                 if port._domain == "comb":
                     found += Value.cast(port._data)._rhs_signals()
     return found
+
+
+def read_signals(value: Value) -> Iterable[Signal]:
+    """The signals that a value is made of; none if a row of a memory is in it."""
+    try:
+        return tuple(value._rhs_signals())
+    except NotImplementedError:
+        return ()
 
 
 def memories(design: Design) -> list[tuple[MemoryData, str]]:

@@ -219,6 +219,7 @@ class _Reading(Lowering):
             signal_names=list(names := signal_names(design, self.netlist)),
         )
         known = {memory.name: number for number, memory in enumerate(self.memories)}
+        reports = list(self._reports())  # they have edges of their own
         return PartLogic(
             module=module,
             edges=list(self._edges),
@@ -227,7 +228,7 @@ class _Reading(Lowering):
                 for number in range(len(self.registers))
             ],
             write_edges=write_edges,
-            reports=list(self._reports()),
+            reports=reports,
             signals=self.netlist.signals,
             memory_numbers={data: known[name] for data, name in memories(design)},
             reader=self,

@@ -2,7 +2,9 @@
 
 Time passes in steps, and a step in delta cycles. In each of these all that was woken runs, and then
 what it has set takes effect, which wakes others. What is combinational takes its new values one
-delta cycle after what it depends on, all of it together.
+delta cycle after what it depends on, all of it together. So a trigger that fires at a change
+samples what logic made of the state before. As only the state is kept, these older values are noted
+in each delta cycle: those of the signals that are `followed`.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,10 +15,14 @@ from amaranth.hdl import DriverConflict, Shape, Signal
 
 from ...hdl.support.interruption import held_interrupts
 from ..engines.amaranth_internals import (
+    ChangedTrigger,
     Design,
+    EdgeTrigger,
     PySimEngine,
+    SampleTrigger,
     combinational_signals,
     pin_blame,
+    read_signals,
     value_to_string,
 )
 from ..engines.compiled.compiled_errors import UnsupportedConstruct
@@ -48,6 +54,11 @@ class RunView(PySimEngine):
         self._state = state
         self._active_triggers = engine._active_triggers
         self.step_design = engine.step_design
+        self.follow = engine.follow
+
+    def add_trigger_combination(self, combination: Any, *, oneshot: bool) -> Any:
+        self.follow(self._state, combination)
+        return super().add_trigger_combination(combination, oneshot=oneshot)
 
 
 class SimulationEngine(PySimEngine):
@@ -57,6 +68,13 @@ class SimulationEngine(PySimEngine):
     ----------
     runs : int
         How many are simulated at once.
+    watched : dict
+        The signals that logic or registers drive and whose changes somebody waits for.
+    followed : dict
+        The combinational signals that are noted in each delta cycle: those that were ever watched,
+        or sampled when something else than a clock changes.
+    before : dict
+        Between delta cycles of a step: what those that are followed show.
 
     Raises
     ------
@@ -76,6 +94,10 @@ class SimulationEngine(PySimEngine):
         self.settled = False
         self._active_triggers: set[Any] = set()
         self.watched: dict[Logic, None] = {}
+        self.followed: dict[Logic, None] = {}
+        self.before: dict[Logic, int] = {}
+        self._covered: dict[tuple[int, int], str] = {}
+        self._settling: dict[Logic, int] = {}
         combinational = combinational_signals(design)
         self._state = first = DesignState(self, combinational)
         self._others = [
@@ -116,6 +138,8 @@ class SimulationEngine(PySimEngine):
         for view in self._others:
             view.state.reset()
         self._edges.clear()
+        self.before.clear()
+        self._covered.clear()
         self._changed, self.settled = True, False
         self._levels = [0] * len(self._levels)
 
@@ -157,6 +181,10 @@ class SimulationEngine(PySimEngine):
         self._clocks.append(made)
         self._processes.add(made)
 
+    def add_trigger_combination(self, combination: Any, *, oneshot: bool) -> Any:
+        self.follow(self._state, combination)
+        return super().add_trigger_combination(combination, oneshot=oneshot)
+
     def add_async_process(self, simulator: Any, process: Callable[..., Any]) -> None:
         for view in (self, *self._others):
             made = Process(self._design, view, process, testbench=False, background=True)
@@ -173,6 +201,7 @@ class SimulationEngine(PySimEngine):
 
     def step_design(self) -> None:
         still = False
+        self.before = {}
         while not still:
             changes: set[Any] | None = set() if self._vcd_writers else None
             for trigger in self._active_triggers:
@@ -181,7 +210,8 @@ class SimulationEngine(PySimEngine):
             settles, before = self._changed, self.machine.version
             if settles:
                 self._say(frozenset())
-            logic = self._logic() if settles else None
+            settling = self._settling = {slot: slot.value for slot in self.followed}
+            levels = self._derived_levels() if settles else self._levels
             edges = frozenset(self._edges)
             self._edges.clear()
             for process in self._processes:
@@ -193,42 +223,58 @@ class SimulationEngine(PySimEngine):
                 self.machine.advance(edges)
             still = self._state.commit(changes)
             self._changed = self.machine.version != before
-            self.settled = True
+            self.settled, self.before = True, settling
             if self._changed or settles:
-                still = not (self._notify(logic) or self._changed) and still
+                still = not (self._notify(levels) or self._changed) and still
             for writer in self._vcd_writers:
                 writer.record(changes or (), self._now_plus_deltas(writer.fs_per_delta))
             self._delta_cycles += 1
+        self.before = {}
 
-    def _logic(self) -> tuple[dict[Logic, int], list[int]]:
-        """What is combinational and somebody waits for: signals, and nets whose edges count."""
-        values = {slot: slot.value for slot in self.watched if slot.is_comb}
-        return values, self._derived_levels()
+    def followed_from_now(self, slot: Logic) -> None:
+        """Note what a combinational signal shows in each delta cycle, from this one on."""
+        if slot not in self.followed:
+            self.followed[slot] = None
+            self._settling[slot] = slot.value
+
+    def follow(self, state: DesignState, combination: Any) -> None:
+        """Follow what a trigger samples, unless only clocks and delays fire it."""
+        clocks = [clock.slot for clock in self._clocks]
+        slots = state.slots
+        fires = (
+            slots[state.get_signal(each.signal)]
+            for each in combination._triggers
+            if isinstance(each, ChangedTrigger | EdgeTrigger)
+        )
+        if all(slot in clocks for slot in fires):
+            return
+        for trigger in combination._triggers:
+            if isinstance(trigger, SampleTrigger):
+                for signal in read_signals(trigger.value):
+                    slot = slots[state.get_signal(signal)]
+                    if isinstance(slot, Logic) and slot.lags:
+                        self.followed_from_now(slot)
 
     def _derived_levels(self) -> list[int]:
         derived = self.machine.derived
         return [] if derived is None else [derived.value(n) for n in range(len(self._levels))]
 
-    def _notify(self, logic: tuple[dict[Logic, int], list[int]] | None) -> bool:
+    def _notify(self, levels: list[int]) -> bool:
         """Wake those who wait for changes of what the design drives.
 
         Parameters
         ----------
-        logic : tuple or None
-            What `_logic` found at the beginning of the delta cycle.
+        levels : list[int]
+            Those of the nets whose edges count, at the beginning of the delta cycle.
 
         Returns
         -------
         bool
             Whether there are any.
         """
-        values, levels = logic or ({}, self._levels)
         woken = False
         for slot in list(self.watched):
-            if not slot.is_comb:
-                woken |= slot.notify(slot.curr)
-            elif slot in values:
-                woken |= slot.notify(values[slot])
+            woken |= slot.notify(slot.curr)
             if not slot.wakers:
                 del self.watched[slot]
         if self._levels:
@@ -252,6 +298,8 @@ class SimulationEngine(PySimEngine):
             for run in range(self.runs) if now else ():
                 if alarms.value(number, run):
                     self._report(report, run)
+                else:
+                    self._covered.pop((id(report), run), None)
 
     def _report(self, report: Report, run: int) -> None:
         file, line = report.place
@@ -259,6 +307,10 @@ class SimulationEngine(PySimEngine):
         match report.kind:
             case "print":
                 print(text, end="")
+            case "cover" if report.edge is None:  # of what lasts it is said once
+                if self._covered.get((id(report), run)) != text:
+                    self._covered[id(report), run] = text
+                    print(f"Coverage hit at {file}:{line}:", text)
             case "cover":
                 print(f"Coverage hit at {file}:{line}:", text)
             case kind:

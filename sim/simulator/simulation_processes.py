@@ -129,6 +129,7 @@ class _Counted(TriggerState):
         self, engine: "SimulationEngine", combination: Any, count: int, reset: Any
     ) -> None:
         self._count, self._reset = count, reset
+        engine.follow(engine.state, combination)
         super().__init__(engine, combination, engine._active_triggers, oneshot=True)
 
     def add_edge_waker(self, trigger: Any) -> None:

@@ -98,6 +98,9 @@ class Logic:
         Its value, unsigned.
     is_comb : bool
         Whether it is driven without a clock. What else is driven is stored.
+    is_clock : bool
+        Whether registers wait for its edges. If it is another name of what is stored, it changes
+        together with that, so that a tick is what comes before the registers change.
     """
 
     def __init__(
@@ -106,8 +109,10 @@ class Logic:
         engine: "SimulationEngine",
         source: Stored | Computed,
         is_comb: bool,
+        is_clock: bool = False,
     ) -> None:
         self.signal, self.engine, self.source, self.is_comb = signal, engine, source, is_comb
+        self.lags = is_comb and not (is_clock and isinstance(source, Stored))
         self.shape = signal.shape()
         self.wakers: list[Callable[[int, int], bool]] = []
         self.reset()
@@ -124,7 +129,8 @@ class Logic:
     def curr(self) -> int:
         if self.is_comb and not self.engine.settled:
             return int(self.signal.init)
-        return self.value
+        before = self.engine.before.get(self)
+        return self.value if before is None else before
 
     @property
     def next(self) -> int:
@@ -146,6 +152,8 @@ class Logic:
         self.last = self.curr
         self.wakers.append(waker)
         self.engine.watched[self] = None
+        if self.lags:
+            self.engine.followed_from_now(self)
 
     def notify(self, after: int) -> bool:
         """Wake those who wait for a change, if there is one."""
@@ -240,7 +248,8 @@ class DesignState(SimulationState):
             pieces = design.pieces(place, self.run)
         if self.is_combinational(signal) or pieces is None:
             if pieces is not None:  # another name of a register
-                return Logic(signal, engine, Stored(machine, pieces), is_comb=True)
+                clock = design.is_clock(place)
+                return Logic(signal, engine, Stored(machine, pieces), True, is_clock=clock)
             cell = place.part.cell(place.module, self.run)
             return Logic(
                 signal, engine, Computed(engine, engine.observe(place), cell), is_comb=True
