@@ -512,9 +512,15 @@ def test_what_is_as_in_hardware() -> None:
     m.d.comb += again.clk.eq(ClockSignal())
     m.d.sync += count.eq(count + 1)
     m.d.again += follows.eq(count)
+    m.domains.driven = driven = ClockDomain("driven")
+    given, made, taken = (Signal(4, name=name) for name in ("given", "made", "taken"))
+    m.d.comb += made.eq(given + 1)
+    m.d.driven += taken.eq(made)
     simulator, seen = Simulator(m), []
 
     async def bench(ctx: Any) -> None:
+        ctx.set(Cat(driven.clk, given), 1 | 5 << 1)
+        assert ctx.get(taken) == 6  # what logic makes of an input that comes with the edge
         ctx.set(a, 0b1000)
         assert ctx.get(parts) == 0b1000_0010_0001  # zeros beyond the end of a value
         for _ in range(3):
