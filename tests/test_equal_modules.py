@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Assert, ClockDomain, ClockSignal, Elaboratable, Fragment, Module, Signal
+from amaranth.lib.memory import Memory
 from long_runs import long
 from multicube.sim import Simulator
 from multicube.sim.simulator import equal_modules
@@ -175,3 +176,33 @@ def test_several_runs_have_one_clock() -> None:
         Simulator(Counter("own clock"), runs=2)
     with pytest.raises(ValueError, match=r"^Runs must be from 1 to 65536, not 0$"):
         Simulator(Counter(), runs=0)
+
+
+class Halting(Elaboratable):
+    """Modules of which one clock never moves, and one reset is never made."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.domains += (
+            (still := ClockDomain("still")),
+            (free := ClockDomain("free", async_reset=True)),
+        )
+        m.d.comb += [still.clk.eq(0), free.rst.eq(0)]
+        for number in range(4):
+            m.submodules += (inner := Module())
+            step, count, kept = (Signal(8, name=f"{name}{number}") for name in ("a", "b", "c"))
+            m.d.comb += step.eq(number + 1)
+            inner.d.free += count.eq(count + step)
+            inner.d.still += kept.eq(count)
+            inner.submodules.rows = rows = Memory(shape=8, depth=20, init=[])
+            read = rows.read_port(domain="free")
+            inner.d.comb += read.addr.eq(count)
+            for shift, domain in enumerate(("still", "free", "sync")):
+                port = rows.write_port(domain=domain)
+                inner.d.comb += [port.en.eq(1), port.addr.eq(count >> shift), port.data.eq(count)]
+        return m
+
+
+def test_clocks_of_lanes_that_never_change() -> None:
+    check_equal(Halting, cycles=20, clocks={"sync": 1e-6, "free": 0.7e-6})
+    assert lanes(Halting()) == [4]

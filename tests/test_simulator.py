@@ -726,3 +726,118 @@ def test_a_shift_that_is_too_wide_is_refused_as_amaranth_does() -> None:
 def test_what_cannot_be_simulated_is_named(design: Any, message: str) -> None:
     with pytest.raises(MulticubeError, match=f"^{message}$"):
         Simulator(design)
+
+
+def test_ticks_of_clocks_and_resets_with_other_names() -> None:
+    """What is sampled is what was there at the edge, whatever the name of the clock."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        m.domains += (
+            (half := ClockDomain("half")),
+            (held := ClockDomain("held", async_reset=True)),
+        )
+        toggle, wanted = Signal(), Signal()
+        counts = [Signal(8, name=f"count_{number}", init=5) for number in range(3)]
+        m.d.sync += [toggle.eq(~toggle), counts[0].eq(counts[0] + 1)]
+        m.d.comb += [half.clk.eq(toggle), held.rst.eq(wanted)]
+        m.d.half += counts[1].eq(counts[1] + counts[0])
+        m.d.held += counts[2].eq(counts[2] + 1)
+        seen: list[Any] = []
+
+        def watches(domain: str) -> Any:
+            async def watch(ctx: Any) -> None:
+                async for sampled in ctx.tick(domain).sample(*counts):
+                    seen.append((domain, sampled))
+
+            return watch
+
+        async def bench(ctx: Any) -> None:
+            for number in range(20):
+                ctx.set(wanted, number % 7 == 4)
+                await ctx.delay(0.7e-6)
+                seen.append([ctx.get(each) for each in counts])
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_clock(1.3e-6, domain="held")
+        for domain in ("half", "held"):
+            simulator.add_testbench(watches(domain), background=True)
+        simulator.add_testbench(bench)
+        simulator.run()
+        return seen
+
+    assert len(same(scenario)) > 30
+
+
+def test_another_name_of_a_clock_is_that_clock() -> None:
+    m = Module()
+    m.domains.other = ClockDomain()
+    m.d.comb += ClockSignal("other").eq(ClockSignal())
+    count, follows = Signal(8), Signal(8)
+    m.d.sync += count.eq(count + 1)
+    m.d.other += follows.eq(count)
+    seen = []
+
+    async def bench(ctx: Any) -> None:
+        for domain in ("sync", "other", "sync", "other"):
+            seen.append((await ctx.tick(domain).sample(count, follows))[2:])
+            seen.append((ctx.get(count), ctx.get(follows)))
+
+    simulator = Simulator(m)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert seen[1:] == [(1, 0), (1, 0), (2, 1), (2, 1), (3, 2), (3, 2), (4, 3)]
+
+
+def test_clocks_and_resets_that_never_change() -> None:
+    """A reset that is always 1, and a write port whose clock stands still."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        m.domains += (
+            (still := ClockDomain("still")),
+            (held := ClockDomain("held", async_reset=True)),
+        )
+        m.d.comb += [still.clk.eq(0), held.rst.eq(1)]
+        count, kept = Signal(5), Signal(8, init=7)
+        m.d.sync += count.eq(count + 1)
+        m.d.held += kept.eq(kept + 1)
+        m.submodules.memory = memory = Memory(shape=8, depth=20, init=[])
+        for number, domain in enumerate(("still", "sync", "held")):
+            port = memory.write_port(domain=domain)
+            m.d.comb += [port.en.eq(1), port.addr.eq(count + number), port.data.eq(number + 40)]
+        seen = []
+
+        async def bench(ctx: Any) -> None:
+            for _ in range(12):
+                await ctx.tick()
+                seen.append([ctx.get(memory.data[row]) for row in range(20)] + [ctx.get(kept)])
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_clock(0.4e-6, phase=0.1e-6, domain="held")
+        simulator.add_testbench(bench)
+        simulator.run()
+        return seen
+
+    assert same(scenario)[-1][-1] == 7
+
+
+def test_bits_beyond_the_end_are_as_documented() -> None:
+    """Zeros of what is unsigned, and the sign of what is signed, whatever the expression."""
+    m = Module()
+    value, places = Signal(8, init=0x5A), Signal(4, init=4)
+    results = [Signal(8, name=f"result_{number}") for number in range(3)]
+    for result, part in zip(results, (~value, (~value).as_signed(), value - 0x5B)):
+        m.d.comb += result.eq(part.bit_select(places, 8))
+    seen = []
+
+    async def bench(ctx: Any) -> None:
+        seen.extend(ctx.get(result) for result in results)
+
+    simulator = Simulator(m)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert seen == [0x0A, 0xFA, 0xFF]

@@ -170,7 +170,7 @@ class DividedDesign:
     tasks : list[Task]
         How wires are computed, in order.
     edges : list[Edge]
-        All that some state waits for, each once: nets of the rest.
+        All that some state or report waits for, each once: nets of the rest.
     signals : SignalDict
         Where each of Amaranth's signals is.
     memories : dict[MemoryData, tuple[Part, int, int]]

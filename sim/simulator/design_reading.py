@@ -77,11 +77,11 @@ class PartLogic:
     module : Module
         Its inputs have the names `(0,)`, `(1,)` and so on.
     edges : list[Edge]
-        All that some state waits for, each once.
+        All that some state or report waits for, each once.
     register_edges : list[frozenset[Edge]]
         By register: the edges at which it takes its next value.
     write_edges : list[list[Edge]]
-        By memory and write port.
+        By memory and write port. That of a constant never occurs.
     reports : list[Report]
     signals : dict
         The nets of each of Amaranth's signals.
@@ -195,7 +195,7 @@ class _Reading(Lowering):
                     before = len(self.memories[number].writes)
                     self._write(cell)
                     if len(self.memories[number].writes) > before:
-                        write_edges[number] += self._clock(cell)
+                        write_edges[number].append(self._only_edge(cell))
         for index, cell in enumerate(cells):
             if isinstance(cell, nir.SyncReadPort):
                 self._sync_read(index, cell)
@@ -247,6 +247,10 @@ class _Reading(Lowering):
     def _reset(self, cell: nir.FlipFlop) -> frozenset[Edge]:
         return self._edge(cell.arst, 1)
 
+    def _only_edge(self, cell: nir.Cell) -> Edge:
+        """That of a clock, which may be a constant: then it never occurs."""
+        return next(iter(self._clock(cell)), Edge(cell.clk, 1))
+
     def _edge(self, net: nir.Net, level: int) -> frozenset[Edge]:
         if net.is_const:  # it never changes
             return frozenset()
@@ -258,13 +262,9 @@ class _Reading(Lowering):
         self._register_edges |= dict.fromkeys(self._state[index], edges)
 
     def _next(self, cell: nir.FlipFlop) -> Words:
-        data = self.value(cell.data)
-        if cell.arst.is_const:
-            return data
-        width = len(cell.data)
-        return self.arithmetic.mux(
-            self.value(nir.Value(cell.arst))[0], self.arithmetic.const(cell.init, width), data
-        )
+        initial = self.arithmetic.const(cell.init, len(cell.data))
+        reset = self.value(nir.Value(cell.arst))[0]
+        return self.arithmetic.mux(reset, initial, self.value(cell.data))
 
     def _not_read(self, index: int) -> Words:
         """Amaranth's simulator, unlike its netlist, resets what read ports show."""
@@ -305,7 +305,7 @@ class _Reading(Lowering):
         enabled = self.value(nir.Value(cell.en))[0]
         edge = None
         if hasattr(cell, "clk"):
-            edge = next(iter(self._clock(cell)), Edge(cell.clk, 1))
+            edge = self._only_edge(cell)
         text = cell.format and tuple(
             part
             if isinstance(part, str)
