@@ -68,7 +68,7 @@ class _Division:
             self._clock(made, group)
             self._fill(made, group)
             for some in (*made.register_edges, *made.write_edges):
-                edges |= {edge: None for edge in some if not edge.net.is_const}
+                edges |= dict.fromkeys(some)
         self.parts[0].drivers = [[self._output(signal)] for signal in self._read_by_rest]
         self._lay_out()
         self.design = DividedDesign(
@@ -122,14 +122,12 @@ class _Division:
         """Name the edges for which a part waits as those of the rest."""
 
         def outside(edge: Edge) -> Edge:
-            if edge.net.is_const:
-                return edge
             number, bit = part.logic.input(edge.net)
             signal = group.signals[0][group.inputs[number]]
             return Edge(self._signals[signal].nets[bit], edge.level)
 
         def named(edges: frozenset[Edge]) -> frozenset[Edge]:
-            return frozenset(made for each in edges if not (made := outside(each)).net.is_const)
+            return frozenset(outside(edge) for edge in edges)
 
         part.register_edges = [named(edges) for edges in part.register_edges]
         part.write_edges = [[outside(edge) for edge in edges] for edges in part.write_edges]
