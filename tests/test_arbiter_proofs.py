@@ -41,6 +41,7 @@ def grants_and_holds(count: int, kind: type[RoundRobin] = RoundRobin) -> Claims:
     return claims
 
 
+@pytest.mark.long
 @proves(
     RoundRobin,
     says="If there is a request, exactly one is granted. It stays granted until it is taken or "

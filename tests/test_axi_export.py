@@ -359,6 +359,7 @@ def test_network_is_transparent() -> None:
         assert {network.transparent for network in kinds} == {transparent}
 
 
+@pytest.mark.long
 def test_names_of_a_clock_are_taken() -> None:
     fabric = Fabric.alone(CellType(RoundRobin, count=2))
     with pytest.raises(ValueError, match=r"^Port name 'request' is already taken by the clock"):

@@ -173,7 +173,7 @@ def within(count: int, trials: int, probability: float) -> bool:
     return abs(count - trials * probability) <= 5 * deviation
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ports", "radix", "routing", "load", "bias"),
     [

@@ -107,6 +107,7 @@ def test_sums_of_neighbours_in_any_order(ports: int) -> None:
         check([outputs[line // size] for line in range(ports)])
 
 
+@pytest.mark.long
 def test_what_is_refused_is_impossible() -> None:
     """Of five values, in all 8^5 ways through the middle: links that two sums, or two parts of one
     that go on apart, would share."""

@@ -175,6 +175,7 @@ def test_runs_follow_each_other_though_memories_survive_the_reset(recovering: Be
         _compare(recovering, "uniform", 1, seed, cycles=30, warmup=0)
 
 
+@pytest.mark.long
 def test_the_board_has_no_counters_that_it_was_not_given(lean_torus: Bench) -> None:
     depth = lean_torus.board.instruments.source_depth
     run = Run(pattern("one-each", 4), source_depth=depth)

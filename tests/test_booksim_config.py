@@ -237,6 +237,7 @@ def test_latency_of_a_saturated_network_is_not_known() -> None:
     assert values["Accepted packet rate average"] == pytest.approx(sum(rates) / 2)
 
 
+@pytest.mark.long
 def test_command(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "configs"

@@ -336,7 +336,7 @@ def copies(switch: type, depth: int, routing: str) -> Any:
     return claims
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @needs_yosys
 @proves(
     OutputQueuedSwitch,
@@ -363,7 +363,7 @@ def test_broadcast_neither_loses_nor_repeats_a_copy(
     assert copies(switch, depth, routing).hold(tmp_path)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @needs_yosys
 @pytest.mark.parametrize("tracker", [ForgetfulTracker, HastyTracker])
 @every_switch
@@ -438,7 +438,7 @@ def _destinations(network: MultistageNetwork, tag: int, mask: int, source: int) 
     return reached
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @every_routing
 def test_figure_3(transport: Callable[..., list], routing: str) -> None:
     """Input 0 broadcasts to outputs 4, 5, 6 and 7: three cycles, tag 100, mask 011."""

@@ -158,6 +158,7 @@ def broadcasts(length: int) -> Trace:
     return Trace("broadcasts", tuple(packets))
 
 
+@pytest.mark.long
 def test_copies_deadlock_without_room_for_a_packet(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a depth of one flit less than a packet has; this is why it is refused."""
     for depth, free in ((LONGEST, True), (LONGEST - 1, False)):
@@ -268,6 +269,7 @@ def test_copies_in_deeper_queues_wait_for_no_other_copy(
     assert claims.hold(tmp_path, 2 * flits + 2)
 
 
+@pytest.mark.long
 @needs_yosys
 @pytest.mark.parametrize(("depth", "length"), [(1, 2), long(2, 3)])
 def test_proof_finds_copies_that_wait_for_each_other(

@@ -66,6 +66,7 @@ MANAGER = ("id", "addr", "len", "size", "burst", "valid")
 SENT = (*(f"aw{name}" for name in MANAGER), *(f"ar{name}" for name in MANAGER))
 
 
+@pytest.mark.long
 @proves(
     AxiTarget,
     says="The target keeps the rules of AXI4 for a subordinate, with `reorder`, too. `bvalid` and "

@@ -314,6 +314,7 @@ def test_files_are_replaced_and_others_stay(tmp_path: Path) -> None:
     assert (tmp_path / "notes").read_text() == "mine"
 
 
+@pytest.mark.long
 def test_header_tells_what_tags_are(tmp_path: Path) -> None:
     def told(**parameters: object) -> str:
         write_c_library(build("omega", **parameters), tmp_path)

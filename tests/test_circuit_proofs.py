@@ -95,7 +95,7 @@ def paths_kept_and_released(
     return claims
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @proves(
     CircuitBox,
     says="Both ends of a path agree on it, so an output belongs to one input at most, and an "
@@ -148,13 +148,13 @@ class Forgets(CircuitBox):
         return m
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.long
 @pytest.mark.parametrize("component", [Leaks, CutsOff, Forgets])
 def test_proofs_find_a_wrong_box(tmp_path: Path, component: type[CircuitBox]) -> None:
     assert not paths_kept_and_released(2, "hold", component).hold(tmp_path)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @proves(
     CircuitBox,
     says="A request is connected in the next cycle, or waits, or is rejected. It is rejected "
@@ -183,6 +183,7 @@ def test_circuit_box_rejects_when_its_policy_says(tmp_path: Path, policy: str, l
     assert claims.hold(tmp_path)
 
 
+@pytest.mark.long
 @proves(
     CircuitBox,
     says="The box is fair: a request that stays sees at most radix - 1 other circuits begin at "
@@ -212,6 +213,7 @@ def test_circuit_box_is_fair(tmp_path: Path, radix: int) -> None:
     assert claims.hold(tmp_path)
 
 
+@pytest.mark.long
 @proves(
     CircuitBox,
     says="Whatever state the network begins in, no box holds a path that nobody requests.",
@@ -323,7 +325,7 @@ def merged(policy: str, kind: type[CircuitMerger] = CircuitMerger) -> Claims:
     return claims
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @proves(
     CircuitMerger,
     says="The terminal has one circuit at a time, which lasts as long as it is requested. In the "
@@ -490,6 +492,7 @@ def checked(kind: type[CircuitParityChecker] = CircuitParityChecker) -> Claims:
     return claims
 
 
+@pytest.mark.long
 @proves(
     CircuitParityChecker,
     says="If all words of a packet have the right parity, all of them leave, in order, each once. "
@@ -501,6 +504,7 @@ def test_circuit_parity_checker_passes_sound_packets(tmp_path: Path) -> None:
     assert checked().hold(tmp_path)
 
 
+@pytest.mark.long
 def test_proofs_find_a_wrong_word_that_is_not_reported(tmp_path: Path) -> None:
     class Silent(CircuitParityChecker):
         """Reports nothing while words wait to leave."""

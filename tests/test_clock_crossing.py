@@ -417,6 +417,7 @@ def test_reset_of_all_leaves_nothing() -> None:
     runner.run(source, background=(sink,), limit=3000)
 
 
+@pytest.mark.long
 def test_one_flit_per_cycle_of_the_slower_clock() -> None:
     """A cube of two terminals whose clocks are faster and slower than the network's."""
     network = build("cube", ports=2, payload=16)

@@ -59,7 +59,7 @@ def packets_of_a_source(words: str, interval: float, cycles: int) -> list[tuple[
     return found
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "interval"), [("cube ports=2", 0), ("torus k=2 n=1 length=3", 3.5)]
 )
@@ -78,6 +78,7 @@ def test_intervals_are_geometric(words: str, interval: float) -> None:
     assert stats.chisquare(counts, expected).pvalue > UNLIKELY, SEED
 
 
+@pytest.mark.long
 def test_throughput_without_contention() -> None:
     """A packet per interval and cycle in which it is sent: 1 / (T + 1)."""
     network = build("cube ports=4")

@@ -103,6 +103,7 @@ def assert_something_happened(engine: Engine, bench: MemoryBench) -> None:
 FAST = ("input queues",)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [name if name in FAST else long(name) for name in NETWORKS],

@@ -332,7 +332,7 @@ def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
     assert (sum(result.combined) > 0) == (policy != "none")
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ports", "parameters", "traffic"),
     [
@@ -387,7 +387,7 @@ def test_simultaneous_fetch_and_adds_take_no_longer_than_one(
     assert {request.answered - request.sent for request in result.requests} == {2 * stages + 1}
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ports", "parameters", "traffic"),
     [

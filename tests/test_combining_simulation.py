@@ -460,6 +460,7 @@ def test_command(call: Call) -> None:
     assert record["lost"] == record["misrouted"] == record["duplicated"] == 0
 
 
+@pytest.mark.long
 def test_command_for_packets_says_nothing_of_memory(call: Call) -> None:
     status, out, _ = call("sim", "cube", "ports=2", "--cycles", "20", "--warmup", "0", "--json")
     record = json.loads(out)

@@ -36,6 +36,7 @@ COMMANDS = ("list", "sim", "sweep", "export", "draw")
 Call = Callable[..., Any]
 
 
+@pytest.mark.long
 def test_sim_json(call: Call) -> None:
     words = "sim cube ports=4 radix=2 switch=output-queued depth=8 --traffic uniform --load 0.5"
     status, out, err = call(*words.split(), *SHORT, "--seed", "1", "--json")
@@ -385,6 +386,7 @@ def test_unbalanced_books(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.long
 def test_the_losses_of_a_fault_are_shown(call: Call) -> None:
     words = ("sim", "cube", "ports=2", "--fault", "link:0:1:lossy", *SHORT)
     status, out, err = call(*words)
@@ -611,6 +613,7 @@ def test_standard_output_takes_one_thing(words: str, tmp_path: Path) -> None:
     assert done.stderr == line % output
 
 
+@pytest.mark.long
 def test_nothing_is_beside_a_device(tmp_path: Path, call: Call) -> None:
     (tmp_path / "null.v").symlink_to("/dev/null")
     assert call("export", "cube", "ports=2", "-o", "null.v").status == 0
@@ -678,6 +681,7 @@ def test_closed_pipe(tmp_path: Path) -> None:
     assert all(not line or line.startswith("multicube: ") for line in err.split("\n"))
 
 
+@pytest.mark.long
 def test_seeds_differ_from_point_to_point_only_in_load(call: Call) -> None:
     # The same words give the same text, for the eye too.
     words = ("sim", "cube", "ports=2", "--load", "0.7", *SHORT)

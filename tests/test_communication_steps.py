@@ -102,7 +102,7 @@ def turned(graph: Graph) -> Graph:
     )
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "parameters"), NETWORKS)
 def test_schedules_and_hardware(name: str, parameters: dict[str, Any]) -> None:
     """Legal schedules do on the hardware what they do by the rules, in as many cycles as steps."""

@@ -207,6 +207,7 @@ def test_a_killed_run_leaves_neither_compiler_nor_files(cache: Path, tmp_path: P
         wait_for(lambda: not work.exists())
 
 
+@pytest.mark.long
 def test_processes_at_once(cache: Path) -> None:
     code = (
         "from multicube.sim.engines.compiled import build;"

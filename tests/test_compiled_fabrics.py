@@ -335,6 +335,7 @@ def test_processes_share_the_cache(cache: Path) -> None:
     assert len(list(cache.iterdir())) == 1
 
 
+@pytest.mark.long
 def test_damaged_library_is_made_again(cache: Path) -> None:
     made = library(SOURCE)
     made.write_bytes(made.read_bytes()[:1000])

@@ -187,6 +187,7 @@ def test_restore_rejects_state() -> None:
             engine.restore(replace(state, cycles=("x",)))
 
 
+@pytest.mark.long
 def test_state_of_several_machines_in_a_file(tmp_path: Path) -> None:
     fabrics = [bench(ports=64)] * 2
     with CompiledEngine(fabrics) as engine, CompiledEngine(fabrics) as other:

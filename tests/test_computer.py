@@ -295,6 +295,7 @@ def test_wrong_programs_end_in_one_line(
     assert re.fullmatch(f"multicube: {message}\n", err), err
 
 
+@pytest.mark.long
 def test_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, "volatile int x;\nint main(void) { return mc_fetch_add(&x, 1) > 2; }\n")
     assert exit_status("computer", "run", str(path), "torus", "k=2", "n=2", "--json") == 1

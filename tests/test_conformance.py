@@ -280,7 +280,7 @@ def test_engines_agree(words: str) -> None:
 # Verilog.
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @pytest.mark.parametrize("words", [*families(*UNLIKE), *map(long, WORDS)])
 def test_verilog(words: str, tmp_path: Path, verilators_linter: Callable[[Path], str]) -> None:
     """The linter has nothing to say, and the list of ports is that of the module."""

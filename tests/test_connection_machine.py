@@ -85,6 +85,7 @@ def test_node_rejects_a_tag_of_another_width() -> None:
         HypercubeNode(Packet(5, 8), dimensions=3, processors=2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("schedule", ["parallel", long("dimension")])
 @pytest.mark.parametrize(("n", "processors"), [(2, 2), long(1, 2), long(3, 1), long(4, 1)])
 def test_a_message_alone_crosses_as_many_wires_as_its_distance(
@@ -225,6 +226,7 @@ def test_engines_agree(links: str, schedule: str, priority: str) -> None:
         assert getattr(results[0], name) == getattr(results[1], name), name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("schedule", [long("parallel"), "dimension"])
 @pytest.mark.parametrize("buffers", [1, long(2)])
 def test_all_to_one(schedule: str, buffers: int) -> None:

@@ -143,6 +143,7 @@ def test_listed_paths_are_all(family: str, parameters: dict[str, Any], tmp_path:
         assert re.search(rf"^//   {output} depends on .*{given_port}", head, re.M)
 
 
+@pytest.mark.long
 def test_no_paths_are_told_too() -> None:
     router = next(iter(build("mesh", k=2, n=1).fabric.types()))
     text = verilog_text(Fabric.alone(router))

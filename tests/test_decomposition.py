@@ -57,7 +57,7 @@ def check(plan: MultistagePlan, destinations: Permutation) -> int:
     return len(passes)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("name", [n if n in ("cube", "flip") else long(n) for n in PLANS])
 def test_every_permutation_of_eight_needs_two_passes_at_most(name: str) -> None:
     """Without the library: 4,096 pass at once, and all others are products of two of these."""
@@ -70,7 +70,7 @@ def test_every_permutation_of_eight_needs_two_passes_at_most(name: str) -> None:
     assert (len(rows), reached.sum()) == (4096, 40320)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.long
 @pytest.mark.parametrize("name", [long(n) if n == "cube" else n for n in PLANS])
 def test_passes_of_every_permutation_of_eight(name: str) -> None:
     """The library finds these passes: for all permutations on the cube, else for a tenth."""

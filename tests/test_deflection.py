@@ -171,7 +171,7 @@ def test_no_flight_takes_longer_than_the_bound(k: str) -> None:
         assert max(flights) == longest(k)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("k", ["4x4", "3x5"])
 def test_no_flight_takes_longer_if_all_send_to_one_column_or_terminal(k: str) -> None:
     columns, rows = map(int, k.split("x"))

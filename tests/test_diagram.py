@@ -233,6 +233,7 @@ def test_links_around_are_cut(words: str, ways: int) -> None:
     assert sum(not line.cut for line in diagram.lines if line.joins_nodes) > 0
 
 
+@pytest.mark.long
 def test_layouts_are_equal_each_time_and_apart() -> None:
     for nodes in (20, 200):
         graph = from_networkx(nx.random_regular_graph(3, nodes, seed=5))

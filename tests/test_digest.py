@@ -162,6 +162,7 @@ print(digest(pattern("tornado", 8)), family.build(**family.example).fabric.diges
 """
 
 
+@pytest.mark.long
 def test_every_process_has_the_same() -> None:
     found = [
         subprocess.run(

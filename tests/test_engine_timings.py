@@ -66,6 +66,7 @@ def test_engines_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert timings[3].cycles_per_second == 0
 
 
+@pytest.mark.long
 def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "finished_jobs", finished_here)
     monkeypatch.setenv("CC", "/nowhere/cc")
@@ -91,6 +92,7 @@ def test_engines_that_differ(
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_short_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "finished_jobs", finished_here)
     timings = list(

@@ -76,6 +76,7 @@ def start(*engines: AmaranthEngine | CompiledEngine) -> None:
         engine.set("measure", 1)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "traffic", "parameters"),
     [
@@ -142,6 +143,7 @@ def test_runs_side_by_side(ports: int) -> None:
             together.get(Pin("timer", ("now",)), 3)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("traffic", "switch"),
     [

@@ -161,6 +161,7 @@ def test_numpy_integers_make_the_same_network(name: str, parameters: dict[str, i
     network.fabric.check()
 
 
+@pytest.mark.long
 def test_numpy_integers_make_the_same_run() -> None:
     counts = {"cycles": 20, "warmup": 5, "seed": 3, "source_depth": 4, "bins": 16}
     plain, other = (

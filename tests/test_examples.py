@@ -70,6 +70,7 @@ def _last_phase(machine: object) -> dict[int, list[tuple[int, int]]]:
     return cycles
 
 
+@pytest.mark.long
 def test_orders_of_the_last_phase(fft: ModuleType) -> None:
     machines = {order: fft.parallel_fft(_points(4096), 64, order)[1] for order in fft.ORDERS}
     for pairs in _last_phase(machines["memory"]).values():
@@ -83,7 +84,7 @@ def test_orders_of_the_last_phase(fft: ModuleType) -> None:
     assert all(f"{source:06b}" == f"{destination:06b}"[::-1] for source, destination in first)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("radix", [2, 4])
 def test_exchanges_and_shifts_pass_a_cube_without_waiting(fft: ModuleType, radix: int) -> None:
     _, machine = fft.parallel_fft(_points(256), 16, "shifted")

@@ -208,7 +208,7 @@ def test_extra_stage_plan_rejects(ports: object, error: type) -> None:
 # Interfaces
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("routing", ["destination", "xor"])
 def test_selector_makes_the_tags_of_the_plan(simulate: Callable[..., None], routing: str) -> None:
     """All pairs and all configurations of 8 terminals."""
@@ -310,7 +310,7 @@ def test_engines_agree() -> None:
     assert records[0]["delivered"] > 100
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("switch", ["input-queued", "output-queued"])
 @pytest.mark.parametrize("routing", ["destination", long("xor")])
 def test_network_has_no_combinational_cycle(switch: str, routing: str) -> None:

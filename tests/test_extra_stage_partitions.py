@@ -240,6 +240,7 @@ def unguarded(network: PartitionedNetwork) -> FabricComponent:
 FAULTY = {"ports": 8, "extra_stage": 1, "faults": "link:2:5", "payload": 4}
 
 
+@pytest.mark.long
 def test_odd_terminals_can_not_stop_even_ones() -> None:
     """Without the guard they did: the secondary path of odd packets is on lines of even ones."""
     network = Disturbed(unguarded(PartitionedNetwork(build("cube", **FAULTY))), range(0, 8, 2), 1)
@@ -273,7 +274,7 @@ CASES = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(("fault", "parameters", "groups"), CASES)
 def test_subnetworks_that_are_kept_do_not_disturb_each_other(
     fault: str, parameters: dict[str, Any], groups: list[list[int]]

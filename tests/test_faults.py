@@ -174,6 +174,7 @@ def test_network_with_spare_links_behaves_as_without() -> None:
         assert sum(a.read(plain.sinks, "delivered")) == 64
 
 
+@pytest.mark.long
 def test_original_is_left_as_it_was() -> None:
     network = build("cube", ports=4)
     before = dict(network.fabric.drivers), dict(network.fabric.cells), list(network.fabric.links)

@@ -83,6 +83,7 @@ def test_rates_are_those_of_the_file(tmp_path: Path) -> None:
         assert bool(found.terminals["injected"][source]) == bool(own)
 
 
+@pytest.mark.long
 def test_each_flow_has_its_length() -> None:
     """On an idle network a packet of four flits takes three cycles more than one of one flit."""
     network = build("torus", k=4, n=1, length="1:4")

@@ -221,6 +221,7 @@ def test_bad_files(
     assert outcome.err == f"multicube: {refusal.value}\n"
 
 
+@pytest.mark.long
 def test_network_of_a_file_and_of_objects(tmp_path: Path) -> None:
     """A file, a graph of networkx and a `Graph` are the same network."""
     given = nx.cycle_graph(5)
@@ -678,7 +679,7 @@ router 2 node 2
 """
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "cycles"), [("", 3), long("weight=latency", 3), ("weight=hops", 21)]
 )

@@ -412,6 +412,7 @@ def test_adaptive_routing_carries_more_where_e_cube_crowds() -> None:
     assert carried["adaptive"] > 1.2 * carried["ecube"], carried
 
 
+@pytest.mark.long
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     words = "sim hypercube n=2 routing=ecube --load 0.1 --cycles 200 --json"
     assert exit_status(*words.split()) == 0

@@ -144,6 +144,7 @@ def test_a_network_is_its_file_as_it_was_read(here: Path) -> None:
     assert network.altered().digest == network.digest != build("graph file=h.json").digest
 
 
+@pytest.mark.long
 def test_rerun_says_what_has_changed(call: Call) -> None:
     Path("g.json").write_text(ring(2))
     Path("p.txt").write_text("1 2 3 0")

@@ -122,7 +122,7 @@ def test_latency_is_that_of_the_packets_born_in_the_window() -> None:
     assert timed[0] > sum(early.terminals["delivered"])
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("precision", [0.02, 0.1])
 def test_window_grows_to_the_precision(precision: float) -> None:
     network = build("cube", ports=8)
@@ -136,7 +136,7 @@ def test_window_grows_to_the_precision(precision: float) -> None:
     assert (given.ended, given.cycles) == ("given", 123)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("load", "saturated"), [(0.7, False), (0.8, True), long(0.73, False), long(0.77, True)]
 )

@@ -116,7 +116,7 @@ def test_state_is_that_of_the_compiled_engine(
     assert [table.tobytes() for table in tables] == found
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.long
 @needs_chromium
 @pytest.mark.parametrize(
     ("words", "setting", "traffic"),
@@ -333,6 +333,7 @@ def test_seed_restarts_with_other_packets(omega: Tab) -> None:
     assert _counters(omega) == before
 
 
+@pytest.mark.long
 @needs_chromium
 def test_a_followed_packet_takes_the_path_of_its_tag(omega: Tab) -> None:
     network = build(NETWORKS[0])
@@ -393,6 +394,7 @@ def test_a_broken_link_passes_nothing_until_it_is_mended(omega: Tab) -> None:
     assert "no command line has these numbers" in omega.text("#command-says")
 
 
+@pytest.mark.long
 @needs_chromium
 def test_a_broken_box_passes_nothing(omega: Tab) -> None:
     _set(omega, "#load", 0.5)

@@ -22,6 +22,7 @@ def unpack(layout: Any, word: int) -> dict[str, int]:
     return {name: word >> layout[name].offset & (1 << layout[name].width) - 1 for name, _ in layout}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("rows", [1, 3, 4])
 @pytest.mark.parametrize(("offer", "take"), [(1.0, 1.0), (0.5, 1.0), (1.0, 0.4), (0.6, 0.6)])
 def test_performs_one_operation_after_the_other(

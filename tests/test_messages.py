@@ -48,7 +48,7 @@ def patterns(ports: int, number: int, seed: int) -> Iterator[list[Message]]:
     yield []
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("operation", "parameters"),
     [

@@ -216,6 +216,7 @@ def test_random_accesses_on_both_engines(
     assert run_compiled(memory, accesses) == shown
 
 
+@pytest.mark.long
 def test_aspros_memory() -> None:
     """32 x 4096 bits in 128 planes."""
     accesses = random_accesses(32, 1, 128, 5000, 9)

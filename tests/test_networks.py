@@ -91,7 +91,7 @@ def watch_boxes(network: PacketNetwork) -> Callable[[], Cat]:
     )
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("wiring", "switch", "routing"),
     [
@@ -215,7 +215,7 @@ def test_xor_and_destination_tags_deliver_alike(
     assert sum(map(len, runs[0])) > 25 * ports
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ports", "radix", "wiring", "switch", "depth", "load"),
     [case if case in QUICK_LOADED else long(*case) for case in LOADED],

@@ -173,7 +173,7 @@ def states(on: float, off: float, cycles: int) -> list[int]:
     return found
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.long
 @pytest.mark.parametrize(("on", "off"), [(4, 7), (1, 3), (9, 1)])
 def test_lengths_of_bursts_are_geometric(on: int, off: int) -> None:
     found = states(on, off, 12_000)
@@ -480,6 +480,7 @@ def test_sweep_rejects_traffic_that_does_not_suit() -> None:
 # The command.
 
 
+@pytest.mark.long
 def test_rates_in_flits(call: Callable[..., Any]) -> None:
     network = ["cube", "ports=4", "switch=wormhole", "length=4", "depth=8"]
     options = ["--unit", "flits", "--cycles", "100", "--warmup", "10"]
@@ -493,6 +494,7 @@ def test_rates_in_flits(call: Callable[..., Any]) -> None:
     assert call("sim", *network, "--unit", "words")[0] == 2
 
 
+@pytest.mark.long
 def test_commands_take_the_same_words(
     call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -196,7 +196,7 @@ def test_packet_switch_follows_the_model(
     assert sum(map(len, sent.values())) > 30 * min(radix, wires.outputs)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("radix", "routing", "depth"), CASES)
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_packet_switch_has_full_throughput(
@@ -251,7 +251,7 @@ def test_packet_switch_has_one_cycle_of_latency(
         assert cycle.shown == expected
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("radix", [2, 3, 4, 8])
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_packet_switch_is_fair(transport: Callable[..., list], switch: type, radix: int) -> None:

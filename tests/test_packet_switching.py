@@ -46,6 +46,7 @@ def test_where_lengths_are_cut_off(length: str) -> None:
     assert (1 - 1 / mean) ** high < 2e-7
 
 
+@pytest.mark.long
 def test_geometric_lengths_in_gates(simulate: Callable[..., None]) -> None:
     """Mean, and shares of the first lengths; each within four standard deviations."""
     mean, cycles = 4, 4000
@@ -94,6 +95,7 @@ def test_time_on_links() -> None:
     assert result.latency.mean * len(packets) == pytest.approx(expected)
 
 
+@pytest.mark.long
 def test_no_packet_waits_for_another_output() -> None:
     """Two packets at one node for two neighbours, behind a long one for the first of them."""
     network = build("hypercube n=2 switch=packet length=1:40")

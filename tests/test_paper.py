@@ -132,6 +132,7 @@ def test_item_prints_a_table_and_writes_its_files(name: str, call: Call, tmp_pat
     assert ElementTree.parse(tmp_path / "x.svg").getroot().tag.endswith("svg")
 
 
+@pytest.mark.long
 def test_document_shows_what_is_printed(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     document = (Path(__file__).parent.parent / "docs" / "papers" / "siegel.md").read_text()

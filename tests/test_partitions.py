@@ -511,7 +511,7 @@ CASES = [
 ]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @every_routing
 @pytest.mark.parametrize(("parameters", "phases", "packets"), CASES)
 def test_partitioned_network(
@@ -536,7 +536,7 @@ def test_partitioned_network(
             assert senders == set(partition.of(terminal).members)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @every_routing
 @pytest.mark.parametrize("switch", ["wormhole", "cut-through"])
 def test_packets_of_flits_in_a_partition(switch: str, routing: str) -> None:
@@ -643,6 +643,7 @@ def test_partitioned_network_exports(routing: str) -> None:
     }
 
 
+@pytest.mark.long
 def test_partitioned_network_has_no_combinational_loop() -> None:
     text = rtlil.convert(PartitionedNetwork(MultistageNetwork(4, broadcast=1, depth=1)))
     assert len(re.findall(r"^module .*partition_\d\b", text, re.M)) == 4

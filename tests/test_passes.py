@@ -285,7 +285,7 @@ def test_settings_drive_interchange_boxes(n: int) -> None:
         assert [outputs[to] for to in destinations] == [x + 1 for x in range(ports)]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @every_run
 def test_bit_reversal_in_two_passes(ports: int, routing: str) -> None:
     """No packet waits in either pass, and some do in a single one."""

@@ -176,6 +176,7 @@ def network(pipeline: int, **words: Any) -> PacketNetwork:
     return build("cube", switch="input-queued", pipeline=pipeline, **words)
 
 
+@pytest.mark.long
 @pipelines
 def test_latency_is_that_of_the_stages(pipeline: int) -> None:
     """A packet alone from each source to each destination: stages (1 + pipeline) cycles."""
@@ -189,6 +190,7 @@ def test_latency_is_that_of_the_stages(pipeline: int) -> None:
     assert result.latency.mean == result.latency.max == dut.zero_load_cycles
 
 
+@pytest.mark.long
 @pipelines
 def test_a_permutation_passes_at_the_full_rate(pipeline: int) -> None:
     """The cube passes the identity without conflicts: a packet each cycle, and none waits."""

@@ -126,7 +126,7 @@ def test_messages_move_as_with_whole_dimension_cycles(
     assert len(set(steps[0].values())) > 2
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n", "parameters"),
     [

@@ -36,7 +36,7 @@ def given(results: list[Result], name: str, measured: list[Any], within: float) 
     return loads
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "last"),
     [

@@ -440,7 +440,7 @@ def within(count: int, trials: int, probability: float) -> bool:
 # The port
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @pytest.mark.parametrize(
     "outstanding",
     [1, 3, *(long(outstanding) for outstanding in (2, 5, 8))],
@@ -533,6 +533,7 @@ def test_throughput(simulate: Callable[..., None], outstanding: int, delay: int)
         assert heads == [turn + each for turn in turns for each in burst if turn + each < 98]
 
 
+@pytest.mark.long
 def test_outstanding_is_a_limit(simulate: Callable[..., None]) -> None:
     """Without replies there are just so many requests, with so many identities."""
     for outstanding in (1, 3, 4, 7):
@@ -616,7 +617,7 @@ def test_rows(simulate: Callable[..., None], rows: int) -> None:
         assert likely([thirds[part] for part in range(3)])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mix", "width"),
     [
@@ -760,6 +761,7 @@ def test_history(simulate: Callable[..., None], history: int) -> None:
     assert len(observer.history) > 50
 
 
+@pytest.mark.long
 def test_reply_to_nobody_changes_nothing(simulate: Callable[..., None]) -> None:
     """Replies that nobody has asked for are counted, and the requests go on as without them."""
 

@@ -171,6 +171,7 @@ def test_three_words_are_held_in_two_buffers(simulate: Callable[..., None]) -> N
     simulate(box, testbench)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("depths", [(2, 2), long((1, 0))], ids=str)
 def test_heavy_traffic_has_a_serial_order(depths: tuple[int, int]) -> None:
     """All operations, hot word: no reply is lost or wrong, whatever waits."""

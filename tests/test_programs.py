@@ -157,7 +157,7 @@ def test_engines_agree() -> None:
     assert runs[0].memory[15] == 3
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -251,6 +251,7 @@ def waiting_for_ever() -> Program:
         pass
 
 
+@pytest.mark.long
 def test_programs_that_never_end_are_reported() -> None:
     with pytest.raises(
         ProgramsStuck,

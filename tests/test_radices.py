@@ -117,6 +117,7 @@ def test_masks_reach_all_that_they_should(ports: int, radix: int | str, routing:
                         tags.broadcast(source, outputs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ports", "radix", "switch", "routing"),
     [
@@ -238,6 +239,7 @@ def test_masks_of_base_six() -> None:
         effective_tag(tags.tags(), 0b011, 0, 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("routing", ["difference", long("destination")])
 def test_partitioned_hardware(routing: str) -> None:
     """All partitions of nine terminals, one after the other: every tag with random masks never
@@ -393,6 +395,7 @@ def test_hardware_that_is_told_wrong_loses_packets() -> None:
 # Mixed radices
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "radix"),
     [

@@ -77,6 +77,7 @@ def test_what_is_compared_is_in_brackets() -> None:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", ["torus k=3 n=1", long("combining ports=4"), long("cube")])
 def test_all_wires_have_names(words: str) -> None:
     """And those of parts of a router are the parts' own."""

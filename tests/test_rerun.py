@@ -230,6 +230,7 @@ def command(*words: str, capsys: pytest.CaptureFixture) -> tuple[int, str, str]:
     return end, out, err
 
 
+@pytest.mark.long
 def test_command_says_equal(joined: Callable[[str], Path], capsys: pytest.CaptureFixture) -> None:
     status, out, err = command(str(joined(".csv")), capsys=capsys)
     assert (status, err) == (0, "")

@@ -564,6 +564,7 @@ def test_a_reset_makes_one_subnetwork() -> None:
         assert board.arrived > 30, "packets go everywhere again"
 
 
+@pytest.mark.long
 def test_a_reset_leaves_routing_tables() -> None:
     """Also as they were rewritten: they are configuration, which no packet changes."""
     network = GraphNetwork(graph=Rewritable(UpDown, Torus(3, 1)), payload=24)

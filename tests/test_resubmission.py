@@ -177,6 +177,7 @@ def sent_until_it_arrives(claims: Claims, stages: int, delay: int, overdue: int 
     claims.claim(~inside | (since != trip + delay) | shown)
 
 
+@pytest.mark.long
 @needs_yosys
 @proves(
     Resubmitter,
@@ -192,6 +193,7 @@ def test_every_packet_is_sent_until_it_arrives(
     assert any_bits.hold(tmp_path)
 
 
+@pytest.mark.long
 @needs_yosys
 @pytest.mark.parametrize(("stages", "delay"), [(1, 1), long(1, 2), long(2, 2)])
 def test_proofs_find_that_a_packet_waits_for_its_verdict(
@@ -202,6 +204,7 @@ def test_proofs_find_that_a_packet_waits_for_its_verdict(
     assert not any_bits.hold(tmp_path)
 
 
+@pytest.mark.long
 @needs_yosys
 @proves(
     Acceptor,

@@ -161,7 +161,7 @@ def test_latency_of_links_and_switching(latency: int, decision: int, length: int
         assert network.zero_load_cycles + length >= measured
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("latency", [1, 2, long(4)])
 def test_a_link_runs_at_full_rate_if_the_queue_holds_the_round_trip(latency: int) -> None:
     """One flit per cycle with 2 L places; with fewer, as many flits as places in 2 L cycles."""

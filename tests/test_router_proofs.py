@@ -213,6 +213,7 @@ class Generous(CreditLink):
         return m
 
 
+@pytest.mark.long
 def test_proofs_find_a_flit_without_a_credit(tmp_path: Path) -> None:
     assert not credit_link(2, 1, 9, Generous).hold(tmp_path)
 
@@ -224,6 +225,7 @@ def multiplexer(drain: int, **others: Any) -> Claims:
     return claims
 
 
+@pytest.mark.long
 @proves(
     ClusterMultiplexer,
     says="The multiplexer is lossless and in order, keeps the stream rule and keeps packets "
@@ -483,6 +485,7 @@ def detour(claims: Claims, dut: Any) -> None:
     claims.claim(~waits | (via == claims.past(via)))
 
 
+@pytest.mark.long
 @proves(
     RandomDetour,
     LeastDelayDetour,

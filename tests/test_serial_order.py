@@ -152,6 +152,7 @@ def test_the_order_is_one() -> None:
     assert again == value
 
 
+@pytest.mark.long
 def test_many_at_once() -> None:
     """Ninety operations under way at any time, a tenth of them stores: no search without an end."""
     rng = random.Random(3)

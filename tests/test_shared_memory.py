@@ -73,6 +73,7 @@ def test_patterns() -> None:
     assert 90 < drawn["hot spot"].count(0) < 170  # 1024 / 8 = 128
 
 
+@pytest.mark.long
 def test_steps_take_the_cycles_of_one_request_after_the_other() -> None:
     """2 n + 1 cycles for one word with combining, and 2 n + N without or for words of a module."""
     ports, load = 8, (find_operation("load"),)

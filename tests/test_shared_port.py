@@ -198,6 +198,7 @@ def test_tags_lead_to_modules(name: str) -> None:
     assert len({network.stored(word) for word in range(network.ports * 2)}) == network.ports * 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["three at a port", *map(long, list(KINDS)[1:])])
 @pytest.mark.parametrize("engine", [long("amaranth"), "compiled"])
 def test_every_processor_reaches_every_word(name: str, engine: str) -> None:
@@ -215,6 +216,7 @@ def test_every_processor_reaches_every_word(name: str, engine: str) -> None:
     assert run.serializable
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [2, long(4)])
 def test_all_to_one(share: int) -> None:
     """One request of each port in each cycle; those of a cycle combine, so all take 2 n + 1."""

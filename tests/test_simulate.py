@@ -116,7 +116,7 @@ def test_nothing_is_lost_in_jams(traffic: str) -> None:
 # Seeds and routing
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.long
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize("wiring_name", ["cube", "omega", "baseline"])
 def test_tags_of_both_kinds_give_the_same_run(wiring_name: str, switch: str) -> None:
@@ -145,6 +145,7 @@ def test_seed_decides_everything() -> None:
     assert run(5).replace('"seed": 5', '"seed": 6') != run(6)
 
 
+@pytest.mark.long
 def test_payload_changes_no_cycle() -> None:
     results = [
         simulate(build("cube", ports=4, payload=payload), load=0.6, cycles=80, bins=32).to_json()
@@ -155,6 +156,7 @@ def test_payload_changes_no_cycle() -> None:
     assert results[0] == results[1]
 
 
+@pytest.mark.long
 def test_runs_side_by_side() -> None:
     network = build("cube", ports=2)
     runs = [
@@ -180,7 +182,7 @@ def test_low_load_is_not_saturated(load: float, switch: str) -> None:
         assert result.rejected == 0
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @pytest.mark.parametrize(("ports", "radix", "depth"), [(2, 2, 1), (2, 2, 8), (4, 2, 4), (4, 4, 4)])
 def test_full_load_saturates_input_queues(ports: int, radix: int, depth: int) -> None:
     network = build("cube", ports=ports, radix=radix, switch="input-queued", depth=depth)
@@ -199,6 +201,7 @@ def test_full_load_saturates_input_queues(ports: int, radix: int, depth: int) ->
             assert result.verdict.startswith("saturated: ")
 
 
+@pytest.mark.long
 def test_head_of_line_blocking_of_one_box() -> None:
     # One 2 x 2 box with input queues: 3/4 of the outputs are busy, as in an unbuffered box whose
     # losers try again (both heads want the same output half of the time).
@@ -207,7 +210,7 @@ def test_head_of_line_blocking_of_one_box() -> None:
     assert result.throughput == pytest.approx(0.75, abs=result.throughput_ci99)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("h", [0.2, 0.5])
 def test_hot_spot_saturates_at_its_terminal(h: float) -> None:
     # Terminal 0 is offered p (1 + h (N - 1)) packets a cycle and can take one.
@@ -444,7 +447,7 @@ def test_broken_box_fails_the_run(fault: str, traffic: str, message: str, routin
         assert (result.misrouted, result.duplicated, result.reordered) == (0, 0, 0)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
@@ -494,6 +497,7 @@ def test_the_wrapper_itself_breaks_nothing() -> None:
     assert wrapped == plain
 
 
+@pytest.mark.long
 def test_trace_that_is_never_taken_fails() -> None:
     with pytest.raises(SimulationError, match=r"^The books do not balance: 2 never taken$"):
         play(broken("deaf")(2), [(0, 0, 1), (5, 1, 1)])
@@ -547,6 +551,7 @@ def interrupted_run(**options: Any) -> Result:
     return simulate(build("cube", ports=2), load=0.5, cycles=200, bins=32, **options)
 
 
+@pytest.mark.long
 def test_interrupted_window(interrupt: Callable[[int], None]) -> None:
     interrupt(150)
     result = interrupted_run(warmup=20)
@@ -594,6 +599,7 @@ def test_interrupted_trace(interrupt: Callable[[int], None]) -> None:
     assert (result.delivered, result.unsent) == (1, 1)
 
 
+@pytest.mark.long
 def test_interruption_ends_the_runs_behind(interrupt: Callable[[int], None]) -> None:
     interrupt(30)
     network = build("cube", ports=2)
@@ -715,6 +721,7 @@ def test_runs_side_by_side_must_match() -> None:
         simulate_runs(network, [random, Run(pattern("uniform", 2), source_depth=8)])
 
 
+@pytest.mark.long
 def test_waves(tmp_path: Path) -> None:
     path = tmp_path / "waves.vcd"
     simulate(build("cube", ports=2), cycles=5, warmup=0, bins=8, engine="amaranth", vcd=path)

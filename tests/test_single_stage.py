@@ -494,6 +494,7 @@ def test_interface_sends_effective_tags(kind: type[SingleStageCube]) -> None:
     simulator.run()
 
 
+@pytest.mark.long
 @needs_yosys
 @pytest.mark.parametrize(
     "plan",

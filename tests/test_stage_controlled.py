@@ -296,6 +296,7 @@ def test_packet_takes_its_path(wiring: str) -> None:
         assert least <= result.latency.mean <= least + 7
 
 
+@pytest.mark.long
 def test_exchange_meets_its_cycle_at_once() -> None:
     """Source X sends to its partner of the cycle in every cycle: nothing waits, nothing is free."""
     ports = 4
@@ -344,7 +345,7 @@ def test_latency_formula_is_the_models(ports: int, share: float) -> None:
     )
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.6])
 @pytest.mark.parametrize("ports", [8, long(32)])
 def test_latency_is_predicted(ports: int, share: float) -> None:
@@ -362,7 +363,7 @@ def test_latency_is_predicted(ports: int, share: float) -> None:
         assert result.latency.mean == pytest.approx(ports / 2 + 1.5, rel=0.05)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("ports", [2, 8, *(long(ports) for ports in (32, 64))])
 def test_saturation_throughput_is_predicted(ports: int) -> None:
     """2 / (N + 1): a head's tag comes, on average, half a turn and half a cycle after the last."""

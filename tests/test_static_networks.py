@@ -263,7 +263,7 @@ def test_parallel_links(parallel: str) -> None:
             assert reached[channel.node] == (len(both) if parallel == "any" else 1)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("traffic", ["complement", "shift:3"])
 def test_a_permutation_in_a_fat_tree(traffic: str) -> None:
     """By default packets that all cross the root, one of each terminal, take as long as one alone:

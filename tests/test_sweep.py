@@ -128,6 +128,7 @@ def test_zero_load_of_long_packets() -> None:
     assert curve.zero_load_latency == pytest.approx(32 + 2 * 3 / 4, abs=1)
 
 
+@pytest.mark.long
 def test_points_are_those_of_single_runs(curve: Sweep) -> None:
     network = build("cube", ports=2, switch="input-queued")
     point = next(point for point in curve.points if point.offered_load == 0.6)
@@ -264,12 +265,14 @@ def test_files_are_the_same_twice(ending: str, curve: Sweep, tmp_path: Path) -> 
     assert len(digests) == 1
 
 
+@pytest.mark.long
 def test_picture_of_nothing_delivered(tmp_path: Path) -> None:
     empty = simulate(build("cube", ports=2), load=0, cycles=10, warmup=0, bins=8)
     save_sweep(Sweep(build("cube", ports=2), "uniform", [empty], empty), tmp_path / "empty.png")
     assert (tmp_path / "empty.png").stat().st_size > 1000
 
 
+@pytest.mark.long
 def test_picture_with_theory_and_labels(curve: Sweep, tmp_path: Path) -> None:
     other = replace(curve, network=build("cube", ports=2))
     path = tmp_path / "both.svg"

@@ -47,6 +47,7 @@ def check_books(run: ProgramRun, combine: str) -> None:
     assert (sum(run.combined) > 0) == (combine == "all")
 
 
+@pytest.mark.long
 @machines
 def test_each_job_is_done_once(example: ModuleType, ports: int, combine: str) -> None:
     jobs = 10 * ports + 1

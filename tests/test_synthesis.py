@@ -144,6 +144,7 @@ def _given(cycles: int) -> list[int]:
 needs_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="no Icarus Verilog")
 
 
+@pytest.mark.long
 @needs_icarus
 def test_harness_passes_every_bit(tmp_path: Path) -> None:
     """And each of the 15 input and 16 output bits is noticed if it is stuck at 0."""

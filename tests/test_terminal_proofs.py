@@ -277,6 +277,7 @@ def shared(end: str, back: bool) -> Claims:
     return claims
 
 
+@pytest.mark.long
 @proves(
     ProcessorMultiplexer,
     MemoryDemultiplexer,
@@ -397,6 +398,7 @@ def memory(latency: int, kind: type[MemoryModule] = MemoryModule) -> Claims:
     return claims
 
 
+@pytest.mark.long
 @proves(
     MemoryModule,
     says="Each request is answered once, in order, with its own tag and identity, and with the "
@@ -554,6 +556,7 @@ def test_memory_words_are_lossless(
     assert words(lengths, back).hold(tmp_path)
 
 
+@pytest.mark.long
 @proves(
     MaskGuard,
     says="A write is refused if and only if the subnetwork contains an address that the rule is "

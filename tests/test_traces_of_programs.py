@@ -248,6 +248,7 @@ def test_operations_of_all_go_around_a_ring(
             assert (came.source, left) == ((source - 1) % 8, before)
 
 
+@pytest.mark.long
 def test_all_reduce_takes_as_long_as_the_same_as_csv(tmp_path: Path) -> None:
     """That of the page, which adds up for 10 cycles in a step, but here without adding."""
     each = [node(1, COLL, comm_type=0, comm_size=8 * 4 * 16)]

@@ -66,6 +66,7 @@ def exported(
     return {name: folder / f"{name}.v" for name in fabrics}
 
 
+@pytest.mark.long
 def test_verilators_linter_has_nothing_to_say(exported: dict[str, Path]) -> None:
     # What it is told to pass over is in the files themselves, with the reason beside it.
     assert_lint_free(exported.values())
@@ -178,6 +179,7 @@ def test_port_list_tells_fields_and_fields_of_fields() -> None:
     ]
 
 
+@pytest.mark.long
 def test_text_begins_with_what_a_user_needs() -> None:
     fabric = build("cube", ports=8).fabric
     head = verilog_text(fabric, "cube8", title="cube of 8 ports").split("\n\n")[0]
@@ -335,6 +337,7 @@ class OneRow(wiring.Component):
         return m
 
 
+@pytest.mark.long
 def test_port_of_width_0_is_left_out() -> None:
     """Found by `make nightly`: Verilator refused it."""
     text = module_text(OneRow(), "row", ["clk", "rst", "address", "data", "seen"])

@@ -76,6 +76,7 @@ def test_low_loads_settle(load: float) -> None:
     assert result.verdict.startswith("not saturated: ")
 
 
+@pytest.mark.long
 def test_saturated_network_does_not_settle() -> None:
     # Queues in front of the network grow without end, and the verdict says so.
     result = simulate(

@@ -201,6 +201,7 @@ def test_ring_all_reduce_needs_no_guessed_step(
     }
 
 
+@pytest.mark.long
 def test_contention_is_waiting() -> None:
     """Two messages for one terminal: the second waits for as long as the first has flits."""
     network = build(RING)

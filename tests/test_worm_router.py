@@ -124,7 +124,7 @@ def test_channels_of_a_link_take_turns(transport: Callable[..., list], refill: b
     assert sent in ([[], *(way * 6), *[[]] * 11] for way in ways)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 @pytest.mark.parametrize("refill", [False, True])
 @pytest.mark.parametrize("blocked", [0, 1])
 def test_a_blocked_channel_leaves_the_link_to_the_other(

@@ -207,7 +207,7 @@ def check_worms(wires: Wires, flits: list[int]) -> list[tuple[int, int]]:
     return packets
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("kind", "radix", "routing", "depth"), [*CASES, *(long(*case) for case in LARGER)]
 )
@@ -329,6 +329,7 @@ def served(transport: Callable[..., list], wires: Wires, dut: Component) -> list
     return [wires.name(flit)[0] for flit in flits if wires.last(flit)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("radix", [2, 3, 4])
 def test_flit_switch_is_fair(transport: Callable[..., list], kind: Callable, radix: int) -> None:
