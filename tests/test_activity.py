@@ -266,6 +266,7 @@ def test_the_command_prints_a_table(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert file.read_text().startswith("(SAIFILE\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", [long(name) if name != "cube" else name for name in FAMILIES])
 def test_the_twin_does_what_the_network_does(family: str) -> None:
     network = build(family, **FAMILIES[family].example)

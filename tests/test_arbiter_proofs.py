@@ -67,6 +67,7 @@ def waits_of(claims: Claims, count: int) -> Signal:
     return waits
 
 
+@pytest.mark.long
 @proves(
     RoundRobin,
     says="The arbiter is fair: a request that stays waits for at most `count` - 1 others.",
@@ -199,6 +200,7 @@ def joint(radix: int, waits: int = 1) -> Claims:
     return claims
 
 
+@pytest.mark.long
 @proves(
     JointArbiter,
     says="Only a request whose outputs are all free is granted. No output is granted twice, and "

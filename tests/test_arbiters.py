@@ -67,6 +67,7 @@ def test_least_recent_of_ranks_in_every_order(
     check(simulate, Arbiter("least-recent", count), requests)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("count", [2, 8, 9, 17])
 def test_least_recent_follows_the_model(simulate: Callable[..., None], count: int) -> None:
     rng = random.Random(count)

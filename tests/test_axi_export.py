@@ -105,6 +105,7 @@ def test_port_list_beside_it_is_true(exported: Path) -> None:
     assert "aresetn          input           synchronous, active low" in text
 
 
+@pytest.mark.long
 def test_tools_have_nothing_to_say(
     exported: Path,
     verilators_linter: Callable[[Path], str],
@@ -204,7 +205,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("family", NETWORKS)
 def test_no_path_without_a_register(family: str) -> None:
     """AXI4-Stream wants none from any input of a component to any output of it."""

@@ -99,6 +99,7 @@ def test_latency_at_zero_load_is_the_number_of_hops() -> None:
     assert result.latency.mean == pytest.approx(found.hops, rel=0.03)
 
 
+@pytest.mark.long
 def test_destinations_are_those_of_booksims_functions() -> None:
     """Its functions `dest`, with all values that its random numbers can take."""
     k, n, ports = 4, 2, 16

@@ -149,7 +149,7 @@ def test_switch_follows_the_model(
     assert partly > 20
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @every_switch
 @every_routing
 @pytest.mark.parametrize(("radix", "depth"), [(2, 1), (4, 2)])

@@ -209,6 +209,7 @@ def test_one_network_of_two_classes(simulate: Callable[..., None]) -> None:
     simulate(network, testbench)
 
 
+@pytest.mark.long
 def test_bursts_stay_in_four_kilobytes(simulate: Callable[..., None]) -> None:
     network = AxiNetwork(build("cube", ports=2, payload=32), rows=1024)
 

@@ -204,6 +204,7 @@ def test_codes_states_and_threads(cube: Path) -> None:
     run_tool(_compiled(cube, "host", host, "-I.", "-pthread", *SANITIZED), folder=cube)
 
 
+@pytest.mark.long
 def test_example_host(cube: Path) -> None:
     """All packets arrive; alone, a packet takes a cycle for each switch and one to enter."""
     host = _compiled(cube, "example", ROOT / "examples/c_host.c", "-I.", "-O0")
@@ -224,6 +225,7 @@ def other_compiler(request: pytest.FixtureRequest) -> list[str]:
     return [sys.executable, "-m", "ziglang", "cc"]
 
 
+@pytest.mark.long
 def test_other_compilers_accept_it(other_compiler: list[str], cube: Path) -> None:
     run_tool(*other_compiler, *STRICT, "-c", "mc.c", "mc_0.c", folder=cube)
 

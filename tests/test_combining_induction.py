@@ -75,7 +75,7 @@ def test_wait_buffer_keeps_every_record(tmp_path: Path, size: int) -> None:
     assert claims.hold(tmp_path, 3, inductive=True)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @proves(
     Pacer,
     says="After the head of a message, the next head may pass after as many cycles as the message "

@@ -170,6 +170,7 @@ def test_a_leak_is_seen() -> None:
     assert idle != stalled
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("parameters", [{"wiring": "indirect-cube"}, {"paths": 2}])
 def test_effective_tags_of_requests(parameters: dict[str, Any]) -> None:
     """All masks, processors and tags of eight: the module is D AND M OR S AND NOT M, and the path's

@@ -417,6 +417,7 @@ def test_nothing_is_said_of_hardware_that_an_interrupt_left(
     assert not warned
 
 
+@pytest.mark.long
 def test_partial_result(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     replace_simulate(monkeypatch, lambda result: replace(result, partial=True, lost=None))
     status, out, err = call("sim", "cube", "ports=2", *SHORT)
@@ -428,7 +429,7 @@ def test_partial_result(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(out)["partial"] is True
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("error", "status", "line"),
     [

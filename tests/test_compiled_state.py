@@ -37,7 +37,7 @@ def state_of(fabric: Fabric, cycles: int = 20) -> State:
         return engine.save()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     "other",
     [

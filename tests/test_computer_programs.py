@@ -31,6 +31,7 @@ def test_barrier() -> None:
     assert [line.text for line in done.console] == ["mistakes: 0"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("combine", ["all", "none"])
 def test_histogram(combine: str) -> None:
     done = run("histogram", f"combining ports=4 combine={combine}", EACH=16)

@@ -167,7 +167,7 @@ def test_drawing(name: str, call: Call) -> None:
 # Simulation.
 
 
-@pytest.mark.one_in(14)
+@pytest.mark.long
 @every_kind_compiled
 def test_books_balance(words: str) -> None:
     """Every packet is accounted for, when the network is idle, busy and overloaded."""
@@ -213,7 +213,7 @@ def singles(network: PacketNetwork) -> Iterator[tuple[tuple[int, int], dict[str,
             yield (source, destination), moved
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @every_kind_compiled
 def test_packets_take_their_path(words: str) -> None:
     """All flits of a packet that is alone cross the links of `path`, and no others that packets may
@@ -393,7 +393,7 @@ def test_subnetworks_share_no_channel(words: str) -> None:
             assert not one & other
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @every_kind_compiled
 def test_packets_stay_in_their_subnetwork(words: str) -> None:
     """Whatever their tags: those of one subnetwork after the other, until nothing moves."""

@@ -112,7 +112,7 @@ def test_a_message_alone_crosses_as_many_wires_as_its_distance(
         assert result.latency.max == n + 2
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n", "processors", "schedule", "priority"),
     [
@@ -165,6 +165,7 @@ def test_what_the_routers_did(schedule: str, links: str) -> None:
         assert 0 < result.statistics["wire_use"] < 1
 
 
+@pytest.mark.long
 def test_other_networks_have_no_routers() -> None:
     result = simulate(build("cube", ports=4), cycles=50)
     assert result.statistics == {}

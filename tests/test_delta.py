@@ -195,6 +195,7 @@ def test_packets_reach_all_sinks(words: str) -> None:
     assert result.latency.mean == result.latency.max == network.stages
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "load"),
     [

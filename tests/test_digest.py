@@ -34,6 +34,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.long
 @settings(derandomize=True, database=None, deadline=None)
 @given(VALUES, VALUES)
 def test_two_values_share_a_digest_only_if_they_are_the_same(one: object, other: object) -> None:

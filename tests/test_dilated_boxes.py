@@ -213,7 +213,7 @@ def test_lane_queue_is_its_model(
     follow(transport, dut, model, writers * 10 + lanes, 300)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("switch", "model"), [(OutputQueuedSwitch, OutputModel), (InputQueuedSwitch, InputModel)]
 )
@@ -228,7 +228,7 @@ def test_dilated_box_is_its_model(
     follow(transport, dut, model(2 * before, after, depth), before * 10 + after, 300)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("policy", ["hold", "drop", "modified-hold"])
 def test_merger_of_circuits_serves_one_after_the_other(
     simulate: Callable[..., None], policy: str

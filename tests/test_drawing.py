@@ -252,6 +252,7 @@ def used(network: Network) -> set[str]:
     return {wire.link for wire in network.wires.values()}
 
 
+@pytest.mark.long
 def test_heat_of_a_run(call: Call) -> None:
     words = ["cube", "ports=4"]
     outcome = call("sim", *words, "--cycles", "50", "--load", "0.5", "--json")

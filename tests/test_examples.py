@@ -44,7 +44,7 @@ def test_parallel_fft_is_numpys(fft: ModuleType, points: int, processors: int, o
     np.testing.assert_allclose(spectrum, np.fft.fft(signal), atol=1e-10)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("order", ["memory", "rotated", "shifted"])
 def test_trace_holds_the_values_of_each_phase(fft: ModuleType, order: str) -> None:
     """Counted by hand from the algorithm, not by its code."""

@@ -107,6 +107,7 @@ def test_path_of_the_plan_avoids_the_fault(ports: int) -> None:
             assert line == destination
 
 
+@pytest.mark.long
 def test_fault_free_network_is_a_generalized_cube_and_a_fault_blocks_it() -> None:
     """Without reconfiguration, a fault cuts as many pairs off as it should."""
     plan = extra_stage_plan(8)
@@ -132,6 +133,7 @@ def test_two_paths_share_nothing_between_the_extra_and_the_last_stage(ports: int
         }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("routing", ["destination", "xor"])
 def test_tag_leads_through_the_stages_in_use(routing: str) -> None:
     """A model of the boxes: each takes the top digit and rotates the tag, also where bypassed."""
@@ -270,6 +272,7 @@ def test_hardware_that_is_not_told_loses_packets() -> None:
         assert fault.stage or delivered == 64
 
 
+@pytest.mark.long
 def test_hardware_that_is_told_wrong_loses_packets() -> None:
     """The label matters: set for one line, the network does not avoid another."""
     network = MultistageNetwork(8, depth=2, extra_stage=1)
@@ -278,7 +281,7 @@ def test_hardware_that_is_told_wrong_loses_packets() -> None:
     assert [delivered == 64 for _, delivered in results] == [True, False, False, True]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("faults", "cycles"), [("", 3), ("box:3:0", 3), ("box:1:0", 4)])
 @pytest.mark.parametrize("parity", [long("none"), "packet"])
 def test_latency_is_the_number_of_stages_in_use(faults: str, cycles: int, parity: str) -> None:

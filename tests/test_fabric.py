@@ -286,7 +286,7 @@ def test_link_rejects_a_pin_that_does_not_exist(pin: Pin) -> None:
         fabric.link(pin, Pin("b", ("a",)))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     ("wiring_", "switch", "radix", "depth"),
     [

@@ -113,7 +113,7 @@ def test_random_graphs(seed: int) -> None:
             assert len(each) >= known
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     ("words", "known"),
     [

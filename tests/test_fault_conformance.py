@@ -77,7 +77,7 @@ def test_sorts_are_all_effects() -> None:
     assert [*named, "straight"] == [effect for effect in EFFECTS if effect != "stuck0"]
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize(
     ("words", "share"),
     [
@@ -113,7 +113,7 @@ def test_each_kind_of_fault_works_or_is_refused(words: str, share: int | None) -
             assert missing >= 0, fault
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @every_kind
 def test_a_lossy_link_loses_what_crosses_it(words: str) -> None:
     """And nothing else, of packets that are each alone in the network."""
@@ -177,7 +177,7 @@ def test_engines_agree_on_faults(words: str) -> None:
     assert one == other
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     "fault",
     ["random:1:cell", *(f"link:1:0:{sort}" for sort in SORTS)],

@@ -231,6 +231,7 @@ def test_without_parity_damage_to_the_tag_is_misrouted(run: Callable[..., Result
         run(build("cube", ports=8), "link:0:3:flip=0", traffic=apart(8))
 
 
+@pytest.mark.long
 def test_seldom_faults_under_random_traffic(run: Callable[..., Result]) -> None:
     network = MultistageNetwork(8, parity="byte", extra_stage=1)
     result = run(network, "link:1:3:flip=30:rate=0.1", load=0.4, cycles=1000, warmup=0)

@@ -529,6 +529,7 @@ def test_files_that_networkx_writes(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.long
 def test_dot(tmp_path: Path) -> None:
     """A chain of edges, defaults, quoted names, ports of a drawing, and what is only drawn."""
     text = """graph net {
@@ -726,6 +727,7 @@ ROUTED = {
 }
 
 
+@pytest.mark.long
 def test_routing_tables_of_a_file(tmp_path: Path) -> None:
     """Packets from a to b take the port that the file says, to c, and not the link to b."""
     path = written(tmp_path, "net.json", ROUTED)
@@ -735,6 +737,7 @@ def test_routing_tables_of_a_file(tmp_path: Path) -> None:
     assert simulate(other, traffic=trace).latency.max == 2
 
 
+@pytest.mark.long
 def test_a_file_may_offer_several_ports(tmp_path: Path) -> None:
     both = ROUTED | {"routes": ROUTED["routes"] | {"a": {"1": [0, 1], "2": 1}}}
     network = build(f"graph file={written(tmp_path, 'net.json', both)}")

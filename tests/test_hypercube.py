@@ -181,7 +181,7 @@ def run(network: HypercubeNetwork, **options: Any) -> Result:
     return result
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n", "depth", "length"),
     [

@@ -234,6 +234,7 @@ def test_proofs_find_a_node_that_loses_or_misleads(
     assert not claims.hold(tmp_path, 4, inductive=True)
 
 
+@pytest.mark.one_in(2)
 @proves(
     Seniority,
     says="Messages are in a strict order, by age and then by destination, which is the same in "

@@ -184,6 +184,7 @@ def test_heat_of_another_graph_is_refused(call: Call) -> None:
     assert "<svg" not in result_html(result)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("left", [(), ("engine",), ("colour",)])
 def test_nothing_is_equal_to_nothing(left: tuple[str, ...], call: Call) -> None:
     """A record without measured values can be run again, but not be compared."""

@@ -279,6 +279,7 @@ def test_short_wires(n: int) -> None:
     assert rise < 2 * (1.5 * ports / n) + 8
 
 
+@pytest.mark.long
 def test_claimed_orders_hold() -> None:
     """From one size to the next, area and longest wire grow no faster than the paper says."""
     orders: dict[str, Callable[[float], float]] = {

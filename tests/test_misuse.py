@@ -238,6 +238,7 @@ def test_all_public_names_are_tried() -> None:
     assert public - PLAIN - families == {each.__name__ for each in ASKED}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("called", ASKED, ids=lambda called: called.__name__)
 @pytest.mark.filterwarnings("ignore")  # of what was built in vain
 def test_odd_arguments_are_refused_in_one_line(
@@ -303,6 +304,7 @@ def bench() -> Bench:
     return bench_for(NETWORK, RUN.sources(NETWORK), bins=4)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", [AmaranthEngine, CompiledEngine])
 def test_unknown_pins_are_named(kind: type) -> None:
     with kind(bench()) as engine:

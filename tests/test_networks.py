@@ -137,7 +137,7 @@ def test_each_pair_alone_takes_the_predicted_path(
         assert cycle.shown == expected
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(("ports", "radix", "switch"), RUNS)
 def test_every_pair_takes_the_predicted_path(
     transport: Callable[..., list], ports: int, radix: int, switch: str

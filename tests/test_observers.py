@@ -48,6 +48,7 @@ class Every(Observer):
         self.log.append((self.period, "closed"))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("parts", [[30], [1] * 30, [4, 0, 11, 15]])
 def test_each_observer_is_called_before_its_cycles(parts: Sequence[int]) -> None:
     """However long the steps of the run are; those of one cycle in their order."""
@@ -64,6 +65,7 @@ def test_each_observer_is_called_before_its_cycles(parts: Sequence[int]) -> None
     assert log[-2:] == [(4, "closed"), (10, "closed")]
 
 
+@pytest.mark.long
 def test_an_observer_that_can_not_begin_closes_the_engine(tmp_path: Path) -> None:
     class Unable(Observer):
         def begin(self, engine: Any) -> None:

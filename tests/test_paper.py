@@ -106,7 +106,7 @@ def test_list(call: Call, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     "name",
     [long(name) if name in SLOW else name for name in NAMES],
@@ -235,6 +235,7 @@ def test_figure_2() -> None:
     assert all(row["agrees"] for row in table)
 
 
+@pytest.mark.long
 def test_figure_3() -> None:
     item = find_item("siegel-fig3")
     result = item.run(Options())

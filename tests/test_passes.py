@@ -253,7 +253,7 @@ class Cube(Elaboratable):
         return self.module
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_settings_drive_interchange_boxes(n: int) -> None:
     """Boxes set as the library says carry every input to where it shall go."""
@@ -318,6 +318,7 @@ def test_perfect_shuffle_in_two_passes(ports: int, routing: str) -> None:
     assert single.delivered == ports
 
 
+@pytest.mark.long
 def test_run_passes_of_an_empty_pass() -> None:
     with pytest.raises(ValueError, match=r"^Trace pass 2 holds no packets$"):
         run_passes(build("cube", ports=2), [[0, 1], [None, None]])

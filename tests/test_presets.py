@@ -108,6 +108,7 @@ def test_parameters_are_the_papers(name: str) -> None:
     assert preset.source.startswith("VII-" if name in CASE_STUDIES else "Dandamudi")
 
 
+@pytest.mark.long
 def test_rp3_was_designed_for_512_elements() -> None:
     """Four at each of 128 ports: those of a network of 256 ports, but for two paths."""
     for name, terminals in (("rp3", 128), ("rp3-design", 512), ("rp3-combining", 512)):

@@ -514,7 +514,7 @@ def test_nothing_is_offered_while_the_processor_is_closed(simulate: Callable[...
     assert 50 in outcome.heads
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("outstanding", "delay"), [(1, 1), (1, 6), (2, 1), (3, 2), (4, 7), (8, 7), (16, 9)]
 )
@@ -543,6 +543,7 @@ def test_outstanding_is_a_limit(simulate: Callable[..., None]) -> None:
         assert sorted(identities) == list(range(outstanding))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("lengths", "gaps"), [((2, 4), {2, 4}), ((1, 3), {1, 3}), ((5, 5), {5})])
 def test_words_of_a_request_take_a_cycle_each(
     simulate: Callable[..., None], lengths: tuple[int, int], gaps: set[int]
@@ -652,7 +653,7 @@ def test_operations_and_operands(
                 assert stats.chi2_contingency(rows).pvalue > 1e-6, (what, bit)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("turn", [0, 1])
 @pytest.mark.parametrize("bias", [0, 1])
 def test_two_paths(simulate: Callable[..., None], turn: int, bias: int) -> None:

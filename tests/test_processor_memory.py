@@ -60,6 +60,7 @@ def test_time_of_one_request_after_another(given: dict[str, Any], cycles: list[i
     assert (run.results[0][0], run.results[0][2], run.memory[word]) == (9, 5, 12)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("interval", "latency"), [(4, 8), (9, 2)])
 def test_reads_of_one_module_are_an_interval_apart(interval: int, latency: int) -> None:
     """Cedar's memory is "pipelined to service a read/write request every four cycles"."""

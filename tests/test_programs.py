@@ -76,7 +76,7 @@ def test_one_processor_computes_with_the_memory() -> None:
     assert run.serializable
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("ports", [2, 8])
 def test_times(ports: int) -> None:
     """2 n + 1 cycles from request to reply, and one until the next request; pauses last exactly."""
@@ -94,6 +94,7 @@ def test_times(ports: int) -> None:
     ]
 
 
+@pytest.mark.long
 def test_times_of_longer_messages() -> None:
     """A store takes 3 cycles on each link, a load and a reply 2; a box waits for the head only."""
     steps = [Request("load", 0), Pause(0), [Request("store", 0, 7), Request("load", 1)], Pause(0)]

@@ -289,7 +289,7 @@ def test_partitioned_hardware(routing: str) -> None:
 # The Extra Stage Cube
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "ports", "radix", "routing"),
     [

@@ -156,6 +156,7 @@ def test_runs_that_can_not_be_rerouted(
         simulate(network, faults=[fault], reroute=reroute, cycles=10)
 
 
+@pytest.mark.long
 def test_the_command_reroutes(capsys: pytest.CaptureFixture) -> None:
     words = [*TREE.split(), "--load", "0.4", "--cycles", "400", "--warmup", "50", "--fault"]
     with pytest.raises(SystemExit) as end:

@@ -86,6 +86,7 @@ def joined(curves: list[Sweep], tmp_path: Path) -> Callable[[str], Path]:
     return join
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("suffix", [".csv", ".json"])
 def test_each_point_of_joined_sweeps_is_the_same_again(
     suffix: str, joined: Callable[[str], Path], curves: list[Sweep]
@@ -108,7 +109,7 @@ def test_columns_are_the_same_for_every_network(curves: list[Sweep]) -> None:
     assert rows[-1]["operations"] == "load"
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", families("crossbar", "dragonfly", "lssn", "connection-machine", "bus", "torus", "delta")
 )
@@ -145,6 +146,7 @@ def test_every_field_of_a_run_is_carried(tmp_path: Path) -> None:
         assert same(rerun(record), result)
 
 
+@pytest.mark.long
 def test_faults_are_carried() -> None:
     network = build("cube", ports=4, switch="unbuffered", extra_stage=0)
     result = simulate(
@@ -173,6 +175,7 @@ def test_a_run_that_loses_packets_is_compared(
         assert out == f"row 1: {what if code else 'equal (cube, uniform, load 0.2)'}\n"
 
 
+@pytest.mark.long
 def test_trace_is_read_from_its_file(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     path.write_text("cycle,source,destination\n0,1,2\n3,2,0\n")

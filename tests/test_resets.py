@@ -195,7 +195,7 @@ def test_a_checkpoint_knows_of_resets(tmp_path: Path) -> None:
 # Networks.
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize(
     "words",
     [

@@ -362,6 +362,7 @@ def test_proofs_find_a_channel_that_forgets_its_hearers(tmp_path: Path) -> None:
     assert not channel(True, Forgets).hold(tmp_path)
 
 
+@pytest.mark.long
 @proves(
     CommunicationController,
     SilentLane,
@@ -407,6 +408,7 @@ def test_controller_connects_one_link_each_way(tmp_path: Path) -> None:
     assert claims.hold(tmp_path)
 
 
+@pytest.mark.long
 @proves(
     RouteTable,
     says="Each reader gets the row of its tag. If the packet has an intermediate terminal, the "

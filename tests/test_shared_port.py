@@ -67,7 +67,7 @@ class Merging:
 RATES = pytest.mark.parametrize(("offer", "take"), [(1.0, 1.0), (0.5, 0.5), (0.1, 1.0)])
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @RATES
 @pytest.mark.parametrize("lengths", [(1, 1), (2, 3)])
 def test_multiplexer(

@@ -51,7 +51,7 @@ def values(histogram: list[int]) -> list[int]:
 # Latency of packets that never wait
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize(("ports", "radix"), [(2, 2), (8, 2), long(16, 4), (9, 3), long(8, 8)])
 def test_zero_load_latency_of_all_pairs(ports: int, radix: int, switch: str) -> None:
@@ -65,7 +65,7 @@ def test_zero_load_latency_of_all_pairs(ports: int, radix: int, switch: str) -> 
     assert result.terminals == {"injected": [ports] * ports, "delivered": [ports] * ports}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("wiring_name", PLANS)
 def test_zero_load_latency_of_all_wirings(wiring_name: str) -> None:
     pairs = itertools.product(range(4), repeat=2)
@@ -77,7 +77,7 @@ def test_zero_load_latency_of_all_wirings(wiring_name: str) -> None:
 # Books
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize("depth", [1, 2, 5])
 @pytest.mark.parametrize("load", [0.01, 0.2, 0.6, 0.9, 1])
@@ -107,6 +107,7 @@ def test_nothing_is_lost_in_large_networks(
     check_books(simulate(network, load=load, cycles=300, warmup=50, bins=256, source_depth=64))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("traffic", ["hotspot:0.5", "bit-reversal", "perfect-shuffle"])
 def test_nothing_is_lost_in_jams(traffic: str) -> None:
     network = build("cube", ports=4, switch="input-queued", depth=1)
@@ -298,6 +299,7 @@ def test_trace_jam_is_emptied() -> None:
     assert result.latency.max == 161
 
 
+@pytest.mark.long
 def test_json_has_what_was_promised() -> None:
     keys = {
         *("network", "parameters", "engine", "cycles", "offered_load", "throughput"),
@@ -424,7 +426,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.long
 @pytest.mark.parametrize(("fault", "traffic", "message"), FAULTS, ids=[row[0] for row in FAULTS])
 @pytest.mark.parametrize("routing", [long("destination"), "xor"])
 def test_broken_box_fails_the_run(fault: str, traffic: str, message: str, routing: str) -> None:
@@ -568,7 +570,7 @@ def test_interrupted_window(interrupt: Callable[[int], None]) -> None:
     json.dumps(result.to_json())
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("warmup", [120, "auto"])
 def test_interrupted_warm_up(warmup: int | str, interrupt: Callable[[int], None]) -> None:
     interrupt(60)

@@ -68,6 +68,7 @@ def test_clocks_that_run_alone() -> None:
     check_equal(lambda: AsyncFIFO(width=4, depth=8), cycles=40, clocks=clocks, stride=7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, *(long(seed) for seed in range(2, 100))])
 def test_random_logic(seed: int) -> None:
     check_equal(lambda: RandomLogic(seed=seed, resets=seed % 2 == 1), cycles=15, seed=seed)

@@ -148,6 +148,7 @@ def test_paths_are_the_shortest(kind: type[SingleStageCube], stages: int) -> Non
     assert graph.diameter == max(max(row.values()) for row in distances.values())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("stages", [8, *map(long, (7, 9, 10))])
 def test_paths_of_large_networks_are_the_shortest(kind: type[SingleStageCube], stages: int) -> None:
@@ -363,6 +364,7 @@ def test_table_and_logic_are_the_same_network(stages: int) -> None:
 # Buffer classes.
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("kind", "channels"),
     [(ManYo, [2, 2, 3, 3]), (LoopSwitching, [2, 2, 3]), (Lambda, [2, 2, 2, 3])],

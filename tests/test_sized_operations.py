@@ -212,7 +212,7 @@ OVERTAKING = [  # byte and operation of each request, and how many combine
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("together", [1, 2])
 @pytest.mark.parametrize("case", OVERTAKING, ids=lambda case: ", ".join(case[:3]))
 def test_none_overtakes_another_that_it_overlaps(
@@ -492,7 +492,7 @@ REJECTED: list[tuple[Callable[[], object], str]] = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("make", "message"), REJECTED, ids=[m for _, m in REJECTED])
 def test_rejects(make: Callable[[], object], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=f"^{re.escape(message)}$"):

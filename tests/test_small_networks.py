@@ -77,7 +77,7 @@ QUICK = (
 OTHERS = tuple(kind for kind in KINDS if kind not in QUICK)
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize(
     ("kind", "stages"),
     [

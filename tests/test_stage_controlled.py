@@ -132,6 +132,7 @@ class Talker(wiring.Component):
         return m
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("wiring", ["flip", "butterfly"])
 def test_engines_agree(wiring: str) -> None:
     plan = multistage_plan(wiring, 16)
@@ -221,7 +222,7 @@ def test_model_sees_conflicts() -> None:
         model.step([None, None], [True, True], 1)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("load", [0.1, 1.0])
 @pytest.mark.parametrize("eagerness", [1.0, 0.3])
 @pytest.mark.parametrize(
@@ -280,7 +281,7 @@ def test_sequenced_network_is_its_model(
             assert order == sorted(order)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     "wiring",
     [name if name in ("flip", "omega") else long(name) for name in PLANS],

@@ -184,7 +184,7 @@ def test_command_from_a_run_to_energy(
     assert "the library tells no area of LATCH" in said
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("words", "message"),
     [

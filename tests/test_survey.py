@@ -84,6 +84,7 @@ def test_shares_of_paths(relation: Relation) -> None:
     assert np.allclose(shares.nodes.sum(axis=0) - shares.links.sum(axis=0), 1)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("words", ["ring k=6 n=1", "tree nodes=7", "clos n=2 r=3"])
 def test_heaviest_permutation(words: str) -> None:
     """No permutation loads a link more, of all that there are."""

@@ -51,6 +51,7 @@ def link(tag: int = 1, width: int = WIDE) -> MemoryLink:
     return MemoryLink(tag=tag, identity=1, address=1, width=width, operations=OPERATIONS)
 
 
+@pytest.mark.long
 @proves(
     TagEncoder,
     TagDecoder,
@@ -231,6 +232,7 @@ def dropping(claims: Claims) -> None:
     claims.claim(~held | (dut.o.payload.payload == claims.past(dut.o.payload.payload)))
 
 
+@pytest.mark.long
 @proves(
     Merger,
     says="Of two packets one is shown. The other is dropped and counted, and its verdict is no. "
@@ -622,6 +624,7 @@ def memory_partition(
     return claims
 
 
+@pytest.mark.long
 @proves(
     MemoryPartitionInterface,
     says="Requests stay in the processor's subnetwork, and are otherwise unchanged. A request "

@@ -81,7 +81,7 @@ def test_first_stage_by_hand() -> None:
     assert first_stage_waiting(0, 2) == 0
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("k", RADICES)
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.7, 0.9])
 def test_first_stage_of_single_packets(p: float, k: int) -> None:

@@ -311,6 +311,7 @@ def test_sources_reject_seed() -> None:
         pattern("uniform", 8).sources(build("cube"), 0.5, -1, 16)
 
 
+@pytest.mark.long
 def test_hot_spot_gets_its_share() -> None:
     # Of all packets, terminal 2 gets h + (1 - h) / 4, each other one (1 - h) / 4.
     h, packets = 0.3, 4 * 0.2 * 1500
