@@ -248,6 +248,7 @@ def test_conflict_inside_the_network(
     simulate(network, testbench)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("policy", "delay", "routing"),
     [

@@ -379,6 +379,7 @@ def test_round_trip_through_boxes_with_buffers_at_the_inputs(
     assert network.combined() == [[] for _ in range(stages)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "parameters",
     [

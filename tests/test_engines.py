@@ -279,6 +279,7 @@ def waves(path: Path, cycles: int) -> list[dict[str, int]]:
     return samples + [dict(values)] * (cycles - len(samples))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("switch", ["input-queued", long("output-queued")])
 def test_waves_of_all_signals(switch: str, tmp_path: Path) -> None:
     fabric = bench(switch=switch, depth=2)
@@ -328,6 +329,7 @@ def test_auto_without_compiler(no_compiler: None, capsys: pytest.CaptureFixture[
     assert simulate(build("cube", ports=2), cycles=5, warmup=0).engine == "amaranth"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compiler", [None, "/nowhere/cc"])
 def test_compiled_without_compiler(
     compiler: str | None,

@@ -233,6 +233,7 @@ def test_latency_is_that_of_the_stages(pipeline: int, words: dict[str, Any]) -> 
     assert result.latency.mean == pytest.approx(total / len(pairs))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [

@@ -161,6 +161,7 @@ def test_loads_in_flits() -> None:
         simulate(network, load="x", unit="flits")
 
 
+@pytest.mark.long
 def test_length_of_requests() -> None:
     """Words of a load, and of other requests, each for as many beats."""
     network = build("combining", ports=4, lengths="2:4", beats=2)

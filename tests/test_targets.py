@@ -62,6 +62,7 @@ def test_no_target_changes_a_run(
     assert found.terminals == expected.terminals
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", ["lut6", long("asic")])
 def test_tools_have_nothing_to_say(target: str, tmp_path: Path) -> None:
     path = tmp_path / "network.v"
