@@ -1,9 +1,11 @@
 # amaranth: UnusedElaboratable=no
 """Folds: associative operations that merge values, taken from those on words of memory."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import count
+from typing import TypeVar
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, ShapeLike, Signal, Value, ValueLike
 from amaranth.lib import wiring
@@ -14,6 +16,8 @@ from ..fabric.errors import InvalidValue
 from .memory import Operation, find_operation
 
 __all__ = ["FOLDS", "REDUCTIONS", "ComponentFold", "Fold", "fold_of", "fold_some", "is_component"]
+
+_T = TypeVar("_T")
 
 FOLDS: dict[str, Operation] = {
     "add": find_operation("fetch-and-add"),
@@ -113,23 +117,20 @@ class Fold:
         """Merge those of several values whose bit of `taken` is 1, in hardware: in pairs, then
         pairs of pairs. At least one bit must be 1."""
         identity = Const(self.identity % (1 << self.shape.width), self.shape.width)
-        words: list[ValueLike] = [
+        words = [
             Mux(taken[at], Value.cast(value).as_unsigned(), identity)
             for at, value in enumerate(values)
         ]
-        number = 0
-        while len(words) > 1:
-            pairs = [words[at : at + 2] for at in range(0, len(words), 2)]
-            words = []
-            for first, *others in pairs:
-                for second in others:
-                    # The greatest of two reads them bit by bit: without a signal, each bit would
-                    # repeat all that they are made of.
-                    merged = Signal(self.shape.width, name=f"merged_{number}")
-                    m.d.comb += merged.eq(self.build(first, second))
-                    first, number = merged, number + 1
-                words.append(first)
-        return Value.cast(words[0])
+        numbers = count()
+
+        def merge(first: Value, second: Value) -> Value:
+            # The greatest of two reads them bit by bit: without a signal, each bit would repeat all
+            # that they are made of.
+            merged = Signal(self.shape.width, name=f"merged_{next(numbers)}")
+            m.d.comb += merged.eq(self.build(first, second))
+            return merged
+
+        return _in_pairs(words, merge)
 
 
 @dataclass(frozen=True)
@@ -188,36 +189,41 @@ class ComponentFold:
 
     def build_some(self, m: Module, values: Sequence[ValueLike], taken: Value) -> Value:
         """As `Fold.build_some`; a component has no identity, so single values pass by."""
-        left = [(Value.cast(value), bit) for value, bit in zip(values, taken)]
-        number = 0
-        while len(left) > 1:
-            pairs = [left[at : at + 2] for at in range(0, len(left), 2)]
-            left = []
-            for (one, here), *others in pairs:
-                for other, there in others:
-                    m.submodules[f"operation_{number}"] = unit = self.component(self.width)
-                    merged = Signal(self.width, name=f"merged_{number}")
-                    m.d.comb += [
-                        unit.a.eq(one),
-                        unit.b.eq(other),
-                        merged.eq(Mux(here & there, unit.o, Mux(here, one, other))),
-                    ]
-                    one, here, number = merged, here | there, number + 1
-                left.append((one, here))
-        return left[0][0]
+        numbers = count()
+
+        def merge(one: tuple[Value, Value], other: tuple[Value, Value]) -> tuple[Value, Value]:
+            (first, here), (second, there), number = one, other, next(numbers)
+            m.submodules[f"operation_{number}"] = unit = self.component(self.width)
+            merged = Signal(self.width, name=f"merged_{number}")
+            m.d.comb += [
+                unit.a.eq(first),
+                unit.b.eq(second),
+                merged.eq(Mux(here & there, unit.o, Mux(here, first, second))),
+            ]
+            return merged, here | there
+
+        return _in_pairs(zip(map(Value.cast, values), taken), merge)[0]
 
 
 def fold_some(perform: Callable[[int, int], int], values: Sequence[int | None]) -> int:
     """Merge those of several values that are there, as `build_some` does it in hardware: in pairs,
     then pairs of pairs. One must be there."""
-    left = list(values)
+
+    def merge(one: int | None, other: int | None) -> int | None:
+        if one is None or other is None:
+            return other if one is None else one
+        return perform(one, other)
+
+    found = _in_pairs(values, merge)
+    assert found is not None
+    return found
+
+
+def _in_pairs(values: Iterable[_T], merge: Callable[[_T, _T], _T]) -> _T:
+    """Merge values in pairs, then pairs of pairs."""
+    left = [*values]
     while len(left) > 1:
-        pairs = [left[at : at + 2] for at in range(0, len(left), 2)]
-        left = []
-        for pair in pairs:
-            there = [value for value in pair if value is not None]
-            left.append(reduce(perform, there) if there else None)
-    assert left[0] is not None
+        left = [reduce(merge, left[at : at + 2]) for at in range(0, len(left), 2)]
     return left[0]
 
 
