@@ -54,8 +54,9 @@ def read_gml(text: str) -> ListedGraph:
     """
     import networkx as nx
 
+    plain = re.sub(r'"[^"]*"|#[^\n]*', '""', text)
     for name in ("directed", "multigraph"):
-        values = re.findall(rf"\b{name}\s+(\S+)", re.sub(r'"[^"]*"|#[^\n]*', '""', text))
+        values = re.findall(rf"\b{name}\s+(\S+)", plain)
         if len(values) > 1:
             raise InvalidValue(f"Entry {name} must be given once, not {values}")
         if values not in ([], ["0"], ["1"]):

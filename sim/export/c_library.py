@@ -18,6 +18,7 @@ from ...hdl.fabric.fabric import Path as Port
 from ...hdl.fabric.fabric import Pin
 from ...hdl.networks.network import Network
 from ...hdl.networks.packet_network import PacketNetwork
+from ...hdl.support.counted import counted
 from ...hdl.support.output_file import check_output, whole_file
 from ..engines.compiled.emit_c import DRIVER, LANES
 from ..engines.compiled.program import lowered_types
@@ -188,7 +189,7 @@ class CLibrary:
         network = self.network
         members = [
             f"  uint64_t {name}{f'[{-(-width // 64)}]' if width > 64 else ''};"
-            f" /* {width} bit{'s' if width > 1 else ''}{_MEANINGS.get(name, '')} */\n"
+            f" /* {counted(width, 'bit')}{_MEANINGS.get(name, '')} */\n"
             for name, _, width in self.fields
         ]
         given = {

@@ -349,10 +349,8 @@ def caption(diagram: Diagram) -> str:
     """
     boxes = all(node.kind == "box" for node in diagram.nodes)
     count = len(diagram.nodes)
-    words = [
-        f"{count} boxes" if boxes and count != 1 else counted(count, "box" if boxes else "node"),
-        counted(diagram.links, "link"),
-    ]
+    what = counted(count, "box", "boxes") if boxes else counted(count, "node")
+    words = [what, counted(diagram.links, "link")]
     if any(each.side == "below" and each.label for each in diagram.terminals):
         words.append(f"{len(diagram.terminals)} terminals (numbers in blue)")
     counts = {len(line.drivers) for line in diagram.lines if line.joins_nodes}

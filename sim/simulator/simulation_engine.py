@@ -307,11 +307,11 @@ class SimulationEngine(PySimEngine):
         match report.kind:
             case "print":
                 print(text, end="")
-            case "cover" if report.edge is None:  # of what lasts it is said once
-                if self._covered.get((id(report), run)) != text:
-                    self._covered[id(report), run] = text
-                    print(f"Coverage hit at {file}:{line}:", text)
             case "cover":
+                if report.edge is None:  # of what lasts it is said once
+                    if self._covered.get((id(report), run)) == text:
+                        return
+                    self._covered[id(report), run] = text
                 print(f"Coverage hit at {file}:{line}:", text)
             case kind:
                 what = {"assert": "Assertion", "assume": "Assumption"}[kind]

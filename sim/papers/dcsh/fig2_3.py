@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....hdl.catalogue.catalogue import build
+from ....hdl.support.counted import counted
 from ...run.run import Run
 from ...theory.dcsh_torus import (
     Locality,
@@ -203,8 +204,7 @@ def _points(depth: int, style: str, **look: Any) -> Lines:
 def _figure(number: int, decision: int) -> Item:
     return Item(
         f"dcsh-fig{number}",
-        f"Latency of DCSH and torus with locality, decision time {decision} "
-        f"cycle{'s' if decision > 1 else ''}",
+        f"Latency of DCSH and torus with locality, decision time {counted(decision, 'cycle')}",
         SOURCE,
         columns="beta = local : .0% | network | depth | load = m : .5f"
         " | predicted = as printed : .2f | corrected = whole rings : .2f"
