@@ -206,3 +206,19 @@ class Halting(Elaboratable):
 def test_clocks_of_lanes_that_never_change() -> None:
     check_equal(Halting, cycles=20, clocks={"sync": 1e-6, "free": 0.7e-6})
     assert lanes(Halting()) == [4]
+
+
+def test_clocks_of_lanes_that_never_change_in_several_runs() -> None:
+    """A constant is no clock that logic makes, of which several runs are refused."""
+    seen = []
+
+    async def bench(ctx: Any) -> None:
+        await ctx.tick().repeat(3)
+        seen.append(ctx.run)
+
+    simulator = Simulator(Halting(), runs=2)
+    simulator.add_clock(1e-6)
+    simulator.add_clock(0.7e-6, domain="free")
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert seen == [0, 1]

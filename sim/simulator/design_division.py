@@ -68,7 +68,7 @@ class _Division:
             self._clock(made, group)
             self._fill(made, group)
             for some in (*made.register_edges, *made.write_edges):
-                edges |= dict.fromkeys(some)
+                edges |= {edge: None for edge in some if not edge.net.is_const}
         self.parts[0].drivers = [[self._output(signal)] for signal in self._read_by_rest]
         self._lay_out()
         self.design = DividedDesign(
