@@ -56,6 +56,35 @@ def test_second_time_compiles_nothing(cache: Path, compilations: Compilations) -
     assert {path.suffix for path in cache.iterdir()} == {".so"}
 
 
+_SOURCES = """
+from multicube.hdl import build
+from multicube.hdl.fabric.digest import digest
+from multicube.sim import simulate
+from multicube.sim.engines.compiled import machine
+
+def say(wanted):
+    print(digest([source for source, _ in wanted]))
+    raise SystemExit
+
+machine.load_libraries = say
+simulate(build("cube", ports=32), load=0.1, cycles=100)
+"""
+
+
+def test_another_process_writes_the_same_program() -> None:
+    """Else nothing compiled is found again, and a checkpoint is another run's."""
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", _SOURCES],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert len(found[0]) == 33 and found[0] == found[1]
+
+
 def test_other_compiler_or_options_compile_anew(
     cache: Path, compilations: Compilations, monkeypatch: pytest.MonkeyPatch
 ) -> None:

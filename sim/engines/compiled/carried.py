@@ -35,11 +35,11 @@ def connected(parts: list[tuple[bool, list[str]]]) -> dict[str, int]:
     free: dict[str, list[str]] = {kind: [] for kind in forms}
     counts = dict.fromkeys(forms, 0)
     for number, (lane, lines) in enumerate(parts):
-        known: set[str] = set()
+        known: dict[str, None] = {}
         text: list[str] = []
         for line, names in zip(lines, named[number]):
             new = [name for name in names if name not in known]
-            known.update(new)
+            known.update(dict.fromkeys(new))
             for name in new:
                 if name in kept and name not in places:
                     kind = _KINDS[name[0]]
@@ -62,8 +62,8 @@ def connected(parts: list[tuple[bool, list[str]]]) -> dict[str, int]:
                 for name in local
                 if first[name] == number and name in kept
             ]
-        for name in known & kept:
-            if last[name] == number:
+        for name in known:
+            if name in kept and last[name] == number:
                 free[_KINDS[name[0]]].append(places[name])
         lines[:] = text
     return counts
