@@ -82,7 +82,8 @@ def test_another_process_writes_the_same_program() -> None:
         ).stdout
         for seed in ("1", "2")
     ]
-    assert len(found[0]) == 33 and found[0] == found[1]
+    assert len(found[0]) == 33
+    assert found[0] == found[1]
 
 
 def test_other_compiler_or_options_compile_anew(
