@@ -98,6 +98,7 @@ class SimulationEngine(PySimEngine):
         self.before: dict[Logic, int] = {}
         self._covered: dict[tuple[int, int], str] = {}
         self._settling: dict[Logic, int] = {}
+        self._settled_version = 0
         combinational = combinational_signals(design)
         self._state = first = DesignState(self, combinational)
         self._others = [
@@ -210,7 +211,10 @@ class SimulationEngine(PySimEngine):
             settles, before = self._changed, self.machine.version
             if settles:
                 self._say(frozenset())
-            settling = self._settling = {slot: slot.value for slot in self.followed}
+            if self._settled_version != before:
+                self._settling = {slot: slot.value for slot in self.followed}
+                self._settled_version = before
+            settling = self._settling
             levels = self._derived_levels() if settles else self._levels
             edges = frozenset(self._edges)
             self._edges.clear()
