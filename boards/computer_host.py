@@ -91,14 +91,14 @@ def read_program(line: Line, loaded: Loaded, *, cycles: int) -> CoresRun:
     with ComputerEngine(line, board) as engine:
         while True:
             engine.refresh()
-            if (fault := fault_of(engine, nodes, image)) is not None:
+            if (fault := fault_of(engine, console, image)) is not None:
                 raise fault
             if all(engine.read(nodes, "done")):
                 _check_printed(engine.read(nodes, "printed"))
                 console.read(engine)
                 return cores_run(engine, board.computer, console)
             if engine.cycle >= cycles:
-                raise not_ended(engine, nodes, image)
+                raise not_ended(engine, console, image)
 
 
 def _check_printed(printed: Sequence[int]) -> None:

@@ -13,7 +13,12 @@ from rich.table import Table
 
 from ..hdl.fabric.errors import InvalidValue
 from ..hdl.support.output_file import check_output, whole_file
-from ..sim.command.computer_command import finish, print_cores, program_options
+from ..sim.command.computer_command import (
+    finish,
+    print_cores,
+    program_options,
+    shown_before_faults,
+)
 from ..sim.command.shared_arguments import (
     INTERRUPTED,
     engine_option,
@@ -298,7 +303,8 @@ def execute(
     loaded = computer_board(
         program, built, divisor=_SIMULATED_DIVISOR, stack=stack, defines=defines
     )
-    done = read_program(open_line(port, baud=baud), loaded, cycles=cycles)
+    with shown_before_faults(as_json):
+        done = read_program(open_line(port, baud=baud), loaded, cycles=cycles)
     finish(done, as_json, print_cores)
 
 

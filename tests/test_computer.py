@@ -295,6 +295,32 @@ def test_wrong_programs_end_in_one_line(
     assert re.fullmatch(f"multicube: {message}\n", err), err
 
 
+def test_what_was_printed_before_a_fault_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = """
+    #include "multicube.h"
+    int main(void) {
+      for (int n = 0; n < 99; n++) mc_print_int(n);
+      mc_print("\\nlast");
+      *(volatile int *)0x70000000 = mc_id();
+    }
+    """
+    path = write(tmp_path, code)
+    counted = "".join(map(str, range(99)))
+    printed = f"core 0: {counted}\ncore 1: {counted}\ncore 0: last\ncore 1: last\n"
+    for options in [], ["--json"]:
+        assert exit_status("computer", "run", str(path), "combining", "ports=2", *options) == 2
+        shown, error = capsys.readouterr()
+        assert shown == ("" if options else printed)
+        assert "access outside" in error
+    with pytest.raises(ProgramFault, match="has not ended in 600 cycles") as raised:
+        run(tmp_path, code, "combining ports=2", cycles=600)
+    before = raised.value.console
+    assert [line.core for line in before] == [0, 1]
+    assert all(counted.startswith(line.text) for line in before)
+
+
 @pytest.mark.long
 def test_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, "volatile int x;\nint main(void) { return mc_fetch_add(&x, 1) > 2; }\n")

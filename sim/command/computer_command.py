@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -21,8 +22,9 @@ from .shared_arguments import (
 
 if TYPE_CHECKING:
     from ..computer.computer_run import ComputerRun, CoresRun
+    from ..computer.console import ConsoleLine
 
-__all__ = ["computer", "finish", "print_cores", "program_options"]
+__all__ = ["computer", "finish", "print_cores", "program_options", "shown_before_faults"]
 
 Run = TypeVar("Run", bound="CoresRun")
 
@@ -92,19 +94,38 @@ def run(
     from ..computer.computer_run import run_computer
 
     check_outputs(given(vcd), as_json)
-    done = run_computer(
-        program,
-        network_from(network, parameters),
-        engine=engine,
-        cycles=cycles,
-        stack=stack,
-        defines=defines,
-        vcd=vcd,
-        vcd_cores=vcd_cores,
-    )
+    with shown_before_faults(as_json):
+        done = run_computer(
+            program,
+            network_from(network, parameters),
+            engine=engine,
+            cycles=cycles,
+            stack=stack,
+            defines=defines,
+            vcd=vcd,
+            vcd_cores=vcd_cores,
+        )
     if done.warnings:
         click.echo(done.warnings.rstrip(), err=True)
     finish(done, as_json, _print)
+
+
+@contextmanager
+def shown_before_faults(as_json: bool) -> Iterator[None]:
+    """If a program goes wrong, print what it had printed before, but not among JSON."""
+    from ..computer.program_faults import ProgramFault
+
+    try:
+        yield
+    except ProgramFault as fault:
+        if not as_json:
+            _print_console(fault.console)
+        raise
+
+
+def _print_console(lines: "Sequence[ConsoleLine]") -> None:
+    for line in lines:
+        click.echo(f"core {line.core}: {line.text}")
 
 
 def finish(done: Run, as_json: bool, show: Callable[[Run], None]) -> None:
@@ -121,8 +142,7 @@ def finish(done: Run, as_json: bool, show: Callable[[Run], None]) -> None:
 
 def print_cores(done: "CoresRun") -> None:
     """What the cores printed, and where they waited."""
-    for line in done.console:
-        click.echo(f"core {line.core}: {line.text}")
+    _print_console(done.console)
     cores, count = done.cores, len(done.results)
     click.echo(f"{count} cores on {done.network}")
     click.echo(f"{done.cycles} cycles on engine {done.engine}")

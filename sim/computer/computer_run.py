@@ -233,12 +233,12 @@ def _run(
     while True:
         step(min(most, limit - engine.cycle))
         console.read(engine)
-        if (fault := fault_of(engine, computer.nodes, image)) is not None:
+        if (fault := fault_of(engine, console, image)) is not None:
             raise fault
         if all(engine.read(computer.nodes, "done")):
             return console
         if engine.cycle >= limit:
-            raise not_ended(engine, computer.nodes, image)
+            raise not_ended(engine, console, image)
 
 
 def cores_run(engine: NodeReader, computer: Computer, console: Console) -> CoresRun:

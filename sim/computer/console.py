@@ -41,7 +41,11 @@ class ConsoleLine(NamedTuple):
 
 @dataclass
 class Console:
-    """Collects what is printed. It must be read at least every `CONSOLE_ROWS` cycles."""
+    """Collects what is printed.
+
+    If it is not read at least every `CONSOLE_ROWS` cycles, what was printed before the last
+    `CONSOLE_ROWS` words of a core may be lost.
+    """
 
     nodes: Sequence[str]
     _seen: list[int] = field(default_factory=list)
@@ -54,7 +58,7 @@ class Console:
         for core, (before, now) in enumerate(zip(self._seen or [0] * len(printed), printed)):
             if before < now:
                 rows = engine.memory(self.nodes[core], "console")
-                for at in range(before, now):
+                for at in range(max(before, now - CONSOLE_ROWS), now):
                     self._take(core, rows[at % CONSOLE_ROWS])
         self._seen = printed
 

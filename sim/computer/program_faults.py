@@ -1,10 +1,8 @@
 """Programs that go wrong: which core, in which cycle, at which line of the source."""
 
-from collections.abc import Sequence
-
 from ...hdl.computer.address_map import DEVICES, LOCAL, PROGRAM, Device
 from ...hdl.fabric.errors import MulticubeError
-from .console import NodeReader
+from .console import Console, ConsoleLine, NodeReader
 from .program_image import ProgramImage
 
 __all__ = ["ProgramFault", "fault_of", "not_ended"]
@@ -29,6 +27,11 @@ _CAUSES = {
 class ProgramFault(MulticubeError):
     """A program did something that the computer can't do, or did not end.
 
+    Attributes
+    ----------
+    console : list[ConsoleLine]
+        What the cores had printed before.
+
     Examples
     --------
     >>> from pathlib import Path
@@ -41,9 +44,14 @@ class ProgramFault(MulticubeError):
     multicube.sim.computer.program_faults.ProgramFault: Core 0, cycle 1000, wait.c:1: ...
     """
 
+    def __init__(self, message: str, console: list[ConsoleLine]) -> None:
+        super().__init__(message)
+        self.console = console
 
-def fault_of(engine: NodeReader, nodes: Sequence[str], image: ProgramImage) -> ProgramFault | None:
+
+def fault_of(engine: NodeReader, console: Console, image: ProgramImage) -> ProgramFault | None:
     """The first exception of any core, if there was one."""
+    nodes = console.nodes
     trapped = engine.read(nodes, "trapped")
     if not any(trapped):
         return None
@@ -59,16 +67,20 @@ def fault_of(engine: NodeReader, nodes: Sequence[str], image: ProgramImage) -> P
         what = "a message for a core that does not exist"
     if cause in (5, 7) and _GUARD <= value < LOCAL:
         what = what.replace("access outside", "stack overflow")
-    return ProgramFault(f"Core {core}, cycle {ended[core]}, {place}: {what}")
+    console.read(engine)
+    return ProgramFault(f"Core {core}, cycle {ended[core]}, {place}: {what}", console.lines())
 
 
-def not_ended(engine: NodeReader, nodes: Sequence[str], image: ProgramImage) -> ProgramFault:
+def not_ended(engine: NodeReader, console: Console, image: ProgramImage) -> ProgramFault:
     """That cores have not ended, and where the first of them is."""
+    nodes = console.nodes
     left = [n for n, done in enumerate(engine.read(nodes, "done")) if not done]
     (pc,) = engine.read([nodes[left[0]]], "pc")
     others = {1: "", 2: " (1 other has not either)"}
     more = others.get(len(left), f" ({len(left) - 1} others have not either)")
+    console.read(engine)
     return ProgramFault(
         f"Core {left[0]}, cycle {engine.cycle}, {image.place(pc)}: the program has not ended in "
-        f"{engine.cycle} cycles{more}"
+        f"{engine.cycle} cycles{more}",
+        console.lines(),
     )
