@@ -39,6 +39,8 @@ def place_meters(
             continue
         for pin, declared in outputs:
             width = fabric.cells[str(pin.cell)].type.leaves[pin.path].width
+            if not width:
+                continue  # a router to which nothing leads
             level = declared.kind == "level"
             if (declared.kind, width) not in types:
                 types[declared.kind, width] = (
