@@ -249,6 +249,20 @@ def test_fault_during_a_run(run: Callable[..., Result]) -> None:
     assert raised.value.result.lost == 4
 
 
+@pytest.mark.parametrize(("words", "gap"), [("", 10), ("switch=unbuffered", 2500)])
+def test_a_flow_that_loses_many_packets_is_followed(
+    run: Callable[..., Result], words: str, gap: int
+) -> None:
+    """A packet in each cycle, of which the link loses `gap` in the middle, and nothing else."""
+    packets = tuple(TracePacket(cycle, 0, 1) for cycle in range(gap + 20))
+    with pytest.raises(SimulationError, match=f"^The books do not balance: {gap} lost or stuck$"):
+        run(
+            build(f"cube ports=2 {words}"),
+            f"link:0:1:lossy:from=10:for={gap}",
+            traffic=Trace("one", packets),
+        )
+
+
 def test_several_faults_at_once(run: Callable[..., Result]) -> None:
     """A bit that is wrong at both ends of a link is right again."""
     network = MultistageNetwork(8, parity="packet", extra_stage=1)

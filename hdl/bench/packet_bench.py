@@ -177,6 +177,8 @@ class PacketBench(Bench):
     flows, network_latency : bool
         Whether flows are followed, if the network's packets can be, and whether latencies within
         the network are recorded, too. Without them packets are smaller.
+    losses : bool
+        Whether faults may lose packets of a network that loses none. With it packets are larger.
     message : int
         Width of the numbers of messages that wait for each other (`Stamp`), 0 for none.
     word : int
@@ -199,6 +201,7 @@ class PacketBench(Bench):
         time: int = TIME_BITS,
         flows: bool = True,
         network_latency: bool = True,
+        losses: bool = False,
         message: int = 0,
         word: int = 0,
     ) -> None:
@@ -211,6 +214,7 @@ class PacketBench(Bench):
             network,
             time=time,
             flows=flows,
+            losses=losses,
             offered=network_latency,
             message=message,
             word=word,

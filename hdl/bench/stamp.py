@@ -17,6 +17,9 @@ __all__ = [
 ]
 
 SEQUENCE_BITS = 4
+LONG_SEQUENCE_BITS = 24
+"""Width of sequence numbers where any number of packets of a flow may be missing."""
+
 TIME_BITS = 20
 """Width of the times in stamps: enough for runs of fewer than 2^20 cycles."""
 
@@ -120,6 +123,7 @@ def stamp_for(
     *,
     time: int = TIME_BITS,
     flows: bool = True,
+    losses: bool = False,
     offered: bool = True,
     message: int = 0,
     word: int = 0,
@@ -127,18 +131,18 @@ def stamp_for(
     """The stamp for a network: wide enough for the packets that it can lose, and for its lengths.
 
     A network that drops packets, or lets them overtake each other, needs longer sequence numbers.
-    One that broadcasts needs numbers that count all packets of a source. In the largest networks
-    flows are not followed, unless some packets may be missing or arrive several times; nor are they
-    if `flows` is false.
+    So does any in which faults cause `losses`. One that broadcasts needs numbers that count all
+    packets of a source. In the largest networks flows are not followed, unless some packets may be
+    missing or arrive several times; nor are they if `flows` is false.
     """
     if not flows:
         sequence = 0
-    elif network.packet.broadcast:
-        sequence = 24
-    elif network.drops:
-        sequence = 12
+    elif network.packet.broadcast or network.drops:
+        sequence = LONG_SEQUENCE_BITS
     elif max(network.sources, network.sinks) > MOST_FOLLOWED:
         sequence = 0
+    elif losses:
+        sequence = LONG_SEQUENCE_BITS
     else:
         sequence = SEQUENCE_BITS if network.ordered else 12
     return Stamp(

@@ -228,7 +228,7 @@ def run_rerouted(
     """
     check_kind("Network", network, Network, "a network")
     sources = network_traffic(traffic, network).sources(network, load, seed, 256)
-    bench: Bench = bench_for(network, sources, bins=2)
+    bench: Bench = bench_for(network, sources, bins=2, losses=True)
     faults = [Injection(pin, "severed", start=2 * cycles) for pin in dead]
     tables = network.tables_around(dead)
     with CompiledEngine(inject(bench, None, faults)) as engine:

@@ -108,7 +108,7 @@ def simulate_runs(network: Network, runs: Sequence[Run], **options: Any) -> list
     with phase(words, asked.progress is True), nothing_collected():
         benches = [
             reduce(lambda bench, each: each.prepare(bench), observers, bench)
-            for bench in _benches(network, runs, bins, time)
+            for bench in _benches(network, runs, bins, time, losses=bool(asked.faults))
         ]
     with phase("preparing the engine", asked.progress is True), nothing_collected():
         engines = open_engines(engine, benches, threads=asked.threads)
@@ -177,9 +177,12 @@ def _audit(network: Network, run: Run, result: Result) -> None:
         raise SimulationError(f"The books do not balance: {violations}", result)
 
 
-def _benches(network: Network, runs: Sequence[Run], bins: int, time: int) -> list[Bench]:
+def _benches(
+    network: Network, runs: Sequence[Run], bins: int, time: int, *, losses: bool
+) -> list[Bench]:
     first, *others = runs
-    bench = bench_for(network, first.sources(network), bins=bins, time=time)
+    more = {} if network.has_memory else {"losses": losses}
+    bench = bench_for(network, first.sources(network), bins=bins, time=time, **more)
     for run in others:
         if isinstance(run.traffic, Trace) or isinstance(first.traffic, Trace):
             raise InvalidValue("Traces can't run in parallel")
