@@ -130,6 +130,23 @@ def test_traffic_of_each_class() -> None:
         assert [*weights[2 * terminal].nonzero()[0]] == [*range(0, 18, 2)]
 
 
+def test_the_name_of_traffic_has_the_whole_share() -> None:
+    mesh = network("mesh k=3 n=2", classes=2)
+    mixed = network_traffic("uniform@0.12345678; neighbor", mesh)
+    assert network_traffic(mixed.name, mesh) == mixed
+    assert mixed.when.of(18)[0] == pytest.approx(2 * 0.12345678 / 1.12345678)
+
+
+def test_a_sphere_of_all_terminals_is_uniform() -> None:
+    """As without classes: what would go outside it has no other place to go."""
+    mesh = network("mesh k=2 n=2", classes=2)
+    assert network_traffic("sphere:0:4", mesh).where.matrix == pytest.approx(
+        network_traffic("uniform", mesh).where.matrix
+    )
+    with refused("Terminals SIZE of sphere:0.9:3 must divide 4, the number of all, not 3"):
+        network_traffic("sphere:0.9:3", mesh)
+
+
 test_traffic_is_refused = refusals(
     lambda traffic, **more: network_traffic(traffic, network("mesh k=2 n=1 classes=2", **more)),
     ("uniform; uniform; uniform", "Traffic must be of 2 classes, not of 3: uniform; uniform; ..."),

@@ -211,6 +211,7 @@ def test_pattern_rejects_name(text: str) -> None:
         ("Bit_Reversal", "bit-reversal"),
         ("neighbour", "neighbor"),
         ("tornadoes+bursts:3:4", "tornado"),
+        ("uniform+interval7:1", "uniform"),
     ],
 )
 def test_pattern_suggests_the_nearest_name(text: str, meant: str) -> None:
@@ -218,6 +219,14 @@ def test_pattern_suggests_the_nearest_name(text: str, meant: str) -> None:
     message = re.escape(f"Traffic {unknown!r} is not known; did you mean {meant!r}?")
     with pytest.raises(ValueError, match=f"^{message}$"):
         pattern(text, 8)
+
+
+def test_a_file_may_be_called_like_an_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pairs+bursts.csv").write_text("1,0")
+    assert pattern("file:pairs+bursts.csv+bursts:2:6", 2).where.favourites == (1, 0)
 
 
 def test_capitals_do_not_matter() -> None:

@@ -52,7 +52,7 @@ def network_traffic(traffic: Any, network: Network) -> Pattern:
     parts, shares = zip(*(_with_share(each, terminals) for each in words))
     first = parts[0]
     name = f"{_BETWEEN} ".join(
-        part.name + (f"{_SHARE}{share:g}" if share != 1 else "")
+        part.name + (f"{_SHARE}{share}".removesuffix(".0") if share != 1 else "")
         for part, share in zip(parts, shares)
     )
     if len({*zip(parts, shares)}) == 1:
@@ -99,8 +99,14 @@ def _weights(part: Pattern, network: Network) -> np.ndarray:
     everywhere = np.full((terminals, terminals), 1 / terminals)
     if where.local:
         size = where.sphere or network.sphere
+        if terminals % size:
+            raise InvalidValue(
+                f"Terminals SIZE of {part.name} must divide {terminals}, the number of all, "
+                f"not {size}"
+            )
+        if size == terminals:
+            return everywhere
         inside = np.arange(terminals)[:, None] // size == np.arange(terminals) // size
-        outside = (1 - where.bias) / max(1, terminals - size)
-        return np.where(inside, where.bias / size, outside)
+        return np.where(inside, where.bias / size, (1 - where.bias) / (terminals - size))
     favourites = np.eye(terminals)[list(where.of(network.terminal_code))]
     return where.bias * favourites + (1 - where.bias) * everywhere

@@ -405,9 +405,10 @@ _BURSTS, _INTERVAL = "+bursts", "+interval"
 def _without(ending: str, text: str) -> tuple[str, bool, list[str]]:
     """A text without an ending, whether it had it, and the numbers in it."""
     at = text.lower().rfind(ending)
-    if at < 0 or "/" in text[at:]:  # part of a path
+    first, *numbers = text[at + len(ending) :].split(":")
+    if at < 0 or first or "/" in text[at:]:  # part of a path
         return text, False, []
-    return text[:at], True, text[at + len(ending) :].split(":")[1:]
+    return text[:at], True, numbers
 
 
 def _in_bursts(base: Pattern, words: list[str]) -> Pattern:
