@@ -97,6 +97,17 @@ def test_options_of_a_sweep_are_few(served: Served, options: object, message: st
     assert (status, json.loads(text)["error"]) == (400, message)
 
 
+@pytest.mark.parametrize(
+    "body",
+    ['{"kind": []}', '{"kind": {}}', "[]", "", "[" * 30000, " " * ((1 << 16) + 1)],
+    ids=["list", "object", "no object", "nothing", "deep", "long"],
+)
+def test_nonsense_is_refused(served: Served, body: str) -> None:
+    status, text = served.ask("/tasks", "POST", body)
+    assert status == 400
+    assert "error" in json.loads(text)
+
+
 def test_the_other_commands_take_no_options(served: Served) -> None:
     body = {"kind": "drawing", "network": "ring", "parameters": {}, "options": {"loads": "0.1"}}
     status, text = served.ask("/tasks", "POST", body)

@@ -182,16 +182,16 @@ class Studio:
 
     async def start(self, request: Request) -> Response:
         try:
-            if int(request.headers.get("content-length", LARGEST)) > LARGEST:
+            if int(request.headers.get("content-length", LARGEST + 1)) > LARGEST:
                 raise InvalidValue(f"A request must have at most {LARGEST} bytes")
             asked = json.loads(await request.body())
-            if not isinstance(asked, dict) or asked.get("kind") not in KINDS:
+            if not isinstance(asked, dict) or asked.get("kind") not in [*KINDS]:
                 raise InvalidValue(f"Kind must be one of {', '.join(KINDS)}")
             kind = KINDS[asked["kind"]]
             name, *given = words_of(asked, await self.catalogue_of())
             whose = f"Command {kind.command}"
             options = _given(whose, "option", asked.get("options", {}), kind.chosen)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return JSONResponse({"error": str(error)}, 400)
         # A kept file lies beside the command, so that the same line does the same elsewhere.
         values = [word.partition("=") for word in given]

@@ -24,11 +24,12 @@ class Served(NamedTuple):
     def ask(
         self, path: str, method: str = "GET", body: object = None, **headers: str
     ) -> tuple[int, str]:
-        """Status and text of a request; headers are given with _ for -."""
+        """Status and text of a request; headers are given with _ for -, and JSON as it is."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
         own = {"Cookie": f"multicube-studio-{self.port}={self.token}"}
         own |= {name.replace("_", "-"): value for name, value in headers.items()}
-        connection.request(method, path, None if body is None else json.dumps(body), own)
+        text = body if body is None or isinstance(body, str) else json.dumps(body)
+        connection.request(method, path, text, own)
         answer = connection.getresponse()
         text = answer.read().decode()
         connection.close()
