@@ -174,6 +174,19 @@ def test_load_process_and_length() -> None:
         base + "injection_process=on_off;burst_alpha=-1;burst_beta=0.1;burst_r1=0.6;"
     ).traffic
     assert rate.when.bursts == (10, pytest.approx(20))  # on in a third of the cycles
+    # InjectionProcess::Load of BookSim2 divides the rate by the length before it is used.
+    rate = counterpart(
+        base + "packet_size=2;injection_rate_uses_flits=1;"
+        "injection_process=on_off;burst_alpha=-1;burst_beta=0.1;burst_r1=0.6;"
+    ).traffic
+    assert rate.when.bursts == (10, pytest.approx(50))  # on in a sixth of the cycles
+
+
+def test_traffic_that_is_too_large_for_a_text_has_bursts_too() -> None:
+    text = TORUS + "traffic=taper64;injection_process=on_off;burst_alpha=0.5;burst_beta=0.25;"
+    plain, bursts = (counterpart(each).traffic for each in (TORUS + "traffic=taper64;", text))
+    assert bursts.when.bursts == (4, 2)
+    assert bursts.where.matrix == pytest.approx(plain.where.matrix)
 
 
 def test_the_window_is_at_most_as_long_as_booksims(
@@ -214,6 +227,12 @@ test_what_is_refused = refusals(
     (TORUS + "packet_size={1,5};", "packet_size must be one number of flits, not {1,5}"),
     (TORUS + "traffic=taper64(2);k=4;", "traffic=taper64(2) has no counterpart here for 16 nodes"),
     (TORUS + "traffic=hotspot;", "traffic=hotspot must name its nodes: hotspot({3,5})"),
+    (TORUS + "traffic=hotspot({x});", "Node of hotspot must be from 0 to 63, not x"),
+    (TORUS + "traffic=hotspot({3},{x});", "Rate of hotspot must be an integer from 0 on, not x"),
+    (TORUS + "traffic=background({64});", "Node of background must be from 0 to 63, not 64"),
+    (TORUS + "traffic=background({-1});", "Node of background must be from 0 to 63, not -1"),
+    (TORUS + "traffic=randperm(x);", "Traffic 'randperm:x' needs an integer in place of 'x'"),
+    (TORUS + "traffic=tornado(4,2,1);", "traffic=tornado(4,2,1) has no counterpart here for 64 ..."),
     (TORUS + "injection_process=gaussian;", "injection_process must be bernoulli or on_off, ..."),
     (TORUS + "injection_rate=x;", "injection_rate must be a number, not 'x'"),
     (TORUS + "sample_period=0;", "sample_period must be at least 1, not 0"),

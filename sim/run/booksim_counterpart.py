@@ -18,7 +18,7 @@ from ...hdl.graphs.routing.given_routes import GivenRoutes
 from ...hdl.networks.network import Network
 from ..measure.result import Result
 from ..workload.booksim_config import BookSimConfig, listed
-from ..workload.traffic import Pattern, pattern
+from ..workload.traffic import Pattern, in_bursts, pattern
 
 __all__ = ["Counterpart", "booksim_counterpart", "booksim_results"]
 
@@ -91,7 +91,7 @@ def booksim_counterpart(config: BookSimConfig, folder: Path) -> Counterpart:
     load = config.number("injection_rate")
     if config.integer("injection_rate_uses_flits"):
         load /= length
-    found = _process(config, pattern(traffic, network.ports), notes)
+    found = _process(config, pattern(traffic, network.ports), load)
     found.check(network)
     found.check_load(load)
     return Counterpart(
@@ -272,12 +272,15 @@ def _traffic(config: BookSimConfig, ports: int) -> Any:
     """A text that means the same here, a list of destinations, or a matrix."""
     name, _, rest = config["traffic"].partition("(")
     words = _arguments(rest.removesuffix(")"))
+    none = InvalidValue(f"traffic={config['traffic']} has no counterpart here for {ports} nodes")
+    if words and name not in ("randperm", "hotspot", "background"):
+        raise none
     size = config.integer("k") * config.integer("xr")
     nodes = np.arange(ports)
     if name in ("uniform", "bitcomp", "bitrev", "shuffle", "transpose", "diagonal", "asymmetric"):
         return name
     if name == "randperm":
-        return f"randperm:{int(words[0] if words else config.integer('perm_seed'))}"
+        return f"randperm:{words[0] if words else config.integer('perm_seed')}"
     if name in ("tornado", "neighbor"):
         shift = (size + 1) // 2 - 1 if name == "tornado" else 1
         found = np.zeros(ports, int)
@@ -286,19 +289,17 @@ def _traffic(config: BookSimConfig, ports: int) -> Any:
             found += offset * ((nodes // offset + shift) % size)
         return found.tolist()
     if name == "hotspot":
-        spots = [int(each) for each in listed(words[0])] if words else []
-        rates = [int(each) for each in listed(words[1])] if len(words) > 1 else [1]
-        if not spots or min(spots) < 0:
+        spots = _listed(f"Node of {name}", words[:1], ports - 1)
+        rates = _listed(f"Rate of {name}", words[1:2]) or [1]
+        if not spots:
             raise InvalidValue("traffic=hotspot must name its nodes: hotspot({3,5})")
         row = np.zeros(ports)
         for place, spot in enumerate(spots):
-            if spot >= ports:
-                raise InvalidValue(f"Node of hotspot must be from 0 to {ports - 1}, not {spot}")
             row[spot] += rates[min(place, len(rates) - 1)]
         return np.tile(row, (ports, 1))
     if name == "background":
         row = np.ones(ports)
-        row[[int(each) for each in listed(words[0] if words else "")]] = 0
+        row[_listed(f"Node of {name}", words[:1], ports - 1)] = 0
         return np.tile(row, (ports, 1))
     if name == "bad_dragon":
         group = 2 * config.integer("k") ** 2
@@ -309,7 +310,17 @@ def _traffic(config: BookSimConfig, ports: int) -> Any:
         steps = [8 * up + across for up in (-1, 0, 1) for across in (-1, 0, 1)]
         near = sum(np.roll(np.eye(64), step, axis=1) for step in steps)
         return near / 18 + 1 / 128
-    raise InvalidValue(f"traffic={config['traffic']} has no counterpart here for {ports} nodes")
+    raise none
+
+
+def _listed(what: str, words: Sequence[str], most: int | None = None) -> list[int]:
+    """The integers of a list that is the only word, from 0 to the most."""
+    found = [each for word in words for each in listed(word)]
+    for each in found:
+        if not each.isdecimal() or (most is not None and int(each) > most):
+            allowed = "an integer from 0 on" if most is None else f"from 0 to {most}"
+            raise InvalidValue(f"{what} must be {allowed}, not {each}")
+    return list(map(int, found))
 
 
 def _arguments(text: str) -> list[str]:
@@ -337,15 +348,14 @@ def _placed(traffic: Any, place: Sequence[int] | None) -> Any:
     return [ends[terminal] for terminal in range(len(place))]
 
 
-def _process(config: BookSimConfig, found: Pattern, notes: list[tuple[str, str]]) -> Pattern:
+def _process(config: BookSimConfig, found: Pattern, rate: float) -> Pattern:
+    """The traffic with the bursts of the configuration, at a rate in packets."""
     kind = config["injection_process"]
     if kind == "bernoulli":
         return found
     if kind != "on_off":
         raise InvalidValue(f"injection_process must be bernoulli or on_off, not {kind}")
-    rate, alpha, beta, r1 = (
-        config.number(name) for name in ("injection_rate", "burst_alpha", "burst_beta", "burst_r1")
-    )
+    alpha, beta, r1 = (config.number(f"burst_{name}") for name in ("alpha", "beta", "r1"))
     try:
         if alpha < 0:
             alpha = beta * rate / (r1 - rate)
@@ -353,10 +363,10 @@ def _process(config: BookSimConfig, found: Pattern, notes: list[tuple[str, str]]
             beta = alpha * (r1 - rate) / rate
         elif r1 >= 0:
             raise InvalidValue("One of burst_alpha, burst_beta and burst_r1 must be negative")
-        text = f"+bursts:{1 / beta:g}:{1 / alpha:g}"
+        times = [f"{1 / beta:.12g}", f"{1 / alpha:.12g}"]
     except ZeroDivisionError:
         raise InvalidValue("burst_alpha, burst_beta and burst_r1 must give bursts") from None
-    return pattern(f"{found.name}{text}", found.terminals)
+    return in_bursts(found, times)
 
 
 def _mean_hops(network: Network, traffic: Pattern) -> float:

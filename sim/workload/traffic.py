@@ -30,6 +30,7 @@ __all__ = [
     "Trace",
     "TracePacket",
     "check_load",
+    "in_bursts",
     "pattern",
     "read_trace",
     "short_name",
@@ -221,7 +222,7 @@ def _digest(contents: bytes, origin: str) -> str:
 
 
 def _from_text(text: str, ports: int) -> Pattern:
-    for ending, timed in ((_BURSTS, _in_bursts), (_INTERVAL, _in_closed_loop)):
+    for ending, timed in ((_BURSTS, in_bursts), (_INTERVAL, _in_closed_loop)):
         base, found, numbers = _without(ending, text)
         if found:
             return timed(_from_text(base, ports), numbers)
@@ -411,7 +412,14 @@ def _without(ending: str, text: str) -> tuple[str, bool, list[str]]:
     return text[:at], True, numbers
 
 
-def _in_bursts(base: Pattern, words: list[str]) -> Pattern:
+def in_bursts(base: Pattern, words: Sequence[str]) -> Pattern:
+    """The traffic of a pattern in bursts: `words` are the mean cycles of a burst and of a pause.
+
+    Raises
+    ------
+    ValueError
+        If these are not two numbers that are allowed, or the traffic has times of its own.
+    """
     text = f"{base.name}{_BURSTS}:{':'.join(words)}"
     if len(words) != 2:
         raise InvalidValue(f"Bursts must be written as {_BURSTS}:ON:OFF, not as in {text!r}")
