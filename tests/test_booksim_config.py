@@ -232,7 +232,10 @@ test_what_is_refused = refusals(
     (TORUS + "traffic=background({64});", "Node of background must be from 0 to 63, not 64"),
     (TORUS + "traffic=background({-1});", "Node of background must be from 0 to 63, not -1"),
     (TORUS + "traffic=randperm(x);", "Traffic 'randperm:x' needs an integer in place of 'x'"),
-    (TORUS + "traffic=tornado(4,2,1);", "traffic=tornado(4,2,1) has no counterpart here for 64 ..."),
+    (
+        TORUS + "traffic=tornado(4,2,1);",
+        "traffic=tornado(4,2,1) has no counterpart here for 64 ...",
+    ),
     (TORUS + "injection_process=gaussian;", "injection_process must be bernoulli or on_off, ..."),
     (TORUS + "injection_rate=x;", "injection_rate must be a number, not 'x'"),
     (TORUS + "sample_period=0;", "sample_period must be at least 1, not 0"),

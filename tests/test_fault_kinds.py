@@ -373,7 +373,7 @@ def test_random_places_are_drawn_from_all() -> None:
         ("link:1:3", "Places with a stage are only in an unreplicated multistage network"),
         long("state:router_0.nothing:flip=0", "Cell router_0 has no signal 'nothing'"),
         ("state:router_0.x:dead", "Effect on state:router_0.x must be one of flip, stuck0, stuck1"),
-        ("cell:router_0:begins=0:ends=1", "Probability begins must be from 2^-16 to 1, not 0.0"),
+        ("cell:router_0:begins=0:ends=1", "Fault cell:router_0:begins=0:ends=1 must have "),
         (
             "cell:router_0:for=5:begins=.1:ends=.1",
             "A fault that begins at random must have neither length nor period",

@@ -26,6 +26,9 @@ EFFECTS: tuple[Effect, ...] = get_args(Effect)
 BITWISE: tuple[Effect, ...] = ("flip", "stuck0", "stuck1")
 """Effects on one bit."""
 
+_MOST_BITS = 2**16
+"""More than any packet or register has."""
+
 FORMS = (
     "PLACE, PLACE:dead, PLACE:lossy, PLACE:severed, PLACE:babbling, PLACE:flip=BIT, "
     "PLACE:stuck0=BIT, PLACE:stuck1=BIT, PLACE:straight, optionally followed by :rate=PROBABILITY, "
@@ -96,12 +99,14 @@ class Injection:
 
     def __post_init__(self) -> None:
         check_word("Effect", self.effect, EFFECTS)
-        check_field(self, "bit", "Bit", 0)
+        check_field(self, "bit", "Bit", 0, _MOST_BITS - 1)
         check_field(self, "start", "First cycle", 0, 2**31)
         check_field(self, "length", "Length", 0, 2**31)
         check_field(self, "period", "Period", 0, 2**31)
         if not 0 <= self.rate <= 1:
             raise InvalidValue(f"Rate must be from 0 to 1, not {self.rate}")
+        if 0 < self.rate < 2**-16 and not isinstance(self.place, StateBits):
+            raise InvalidValue(f"Rate on a link must be 0 or at least 2^-16, not {self.rate}")
         if self.begins or self.ends:
             self._check_times()
         straight = self.effect == "straight"
@@ -174,6 +179,9 @@ def parse_fault(text: str) -> Injection:
     form = _FORM.fullmatch(text)
     if form is None:
         raise InvalidValue(f"Fault must be one of {FORMS}, not {text!r}")
+    for name, number in re.findall(r":(for|every|begins|ends)=([^:]+)", text):
+        if not float(number):  # 0 would mean that nothing is said of it
+            raise InvalidValue(f"Fault {text} must have {name} above 0, not {number}")
     effect, _, bit = (form["effect"] or "dead").partition("=")
     return Injection(
         _parse_place(form["place"]),
