@@ -234,7 +234,7 @@ test_what_is_refused = refusals(
     (TORUS + "traffic=randperm(x);", "Traffic 'randperm:x' needs an integer in place of 'x'"),
     (
         TORUS + "traffic=tornado(4,2,1);",
-        "traffic=tornado(4,2,1) has no counterpart here for 64 ...",
+        "traffic=tornado(4,2,1) has no counterpart ...",
     ),
     (TORUS + "injection_process=gaussian;", "injection_process must be bernoulli or on_off, ..."),
     (TORUS + "injection_rate=x;", "injection_rate must be a number, not 'x'"),
