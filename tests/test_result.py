@@ -131,6 +131,12 @@ def test_terminals(result: Result) -> None:
     assert slowest == {"terminal": injected.index(min(injected)), "throughput": min(injected) / 400}
 
 
+def test_the_least_served_is_one_that_sends() -> None:
+    found = simulate("cube", ports=4, traffic="x,3,x,0", load=0.2, cycles=200, bins=64)
+    least = min((found.terminals["injected"][terminal], terminal) for terminal in (1, 3))
+    assert found.least_served == {"terminal": least[1], "throughput": least[0] / 200}
+
+
 def test_flits_are_what_the_last_links_carried() -> None:
     """Throughput in flits, from the mean length; and counted on the links to the terminals."""
     network = build("cube", ports=4, switch="wormhole", length="2:5", depth=8)

@@ -241,8 +241,8 @@ class Result:
     verdict : str
         The reason, as text.
     least_served : dict
-        The `terminal` that got the fewest packets into the network in the window, and its
-        `throughput`.
+        The `terminal` that got the fewest packets into the network in the window, of those that
+        send anything, and its `throughput`.
     terminals : dict
         Packets `injected` and `delivered` in the window, by terminal.
     links : dict[str, float]

@@ -44,7 +44,7 @@ def finite_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
     return result_of(
         probe,
         network,
-        traffic=traffic.name,
+        traffic=traffic,
         engine=engine,
         seed=None if isinstance(traffic, Trace) else run.seed,
         cycles=cycles,

@@ -70,7 +70,7 @@ def random_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
     return result_of(
         probe,
         network,
-        traffic=traffic.name,
+        traffic=traffic,
         engine=engine,
         seed=run.seed,
         cycles=window.end - window.begin,

@@ -3,11 +3,10 @@
 from collections.abc import Generator
 from typing import Any
 
-import numpy as np
-
 from ...hdl.networks.network import Network
 from ...hdl.support.garbage import nothing_collected
 from ..measure.result import ClassResult, Latency, Result
+from ..workload.traffic import Pattern, Trace
 from .probe import Probe
 
 __all__ = ["SINK_DELAY", "Steps", "empty", "patience", "result_of"]
@@ -46,6 +45,7 @@ def result_of(
     probe: Probe,
     network: Network,
     *,
+    traffic: Pattern | Trace,
     cycles: int,
     partial: bool,
     generated: int,
@@ -63,7 +63,7 @@ def result_of(
     measured = probe.sinks("measured")
     # A packet that is sent again is one, whatever the number of its copies.
     tried = sum(entered if network.broadcasts and network.resubmits else measured)
-    slowest = int(np.argmin(entered))
+    slowest = min(traffic.senders, key=entered.__getitem__)
     window = max(cycles, 1)
     span = window * len(probe.runs)
     with nothing_collected():
@@ -71,6 +71,7 @@ def result_of(
     return Result(
         network=network.family,
         parameters=network.chosen,
+        traffic=traffic.name,
         cycles=cycles,
         partial=partial,
         throughput=sum(measured) / (network.sources * span),
@@ -99,13 +100,18 @@ def result_of(
             link: [each / span for each in flits] for link, flits in links.items() if len(flits) > 1
         },
         statistics=probe.statistics(window),
-        classes=_classes(probe, network, entered, measured, span),
+        classes=_classes(probe, network, traffic.senders, entered, measured, span),
         **rest,
     )
 
 
 def _classes(
-    probe: Probe, network: Network, entered: list[int], measured: list[int], span: int
+    probe: Probe,
+    network: Network,
+    senders: list[int],
+    entered: list[int],
+    measured: list[int],
+    span: int,
 ) -> list[ClassResult]:
     """The results of each class of messages, if there are several."""
     count = network.classes
@@ -120,7 +126,7 @@ def _classes(
             injected=sum(entered[own::count]),
             delivered=sum(measured[own::count]),
             throughput=sum(measured[own::count]) / (terminals * span),
-            least_served=min(entered[own::count]) / span,
+            least_served=min(entered[each] for each in senders if each % count == own) / span,
             latency=probe.latency("total", None, probe.bench.sinks[own::count]),
             network_latency=probe.latency("network", None, probe.bench.sinks[own::count]),
         )

@@ -51,6 +51,11 @@ class Pattern:
         return len(self.where.favourites)
 
     @property
+    def senders(self) -> list[int]:
+        """The terminals that send anything."""
+        return [number for number, rate in enumerate(self.when.of(self.terminals)) if rate > 0]
+
+    @property
     def uniform(self) -> bool:
         """Whether packets are independent, and all destinations equally likely, including the
         sender, as in the paper.
@@ -67,7 +72,7 @@ class Pattern:
     @property
     def packets(self) -> int:
         """Number of packets that all terminals send, if they have a quota."""
-        return self.when.quota * sum(rate > 0 for rate in self.when.of(self.terminals))
+        return self.when.quota * len(self.senders)
 
     def offered(self, load: float, length: float) -> float:
         """Packets per terminal per cycle that are offered to a network.

@@ -96,6 +96,11 @@ class Trace:
         return max(packet.cycle for packet in self.packets) + 1
 
     @property
+    def senders(self) -> list[int]:
+        """The terminals that send anything."""
+        return sorted({packet.source for packet in self.packets})
+
+    @property
     def mean_length(self) -> float:
         """Mean flits of a packet."""
         return fmean(packet.length for packet in self.packets)
