@@ -309,6 +309,17 @@ def test_replies_of_the_class_of_requests_lock_up(words: str, reply: tuple[int, 
     assert run.received < run.requested < 1500
 
 
+def test_a_trace_counts_the_packets_of_each_class() -> None:
+    """Endpoint e is of class e mod 3; none of class 2 sends."""
+    sent = [(0, 3), (3, 6), (3, 0), (1, 4), (0, 6)]
+    trace = Trace("five", tuple(TracePacket(5 * n, *each) for n, each in enumerate(sent)))
+    result = simulate(network("torus k=3 n=1 classes=3"), traffic=trace)
+    counts = [(each.generated, each.injected, each.delivered) for each in result.classes]
+    assert counts == [(4, 4, 4), (1, 1, 1), (0, 0, 0)]
+    window = result.cycles
+    assert [each.least_served * window for each in result.classes] == pytest.approx([2, 1, 0])
+
+
 def test_chains_of_classes() -> None:
     """As long as causes and effects have an order, all is free."""
     three = network("mesh k=2 n=2 classes=3")

@@ -51,7 +51,6 @@ def random_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
         probe.set("send", 0)
         window.interrupt()
 
-    rejected, generated = (sum(probe.sources(port)) for port in ("rejected", "generated"))
     balance = window.balance()
     throughput = window.estimate("measured", "cycle")
     total, inside = (window.estimate(kind, "timed") for kind in ("total", "network"))
@@ -83,8 +82,8 @@ def random_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
         offered_load=run.offered_load(network),
         packet_length=run.packet_length(network),
         throughput_ci99=rate_ci99,
-        generated=generated,
-        rejected=rejected,
+        generated=probe.sources("generated"),
+        rejected=probe.sources("rejected"),
         untimed=window.untimed,
         latency=latencies[0],
         network_latency=latencies[1],

@@ -250,9 +250,8 @@ class Run:
 
 def amount(traffic: Pattern | Trace, network: Network) -> tuple[int, int]:
     """The number of packets of finite traffic, and of the cycles in which they are generated."""
-    if isinstance(traffic, Trace):
-        return len(traffic.packets), traffic.cycles
-    return traffic.packets, traffic.when.quota
+    cycles = traffic.cycles if isinstance(traffic, Trace) else traffic.when.quota
+    return sum(traffic.sent.values()), cycles
 
 
 def packet_load(load: float, unit: str, network: Network, operations: Sequence[str] = ()) -> float:

@@ -48,8 +48,8 @@ def result_of(
     traffic: Pattern | Trace,
     cycles: int,
     partial: bool,
-    generated: int,
-    rejected: int,
+    generated: list[int],
+    rejected: list[int],
     network_latency: Latency,
     **rest: Any,
 ) -> Result:
@@ -75,9 +75,9 @@ def result_of(
         cycles=cycles,
         partial=partial,
         throughput=sum(measured) / (network.sources * span),
-        generated=generated,
-        rejected=rejected,
-        unsent=generated - rejected - injected,
+        generated=sum(generated),
+        rejected=sum(rejected),
+        unsent=sum(generated) - sum(rejected) - injected,
         injected=injected,
         delivered=delivered,
         dropped=dropped,
@@ -100,7 +100,7 @@ def result_of(
             link: [each / span for each in flits] for link, flits in links.items() if len(flits) > 1
         },
         statistics=probe.statistics(window),
-        classes=_classes(probe, network, traffic.senders, entered, measured, span),
+        classes=_classes(probe, network, traffic, generated, rejected, span),
         **rest,
     )
 
@@ -108,9 +108,9 @@ def result_of(
 def _classes(
     probe: Probe,
     network: Network,
-    senders: list[int],
-    entered: list[int],
-    measured: list[int],
+    traffic: Pattern | Trace,
+    generated: list[int],
+    rejected: list[int],
     span: int,
 ) -> list[ClassResult]:
     """The results of each class of messages, if there are several."""
@@ -118,7 +118,7 @@ def _classes(
     if count == 1:
         return []
     terminals = network.sources // count
-    generated, rejected = probe.sources("generated"), probe.sources("rejected")
+    entered, measured = probe.sources("entered"), probe.sinks("measured")
     return [
         ClassResult(
             generated=sum(generated[own::count]),
@@ -126,7 +126,10 @@ def _classes(
             injected=sum(entered[own::count]),
             delivered=sum(measured[own::count]),
             throughput=sum(measured[own::count]) / (terminals * span),
-            least_served=min(entered[each] for each in senders if each % count == own) / span,
+            least_served=min(
+                (entered[each] for each in traffic.senders if each % count == own), default=0
+            )
+            / span,
             latency=probe.latency("total", None, probe.bench.sinks[own::count]),
             network_latency=probe.latency("network", None, probe.bench.sinks[own::count]),
         )

@@ -70,9 +70,9 @@ class Pattern:
         return None if self.when.interval is None else "it has an interval"
 
     @property
-    def packets(self) -> int:
-        """Number of packets that all terminals send, if they have a quota."""
-        return self.when.quota * len(self.senders)
+    def sent(self) -> dict[int, int]:
+        """Number of packets that each terminal sends that sends any, if they have a quota."""
+        return dict.fromkeys(self.senders, self.when.quota)
 
     def offered(self, load: float, length: float) -> float:
         """Packets per terminal per cycle that are offered to a network.

@@ -1,6 +1,7 @@
 """Traces: recorded traffic, replayed packet by packet."""
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from numbers import Integral
@@ -96,9 +97,14 @@ class Trace:
         return max(packet.cycle for packet in self.packets) + 1
 
     @property
+    def sent(self) -> dict[int, int]:
+        """Number of packets that each terminal sends that sends any."""
+        return Counter(packet.source for packet in self.packets)
+
+    @property
     def senders(self) -> list[int]:
         """The terminals that send anything."""
-        return sorted({packet.source for packet in self.packets})
+        return sorted(self.sent)
 
     @property
     def mean_length(self) -> float:
