@@ -323,6 +323,13 @@ def test_lost_packets_are_those_whose_path_meets_the_fault(network: str) -> None
         assert raised.value.result.lost == lost > 0
 
 
+def test_repeated_packets_hide_whether_any_is_missing() -> None:
+    result = simulate(build("cube", ports=4), load=0.3, cycles=200, faults=["link:1:0:babbling"])
+    assert result.duplicated is not None
+    assert result.duplicated > 50
+    assert result.untimed is None
+
+
 @pytest.mark.long
 def test_engines_agree_on_an_intermittent_router() -> None:
     """Nothing is lost while it is dead for a time: worms wait."""

@@ -209,7 +209,7 @@ class Result:
         Packets whose parity was wrong, and which were discarded.
     untimed : int or None
         Packets born in the window that did not arrive, so that their latency is not known. None if
-        packets may be lost, or arrive in several places, or the traffic is finite.
+        packets may be lost, or arrive in several places or twice, or the traffic is finite.
     attempts : float or None
         Attempts per delivered packet in the window, 1 if nothing is dropped; of broadcasts that are
         sent again, per packet that entered. None if there was no such packet.

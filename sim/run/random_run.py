@@ -289,7 +289,10 @@ class _Window:
     @property
     def untimed(self) -> int | None:
         """Packets born in the window that did not arrive; None if that is not known."""
-        return self._born - sum(self.probe.sinks("timed")) if self._known else None
+        followed = self.probe.bench.follows_flows
+        twice = followed and any(self.probe.sinks("duplicated"))  # by a link that babbles
+        known = self._known and not twice
+        return self._born - sum(self.probe.sinks("timed")) if known else None
 
     def read_latencies(self) -> None:
         """Add the latencies of the packets that arrived late, which may widen the intervals."""
