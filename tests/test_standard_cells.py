@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from command_line import exit_status
+from multicube import build, simulate
 from multicube.hdl.fabric.errors import InvalidValue
+from multicube.sim.run.cell_switching import cell_switching, network_switching
 from multicube.sim.run.saif import read_saif
 from multicube.sim.synthesis import (
     CellMeasurement,
@@ -152,6 +154,49 @@ def test_liberty_energies() -> None:
     assert cells["NAND2"].energy("Y", 1) == 0
 
 
+@pytest.mark.parametrize(
+    ("attribute", "factor", "leakage"),
+    [
+        ('capacitive_load_unit (10, "ff"); leakage_power_unit : "100uW";', 1e-2, 1e-4),
+        ("capacitive_load_unit (1.000000,pf); leakage_power_unit : 10pW;", 1, 1e-11),
+        ("capacitive_load_unit (1, pf);", 1, 1e-9),
+    ],
+)
+def test_liberty_units(attribute: str, factor: float, leakage: float) -> None:
+    text = re.sub(r"capacitive_load_unit.*\n.*leakage_power_unit.*", attribute, TINY.read_text())
+    _, cells = cell_energies(liberty_group(text))
+    assert cells["INV"].leakage == pytest.approx(leakage)
+    assert cells["INV"].capacitances["A"] == pytest.approx(0.5 * factor)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "capacitive_load_unit (1, pf);",
+            "",
+            "The Liberty file must tell its capacitive_load_unit, in F, not None",
+        ),
+        (
+            '"1nW"',
+            '"1nA"',
+            "The Liberty file must tell its leakage_power_unit, in W, not '1nA'",
+        ),
+        (
+            '"9, 1, 9", "9, 3, 9"',
+            '"9, 1, 9"',
+            "The energies of cell INV of the Liberty file can't be read",
+        ),
+    ],
+    ids=["capacitance", "leakage", "table"],
+)
+def test_liberty_energies_reject(old: str, new: str, message: str) -> None:
+    text = TINY.read_text()
+    assert old in text
+    with pytest.raises(InvalidValue, match=f"^{message}$"):
+        cell_energies(liberty_group(text.replace(old, new, 1)))
+
+
 @pytest.mark.parametrize("text", ["", "library (a) {", "module it; endmodule", "library (a) { } }"])
 def test_liberty_rejects(text: str) -> None:
     with pytest.raises(InvalidValue, match=r"^The Liberty file can't be read near line 1$"):
@@ -182,6 +227,25 @@ def test_command_from_a_run_to_energy(
     assert clock is not None
     assert float(clock[1]) < 0.6 * inline["energy_pj"]["clock"]
     assert "the library tells no area of LATCH" in said
+
+
+def test_activity_of_another_network(tmp_path: Path) -> None:
+    """Its bits would be taken as those of this one, and the others as unknown."""
+    saif = tmp_path / "run.saif"
+    words = {"ports": 4, "payload": 2, "switch": "input-queued"}
+    simulate(build("cube", **words), load=0.3, cycles=20, warmup=5, activity=saif)
+    known = network_switching(build("cube", **words).fabric, saif)
+    assert {"clk", "i__3__payload[3]", "o__0__valid", "box_1_1.queue_0__bank_0[1][3]"} <= set(known)
+    for others, told in [
+        ({"payload": 3}, ": box_0_0__o__0__payload has other bits"),
+        ({"ports": 8}, ", with other cells"),
+        ({"depth": 8}, ": queue_0__bank_0 has other bits"),
+    ]:
+        fabric = build("cube", **words | others).fabric
+        with pytest.raises(InvalidValue, match=rf"run\.saif is of another network{told}$"):
+            network_switching(fabric, saif)
+        with pytest.raises(InvalidValue, match=rf"run\.saif is of another network{told}$"):
+            cell_switching(fabric, ["box_0_0"], saif, "alone")
 
 
 @pytest.mark.one_in(4)

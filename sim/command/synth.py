@@ -202,7 +202,7 @@ def _network(
     if saif is not None and names:
         switching = cell_switching(whole, names, saif, "alone" if node else names[0])
     elif saif is not None:
-        switching = network_switching(saif)
+        switching = network_switching(whole, saif)
     return what, network_design(fabric, target, style), switching
 
 

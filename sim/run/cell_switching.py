@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from amaranth.lib.wiring import In
 
+from ...hdl.export.verilog import Clock, storage_of
+from ...hdl.export.verilog_module import Storage
 from ...hdl.export.verilog_names import net_name, port_name
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Fabric, Pin
@@ -14,11 +16,13 @@ from .saif import Entries, read_saif
 __all__ = ["cell_switching", "network_switching"]
 
 
-def network_switching(path: str | os.PathLike[str]) -> dict[str, Switching]:
+def network_switching(fabric: Fabric, path: str | os.PathLike[str]) -> dict[str, Switching]:
     """What switched at the inputs and in the registers of a whole network.
 
     Parameters
     ----------
+    fabric : Fabric
+        The network's.
     path : path-like
         A file that a run of this network has written (`multicube sim --activity`).
 
@@ -30,9 +34,9 @@ def network_switching(path: str | os.PathLike[str]) -> dict[str, Switching]:
     Raises
     ------
     ValueError
-        If the file can't be read.
+        If the file can't be read, or is that of another network.
     """
-    cycles, entries = read_saif(path)
+    cycles, entries = _entries(fabric, path)
     return {
         f"{instance}.{bit}" if instance else bit: Switching(changes / cycles, high / cycles)
         for instance, bits in entries.items()
@@ -66,17 +70,46 @@ def cell_switching(
     ValueError
         If the file can't be read, or is that of another network.
     """
-    cycles, entries = read_saif(path)
+    cycles, entries = _entries(fabric, path)
     totals: dict[str, list[int]] = {}
     for cell in cells:
-        if cell not in entries:
-            raise InvalidValue(f"{os.fspath(path)} has no cell {cell}: it is of another network")
         for bit, (changes, high) in _of(fabric, cell, entries, instance):
             total = totals.setdefault(bit, [0, 0])
             total[0] += changes
             total[1] += high
     each = cycles * len(cells)
     return {bit: Switching(changes / each, high / each) for bit, (changes, high) in totals.items()}
+
+
+def _entries(fabric: Fabric, path: str | os.PathLike[str]) -> tuple[int, Entries]:
+    """What a file tells, after a check that it has the nets and the registers of this network.
+
+    Registers may be missing, but no bit of one, and no row of a memory.
+    """
+    cycles, entries = read_saif(path)
+    leaves = {net_name(pin): fabric.resolve(pin)[()][0] for pin in fabric.drivers.values()}
+    leaves |= {port_name(port): leaf for port, leaf in fabric.boundary.items()}
+    nets = [Storage(name, leaf.width, None) for name, leaf in leaves.items()]
+    nets += [Storage(name, 1, None) for name in Clock().ports]
+    own = {"": nets, **{name: storage_of(cell.type) for name, cell in fabric.cells.items()}}
+    if entries.keys() != own.keys():
+        raise InvalidValue(f"{os.fspath(path)} is of another network, with other cells")
+    for instance, bits in entries.items():
+        left = set(bits)
+        for names in map(set, map(_bits, own[instance])):
+            if names <= left:
+                left -= names
+        if left:
+            name = min(left).partition("[")[0]
+            raise InvalidValue(f"{os.fspath(path)} is of another network: {name} has other bits")
+    return cycles, entries
+
+
+def _bits(stored: Storage) -> Iterator[str]:
+    """The names of the bits of a register, or of a memory."""
+    for row in [""] if stored.rows is None else [f"[{row}]" for row in range(stored.rows)]:
+        for bit in range(stored.width):
+            yield f"{stored.name}{row}" + (f"[{bit}]" if stored.width > 1 else "")
 
 
 def _of(

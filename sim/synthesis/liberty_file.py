@@ -110,10 +110,8 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
     A change is half a rise and half a fall. Transitions of inputs are the second ones of the
     library's tables, which are fast.
     """
-    unit, name = (*re.findall(r"[-+.\w]+", library.attributes["capacitive_load_unit"]), "")[:2]
-    picofarad = float(unit) * (1e-3 if name.lower() == "ff" else 1)
-    leak = {"1mW": 1e-3, "1uW": 1e-6, "1nW": 1e-9, "1pW": 1e-12}
-    watt = leak.get(library.attributes.get("leakage_power_unit", ""), 1e-9)
+    picofarad = 1e12 * _unit(library, "capacitive_load_unit", "F", None)
+    watt = _unit(library, "leakage_power_unit", "W", "1nW")
     templates = {each.name: each for each in library.of("power_lut_template")}
 
     def table(power: Group) -> tuple[Sequence[float], Sequence[float]]:
@@ -140,8 +138,7 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
         loads = both[0][0]
         return loads, [sum(each) / len(both) for each in zip(*(values for _, values in both))]
 
-    found = {}
-    for cell in library.of("cell"):
+    def energies(cell: Group) -> CellEnergies:
         capacitances: dict[str, float] = {}
         own: dict[str, float] = {}
         tables: dict[str, list[tuple[Sequence[float], Sequence[float]]]] = {}
@@ -154,6 +151,24 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
                 hidden = [values[0] for _, values in powers]
                 own[pin.name] = sum(hidden) / len(hidden) if hidden else 0.0
         leakage = cell.number("cell_leakage_power") * watt
-        found[cell.name] = CellEnergies(leakage, capacitances, own, tables)
+        return CellEnergies(leakage, capacitances, own, tables)
+
+    found = {}
+    for cell in library.of("cell"):
+        try:
+            found[cell.name] = energies(cell)
+        except (IndexError, ValueError) as error:
+            raise InvalidValue(
+                f"The energies of cell {cell.name} of the Liberty file can't be read"
+            ) from error
     voltage = library.number("nom_voltage") or 1.0
     return voltage, found
+
+
+def _unit(library: Group, attribute: str, of: str, usual: str | None) -> float:
+    """How many W or F a unit of the library is."""
+    told = library.attributes.get(attribute, usual)
+    found = re.fullmatch(rf"\s*([\d.]+)[\s,\"]*([munpf]){of}\s*", (told or "").strip('"'), re.I)
+    if found is None:
+        raise InvalidValue(f"The Liberty file must tell its {attribute}, in {of}, not {told!r}")
+    return float(found[1]) / 1e3 ** ("munpf".index(found[2].lower()) + 1)
