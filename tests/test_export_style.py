@@ -10,7 +10,7 @@ import pytest
 from amaranth.hdl import Const, Module
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import Out
+from amaranth.lib.wiring import In, Out
 from command_line import exit_status
 from long_runs import long
 from multicube.hdl import build
@@ -18,6 +18,7 @@ from multicube.hdl.export.style import MEMORIES, Style
 from multicube.hdl.export.verilog import verilog_text, write_verilog
 from multicube.hdl.export.verilog_module import module_text
 from multicube.hdl.fabric.errors import InvalidValue
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.primitives.clearing import Clearing
 from refusals import refusals
 from started import run_tool
@@ -200,6 +201,41 @@ def test_first_values_that_matter_are_not_lost(contents: list[int], message: str
     with pytest.raises(InvalidValue, match=rf"^Without initial values a memory that {message}$"):
         module_text(Cleared(contents), "network", ports, style=Style(initial=False))
     gc.collect(1)
+
+
+class Kept(wiring.Component):
+    """A memory that begins with contents, and can be written."""
+
+    i: In(3)
+    o: Out(4)
+
+    def __init__(self, rows: tuple[int, ...] = ()) -> None:
+        self._rows = rows
+        super().__init__()
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.rows = memory = Memory(shape=4, depth=4, init=self._rows)
+        port = memory.write_port()
+        m.d.comb += [port.en.eq(self.i[2]), port.addr.eq(self.i), port.data.eq(self.i)]
+        reader = memory.read_port(domain="comb")
+        m.d.comb += [reader.addr.eq(self.i), self.o.eq(reader.data)]
+        return m
+
+
+def test_contents_are_kept() -> None:
+    """Also beside an equal cell without contents, whose memory is a module of its own."""
+    contents = {"none": (), "some": (5, 9), "others": (0, 3, 12)}
+    fabric = Fabric({"i": In(3), **{f"o_{name}": Out(4) for name in contents}})
+    for name, rows in contents.items():
+        fabric.place(Cell(name, CellType(Kept), contents={"rows": rows}))
+        fabric.link(Pin(None, ("i",)), Pin(name, ("i",)))
+        fabric.link(Pin(name, ("o",)), Pin(None, (f"o_{name}",)))
+    text = verilog_text(fabric, style=Style("modules"))
+    modules = re.findall(r"^module network_kept.*?^endmodule", text, re.DOTALL | re.MULTILINE)
+    found = [re.findall(r"rows\[\d\] = 4'h(\w);", module) for module in modules]
+    assert found == [[], ["5", "9", "0", "0"], ["0", "3", "c", "0"]]
+    assert "network_memory_1wr" in modules[0]
 
 
 def test_command_writes_a_style(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

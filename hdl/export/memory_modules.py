@@ -36,10 +36,12 @@ def memory_part(memory: Memory, style: Style) -> object:
     rows = [Value.cast(row).value if isinstance(row, Value) else row for row in memory.data.init]
     if not memory.write_ports:
         return memory.elaborate(None) if style.initial else _table(memory)
-    if not style.initial and any(_number(memory, row) for row in rows):
+    contents = any(_number(memory, row) for row in rows)
+    if not style.initial and contents:
         raise InvalidValue("Without initial values a memory that begins with contents is not right")
     domains = {port.domain for port in memory.write_ports}
-    if style.memories == "inline" or memory.depth < 2 or len(domains) > 1 or not _width(memory):
+    here = style.memories == "inline" or contents or memory.depth < 2
+    if here or len(domains) > 1 or not _width(memory):
         return memory.elaborate(None)
     (domain,) = domains
     kinds = "".join(_reader(port, memory) for port in memory.read_ports)

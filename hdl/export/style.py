@@ -28,8 +28,8 @@ class Style:
     Parameters
     ----------
     memories : str
-        One of `MEMORIES`. All but "inline" are modules of their own if they can be written; tables
-        and memories of one row stay in the modules of cells.
+        One of `MEMORIES`. All but "inline" are modules of their own if they can be written; tables,
+        memories of one row, and those with contents stay in the modules of cells.
     reset : str
         One of `RESETS`.
     initial : bool

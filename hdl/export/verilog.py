@@ -177,8 +177,8 @@ class _Modules:
         for type_, cells in fabric.types().items():
             ports = _ports(type_, style)
             # Memory contents are part of a module's text: cells with different contents share none,
-            # but their texts differ in the rows only.
-            templates: dict[tuple[str, ...], ModuleTemplate] = {}
+            # but their texts differ in the rows only, if there are any.
+            templates: dict[tuple[tuple[str, bool], ...], ModuleTemplate] = {}
             paths = ModulePaths({}, frozenset())
             for contents in dict.fromkeys(_frozen(cell) for cell in cells):
                 base = name = f"{top}_{type_.name}"
@@ -187,7 +187,7 @@ class _Modules:
                     name = f"{base}_{numbers[base]}"
                 names.add(name)
                 rows = dict(contents)
-                memories = tuple(rows)
+                memories = tuple((memory, any(row)) for memory, row in contents)
                 if memories in templates and style.initial:
                     text = templates[memories].text(name, rows)
                 else:
