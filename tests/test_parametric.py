@@ -85,6 +85,18 @@ def test_other_tools_read_it(tmp_path: Path) -> None:
     assert "// Parameter PAYLOAD is the width of payloads; widths below are for 16." in text
 
 
+def test_default_of_a_single_bit() -> None:
+    """Only the default and the comments differ from those of a network with wider payloads."""
+    words = "cube ports=2 depth=2"
+    one, two = (
+        verilog_text(build(words, payload=width), parameter=True).partition("\nmodule ")
+        for width in (1, 2)
+    )
+    assert "widths below are for 1." in one[0]
+    assert "PAYLOAD = 1)" in one[2]
+    assert one[2].replace("PAYLOAD = 1)", "PAYLOAD = 2)") == two[2]
+
+
 def test_what_a_payload_does_else_is_refused(call: Callable, tmp_path: Path) -> None:
     message = (
         "Payload can't be the parameter PAYLOAD: it does more in this network than widen wires, "

@@ -45,9 +45,11 @@ def with_parameter(width: int, first: str, export: Callable[[int], str]) -> str:
     ValueError
         If the texts differ by more than numbers that grow with the width.
     """
-    widths = [width, *(width + more for more in _WIDER)]
+    # A single bit has no range, and could not be told from other bits.
+    least = max(width, 2)
+    widths = [least, *(least + more for more in _WIDER)]
     # Comments between modules are those of the first text.
-    found = [_tokens(first)]
+    found = [_tokens(first if least == width else export(least))]
     for count, wider in enumerate(widths[1:], 2):
         found.append(_tokens(export(wider)))
         if len({len(modules) for modules in found}) > 1:
