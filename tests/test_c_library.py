@@ -338,6 +338,7 @@ test_library_rejects = refusals(
     ("cube", __file__, "Output ... is not a folder"),
     ("cube", "nowhere", "1c", "Name of a C library must be small letters, digits and ..."),
     ("cube", "nowhere", "stdint", "Name of a C library must not be that of C's header stdint.h"),
+    ("cube", "nowhere", "all", "Name of a C library must not be that of CMake's target all"),
     ("cube", "nowhere", 3, "Name of a C library must be small letters, digits and ..., not 3"),
 )
 

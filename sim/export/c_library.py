@@ -35,6 +35,9 @@ _HEADERS = {
 }
 """The headers of C11: the library's own header would be taken for one of these."""
 
+_TARGETS = {"all", "clean", "edit_cache", "help", "install", "package", "rebuild_cache", "test"}
+"""Targets that CMake makes itself, or may."""
+
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 _QUIET = """\
@@ -127,6 +130,8 @@ class CLibrary:
             )
         if name in _HEADERS:
             raise InvalidValue(f"Name of a C library must not be that of C's header {name}.h")
+        if name in _TARGETS:
+            raise InvalidValue(f"Name of a C library must not be that of CMake's target {name}")
         self.network = network
         self.name = name
         self.fabric = network.fabric
