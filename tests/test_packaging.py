@@ -148,7 +148,8 @@ def test_installed_library_has_a_surface(installed: Path, tmp_path: Path) -> Non
 def test_installed_command_runs(installed: Path, tmp_path: Path) -> None:
     assert "cube" in _run(installed / "multicube", "list", folder=tmp_path)
     _run(installed / "multicube", "export", "cube", "ports=8", "-o", "cube8.v", folder=tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cube8.v", "cube8.v.json"]
+    files = sorted(path.name for path in tmp_path.iterdir())
+    assert files == ["cube8.sdc", "cube8.v", "cube8.v.json", "cube8.xdc"]
 
 
 @pytest.mark.long
