@@ -221,11 +221,11 @@ def test_event_meter(simulate: Callable[..., None], width: int, number: bool) ->
     ("parameters", "sequence", "length"),
     [
         ({}, 4, 0),
-        ({"switch": "unbuffered"}, 12, 0),
+        ({"switch": "unbuffered"}, 24, 0),
         ({"switch": "output-queued", "replication": 2}, 12, 0),
         ({"switch": "input-queued", "broadcast": 1}, 24, 0),
         ({"switch": "wormhole"}, 4, 1),
-        ({"switch": "wormhole", "length": "1:8", "policy": "drop"}, 12, 4),
+        ({"switch": "wormhole", "length": "1:8", "policy": "drop"}, 24, 4),
         ({"switch": "circuit"}, 4, 0),
         ({"switch": "circuit", "length": 7}, 4, 3),
     ],
