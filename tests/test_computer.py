@@ -218,9 +218,16 @@ def test_messages_beside_shared_memory(tmp_path: Path) -> None:
     assert sum(flits for name, flits in crossed.items() if name.endswith("message end 0")) == 3
 
 
-def test_messages_need_packets(tmp_path: Path) -> None:
-    with pytest.raises(InvalidValue, match="Messages need a network that carries packets"):
-        run(tmp_path, MESSAGES)
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [
+        ("combining ports=2", "Messages need a network that carries packets, not combining"),
+        ("torus k=2 n=1 classes=2", "Messages need a network of one class, not 2"),
+    ],
+)
+def test_messages_are_refused(tmp_path: Path, network: str, message: str) -> None:
+    with pytest.raises(InvalidValue, match=f"^{message}$"):
+        run(tmp_path, MESSAGES, network)
 
 
 WRONG = {

@@ -213,6 +213,8 @@ class Computer(Fabric):
         network = self.network
         check_packets(network, "Messages")
         assert isinstance(network, PacketNetwork)
+        if network.classes > 1:  # what one class sends does not reach the endpoints of another
+            raise InvalidValue(f"Messages need a network of one class, not {network.classes}")
         code = network.tags.code
         if any(code.encode(number) != number for number in range(len(self.nodes))):
             raise InvalidValue(f"Messages need terminals whose tags are numbers: {network.family}")
