@@ -20,6 +20,7 @@ from multicube.hdl.graphs.permutations import (
     lambda_map,
     perfect_shuffle,
 )
+from multicube.hdl.graphs.plans.extra_stage import extra_stage_plan
 from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
 from multicube.hdl.graphs.schedules.decomposition import decompose, direct_passes
 from multicube.hdl.graphs.schedules.passes import (
@@ -87,6 +88,13 @@ def test_number_of_passable_permutations(name: str, ports: int, expected: int) -
     expected_rows = passed(name, rows)
     assert expected_rows.sum() == expected == count_passable(plan)
     assert expected_rows.tolist() == [passable(plan, row) for row in rows.tolist()]
+
+
+def test_an_extra_stage_that_is_not_in_use() -> None:
+    """Paths leave it out, so as many permutations pass as without it."""
+    plan = extra_stage_plan(4)
+    assert sum(passable(plan, row) for row in all_permutations(4).tolist()) == 16
+    assert sum(not conflicts(plan, row) for row in all_permutations(4).tolist()) == 16
 
 
 @pytest.mark.long

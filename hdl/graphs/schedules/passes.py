@@ -90,13 +90,13 @@ def passable(plan: MultistagePlan, destinations: Permutation) -> bool:
 
 @functools.lru_cache(maxsize=8)
 def links(plan: MultistagePlan) -> list[tuple[list[int], list[int]]]:
-    """The links of all paths, as numbers `box * radix + output` in each stage.
+    """The links of all paths, as numbers `box * radix + output` in each stage that they cross.
 
     Returns
     -------
     list of tuple
-        For each stage, a number per source and one per destination; their sum is the link, because
-        a link's label has some digits of the source and some of the destination.
+        For each such stage, a number per source and one per destination; their sum is the link,
+        because a link's label has some digits of the source and some of the destination.
     """
 
     def numbers(source: int, destination: int) -> list[int]:
@@ -112,7 +112,7 @@ def links(plan: MultistagePlan) -> list[tuple[list[int], list[int]]]:
     ]
     return [
         ([row[s] for row in by_source], [row[s] for row in by_destination])
-        for s in range(len(plan.stages))
+        for s in range(len(first))
     ]
 
 
