@@ -1,6 +1,7 @@
 """Parallel computers: programs in C on the cores of a network."""
 
 import json
+import pickle
 import re
 import sys
 from pathlib import Path
@@ -324,6 +325,8 @@ def test_what_was_printed_before_a_fault_is_shown(
     with pytest.raises(ProgramFault, match="has not ended in 600 cycles") as raised:
         run(tmp_path, code, "combining ports=2", cycles=600)
     before = raised.value.console
+    copy = pickle.loads(pickle.dumps(raised.value))  # as another process gets it
+    assert (str(copy), copy.console) == (str(raised.value), before)
     assert [line.core for line in before] == [0, 1]
     assert all(counted.startswith(line.text) for line in before)
 

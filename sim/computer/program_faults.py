@@ -48,6 +48,9 @@ class ProgramFault(MulticubeError):
         super().__init__(message)
         self.console = console
 
+    def __reduce__(self) -> tuple:
+        return type(self), (str(self), self.console)
+
 
 def fault_of(engine: NodeReader, console: Console, image: ProgramImage) -> ProgramFault | None:
     """The first exception of any core, if there was one."""
