@@ -16,6 +16,7 @@ def finite_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
     """A run of a finite number of packets, such as a trace: the window is the whole run."""
     traffic = run.traffic
     packets, span = amount(traffic, network)
+    sent_by = traffic.sent
     if isinstance(traffic, Trace):
         what, delivery = "trace spans", "its delivery"
     else:
@@ -58,7 +59,7 @@ def finite_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
         offered_load=packets / (network.sources * span),
         packet_length=run.packet_length(network),
         throughput_ci99=None,
-        generated=[traffic.sent.get(source, 0) for source in range(network.sources)],
+        generated=[sent_by.get(source, 0) for source in range(network.sources)],
         rejected=[0] * network.sources,
         latency=latencies[0],
         network_latency=latencies[1],

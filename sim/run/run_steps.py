@@ -1,6 +1,6 @@
 """Parts of a run: its steps, the drain of the network, and the result."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from ...hdl.networks.network import Network
@@ -63,7 +63,14 @@ def result_of(
     measured = probe.sinks("measured")
     # A packet that is sent again is one, whatever the number of its copies.
     tried = sum(entered if network.broadcasts and network.resubmits else measured)
-    slowest = min(traffic.senders, key=entered.__getitem__)
+    senders = traffic.senders
+    slowest = min(senders, key=entered.__getitem__)
+    counts = {
+        "generated": generated,
+        "rejected": rejected,
+        "injected": entered,
+        "delivered": measured,
+    }
     window = max(cycles, 1)
     span = window * len(probe.runs)
     with nothing_collected():
@@ -100,7 +107,7 @@ def result_of(
             link: [each / span for each in flits] for link, flits in links.items() if len(flits) > 1
         },
         statistics=probe.statistics(window),
-        classes=_classes(probe, network, traffic, generated, rejected, span),
+        classes=_classes(probe, network, senders, counts, span),
         **rest,
     )
 
@@ -108,28 +115,24 @@ def result_of(
 def _classes(
     probe: Probe,
     network: Network,
-    traffic: Pattern | Trace,
-    generated: list[int],
-    rejected: list[int],
+    senders: Sequence[int],
+    counts: Mapping[str, Sequence[int]],
     span: int,
 ) -> list[ClassResult]:
-    """The results of each class of messages, if there are several."""
+    """The results of each class of messages, if there are several.
+
+    Counts are those of packets by terminal, and the terminals are spread over the classes in turn.
+    """
     count = network.classes
     if count == 1:
         return []
     terminals = network.sources // count
-    entered, measured = probe.sources("entered"), probe.sinks("measured")
+    entered, measured = counts["injected"], counts["delivered"]
     return [
         ClassResult(
-            generated=sum(generated[own::count]),
-            rejected=sum(rejected[own::count]),
-            injected=sum(entered[own::count]),
-            delivered=sum(measured[own::count]),
+            **{name: sum(each[own::count]) for name, each in counts.items()},
             throughput=sum(measured[own::count]) / (terminals * span),
-            least_served=min(
-                (entered[each] for each in traffic.senders if each % count == own), default=0
-            )
-            / span,
+            least_served=min((entered[n] for n in senders if n % count == own), default=0) / span,
             latency=probe.latency("total", None, probe.bench.sinks[own::count]),
             network_latency=probe.latency("network", None, probe.bench.sinks[own::count]),
         )
