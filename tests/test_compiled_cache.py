@@ -14,7 +14,7 @@ import psutil
 import pytest
 from multicube.sim.engines.compiled import build
 from multicube.sim.engines.compiled.compiled_errors import CompilerFailed, NoCompiler
-from started import started, wait_for
+from started import run_tool, started, wait_for
 
 Compilations = list[list[str]]
 
@@ -74,12 +74,7 @@ simulate(build("cube", ports=32), load=0.1, cycles=100)
 def test_another_process_writes_the_same_program() -> None:
     """Else nothing compiled is found again, and a checkpoint is another run's."""
     found = [
-        subprocess.run(
-            [sys.executable, "-c", _SOURCES],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-        ).stdout
+        run_tool(sys.executable, "-c", _SOURCES, folder=Path.cwd(), PYTHONHASHSEED=seed)
         for seed in ("1", "2")
     ]
     assert len(found[0]) == 33

@@ -1,10 +1,9 @@
 """Digests: equal values have equal ones, in every process; others do not."""
 
 import functools
-import os
-import subprocess
 import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +18,7 @@ from multicube.hdl.fabric.digest import Digest, digest
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.links.packet import Packet
 from multicube.sim import pattern
+from started import run_tool
 
 PLAIN = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.binary(max_size=3)
@@ -166,13 +166,7 @@ print(digest(pattern("tornado", 8)), family.build(**family.example).fabric.diges
 @pytest.mark.long
 def test_every_process_has_the_same() -> None:
     found = [
-        subprocess.run(
-            [sys.executable, "-c", _SCRIPT],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        run_tool(sys.executable, "-c", _SCRIPT, folder=Path.cwd(), PYTHONHASHSEED=seed)
         for seed in ("1", "2")
     ]
     assert found[0] == found[1]

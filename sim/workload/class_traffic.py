@@ -8,7 +8,7 @@ import numpy as np
 from ...hdl.fabric.checks import check_limit, shown
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import Network
-from .destinations import Destinations
+from .destinations import Destinations, check_spheres, sphere_matrix
 from .injection_process import InjectionProcess
 from .matrix import MOST_ENTRIES
 from .pattern import Pattern, short_name
@@ -99,14 +99,7 @@ def _weights(part: Pattern, network: Network) -> np.ndarray:
     everywhere = np.full((terminals, terminals), 1 / terminals)
     if where.local:
         size = where.sphere or network.sphere
-        if terminals % size:
-            raise InvalidValue(
-                f"Terminals SIZE of {part.name} must divide {terminals}, the number of all, "
-                f"not {size}"
-            )
-        if size == terminals:
-            return everywhere
-        inside = np.arange(terminals)[:, None] // size == np.arange(terminals) // size
-        return np.where(inside, where.bias / size, (1 - where.bias) / (terminals - size))
+        check_spheres(part.name, size, terminals)
+        return everywhere if size == terminals else sphere_matrix(where.bias, size, terminals)
     favourites = np.eye(terminals)[list(where.of(network.terminal_code))]
     return where.bias * favourites + (1 - where.bias) * everywhere

@@ -13,7 +13,7 @@ from ...hdl.graphs.tags import AddressCode
 from ...hdl.networks.packet_network import PacketNetwork
 from .matrix import MOST_ENTRIES, destination_tables, table_slots
 
-__all__ = ["Destinations"]
+__all__ = ["Destinations", "check_spheres", "sphere_matrix"]
 
 
 @dataclass(frozen=True)
@@ -84,18 +84,12 @@ class Destinations:
         if not self.tabled:
             return self
         ports, size = network.ports, self.sphere or network.sphere
-        if ports % size:
-            raise InvalidValue(
-                f"Terminals SIZE of locality must divide {ports}, the number of all, not {size}"
-            )
+        check_spheres("locality", size, ports)
         plain = replace(self, tabled=False, sphere=size)
         if size == ports or (self.bias * ports >= size and _is_block(network.code, size)):
             return plain
         check_limit("Entries of a traffic matrix", ports**2, MOST_ENTRIES)
-        cluster = np.arange(ports) // size
-        inside = cluster[:, None] == cluster
-        matrix = np.where(inside, self.bias / size, (1 - self.bias) / (ports - size))
-        return replace(plain, bias=0, local=False, matrix=matrix)
+        return replace(plain, bias=0, local=False, matrix=sphere_matrix(self.bias, size, ports))
 
     def scope(self, network: PacketNetwork) -> tuple[float, int]:
         """The probability that a source draws from the favourite's block, and the block's mask.
@@ -138,6 +132,21 @@ class Destinations:
         if self.matrix is None:
             return []
         return [{"table": table} for table in destination_tables(self.matrix, code)]
+
+
+def check_spheres(what: str, size: int, ports: int) -> None:
+    """Check that spheres of so many terminals divide all of them."""
+    if ports % size:
+        raise InvalidValue(
+            f"Terminals SIZE of {what} must divide {ports}, the number of all, not {size}"
+        )
+
+
+def sphere_matrix(bias: float, size: int, ports: int) -> np.ndarray:
+    """The matrix of which a fraction `bias` stays in the sphere, which has not all terminals."""
+    sphere = np.arange(ports) // size
+    inside = sphere[:, None] == sphere
+    return np.where(inside, bias / size, (1 - bias) / (ports - size))
 
 
 def _is_block(code: AddressCode, size: int) -> bool:

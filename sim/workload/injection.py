@@ -179,9 +179,14 @@ def parse_fault(text: str) -> Injection:
     form = _FORM.fullmatch(text)
     if form is None:
         raise InvalidValue(f"Fault must be one of {FORMS}, not {text!r}")
-    for name, number in re.findall(r":(for|every|begins|ends)=([^:]+)", text):
-        if not float(number):  # 0 would mean that nothing is said of it
-            raise InvalidValue(f"Fault {text} must have {name} above 0, not {number}")
+    for word, number in (
+        ("for", form["length"]),
+        ("every", form["period"]),
+        ("begins", form["begins"]),
+        ("ends", form["ends"]),
+    ):
+        if number is not None and not float(number):  # 0 would mean that nothing is said of it
+            raise InvalidValue(f"Fault {text} must have {word} above 0, not {number}")
     effect, _, bit = (form["effect"] or "dead").partition("=")
     return Injection(
         _parse_place(form["place"]),
