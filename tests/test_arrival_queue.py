@@ -13,7 +13,7 @@ from multicube.hdl.primitives import arrival_queue as arrival_queue_module
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
 
 WRITERS = [1, 2, 3, 4, long(8), 9]
-DEPTHS = [1, 3, 2, 4, 8, long(32)]
+DEPTHS = [1, 2, 4, 3, 8, long(32)]
 
 
 class Model:
