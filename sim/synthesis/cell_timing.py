@@ -58,8 +58,10 @@ def has_timer() -> bool:
 
 
 # With a slack at period p, p - slack is the period if the longest path takes a whole cycle. If it
-# takes half of one, as from a gate of the clock, the next slack is not zero yet.
+# takes half of one, as from a gate of the clock, the next slack is not zero yet. Times would be in
+# the library's unit.
 _SEARCH = """
+set_cmd_units -time ns
 set period {first}
 for {{set n 0}} {{$n < 30}} {{incr n}} {{
   create_clock -name it -period $period [get_ports clk]
