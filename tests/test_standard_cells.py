@@ -41,12 +41,16 @@ def sta(yosys: None) -> None:
 
 
 def _measure(
-    folder: Path, text: str, switching: dict[str, Switching] | None = None
+    folder: Path,
+    text: str,
+    switching: dict[str, Switching] | None = None,
+    *,
+    library: Path = TINY,
 ) -> CellMeasurement:
     path = folder / "it.v"
     path.write_text(text)
     design = verilog_design([path], "it")
-    return measure_cells(design, CellSetup(TINY), switching=switching)
+    return measure_cells(design, CellSetup(library), switching=switching)
 
 
 # What the stage holds goes through an inverter to the output, and the other input of the gate.
@@ -109,6 +113,17 @@ def test_gates_change_as_their_inputs_let_them(yosys: None, tmp_path: Path) -> N
     assert found.nets == pytest.approx(expected, rel=0.05)
 
 
+def test_energy_of_an_inverted_clock(yosys: None, tmp_path: Path) -> None:
+    """It changes as often as the clock, and so do the flip-flops behind it."""
+    text = "module it (input clk, input a, output reg q); always @(negedge clk) q <= a; endmodule"
+    still = Switching(0.0, 0.0)
+    found = _measure(tmp_path, text, {"a": still, "q": still}).energy
+    assert found is not None
+    # Two changes: of an inverter's input, with 0.25 pF behind it, and of a flip-flop's clock pin.
+    assert found.clock == pytest.approx(2 * (0.5 * 2**2 / 2 + 2.5) + 2 * (0.25 * 2**2 / 2 + 4))
+    assert found.cells == found.nets == 0
+
+
 def test_period_and_path_between_registers(sta: None, tmp_path: Path) -> None:
     """Clock to output, gates and set-up as the library has them, in names of the source."""
     text = """
@@ -127,6 +142,16 @@ endmodule
         delays[first] + sum(delays[gate] for gate in gates) + 0.125, abs=1e-3
     )
     assert timing.path == ("held", "odd")
+
+
+def test_period_of_a_library_in_picoseconds(sta: None, tmp_path: Path) -> None:
+    library = tmp_path / "ps.lib"
+    library.write_text(TINY.read_text().replace('time_unit : "1ns"', 'time_unit : "1ps"'))
+    text = "module it (input clk, input a, output reg q); always @(posedge clk) q <= a; endmodule"
+    timing = _measure(tmp_path, text, library=library).timing
+    assert timing is not None
+    # The longest path is that of the harness: a flip-flop, four gates at most, and a set-up.
+    assert 1.125e-3 < timing.period < 3.125e-3
 
 
 def test_library_without_a_needed_cell(yosys: None, tmp_path: Path) -> None:

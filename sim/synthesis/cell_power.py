@@ -146,7 +146,8 @@ _MODULE = re.compile(r"__memory\.rows\[(?:(\d+)\]|(\d+)\]\.value)")
 class _Waves:
     """What each net of a netlist does in some cycles.
 
-    A clock, and what gates of it drive, changes twice in the cycles in which it is on.
+    A clock, and what gates of it drive, changes twice in the cycles in which it follows the clock.
+    Of these nets `clocks` has the bits while the clock is 0, and `_bits` those while it is 1.
     """
 
     def __init__(
@@ -164,7 +165,7 @@ class _Waves:
             "x": np.zeros(_CYCLES, bool),
             clock: np.ones(_CYCLES, bool),
         }
-        self.clocks = {clock}
+        self.clocks = {clock: self._bits["0"]}
         self.known = 0
         for net, names in names_of(module).items():
             keys = [_MODULE.sub(r"[\1\2]", name) for name in names]
@@ -182,7 +183,7 @@ class _Waves:
         if bits is None:
             return 0.0
         if net in self.clocks:
-            return 2 * float(bits.mean())
+            return 2 * float((bits != self.clocks[net]).mean())
         return float((bits[1:] != bits[:-1]).mean())
 
     def _wave(self, changes: float, high: float) -> _Bits:
@@ -225,10 +226,13 @@ class _Waves:
                 waiting += missing
                 continue
             out = next(pin for pin, bits in cell["connections"].items() if bits[0] == net)
-            inside = {bit: self._bits[given] for bit, given in inputs.items()}
-            self._bits[net] = _evaluated(gates, gates["ports"][out]["bits"][0], inside)
-            if self.clocks & set(inputs.values()):
-                self.clocks.add(net)
+            (bit,) = gates["ports"][out]["bits"]
+            inside = {pin: self._bits[given] for pin, given in inputs.items()}
+            self._bits[net] = _evaluated(gates, bit, inside)
+            if not self.clocks.keys().isdisjoint(inputs.values()):
+                low = {pin: self.clocks.get(at, self._bits[at]) for pin, at in inputs.items()}
+                if ((off := _evaluated(gates, bit, low)) != self._bits[net]).any():
+                    self.clocks[net] = off
             waiting.pop()
 
 
