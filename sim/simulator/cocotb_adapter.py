@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from amaranth.hdl import Fragment, Shape, Signal, Value
+from amaranth.hdl import DriverConflict, Fragment, Shape, Signal, Value
 from amaranth.lib import wiring
 
 from ...hdl.fabric.checks import shown
@@ -184,7 +184,11 @@ class _Word(_Object):
         value &= (1 << self.width) - 1
         if Value.cast(self.value).shape().signed and value >> self.width - 1:
             value -= 1 << self.width
-        self.host.engine.set_value(self.value, value)
+        try:
+            self.host.engine.set_value(self.value, value)
+        except DriverConflict:
+            message = f"{self._name} can't be written here: logic makes it"
+            raise NotImplementedError(message) from None
 
     def set_signal_val_binstr(self, action: int, value: str) -> None:
         """All that is neither 0 nor 1 is 0: there is nothing else here."""
@@ -388,7 +392,7 @@ def run_cocotb(
     """Run tests of cocotb 2.1 on any Amaranth design, without Verilog.
 
     A process can do it once, before it imports cocotb. cocotb's environment variables hold, such as
-    COCOTB_TEST_FILTER. Signals can't be forced; X and Z are 0.
+    COCOTB_TEST_FILTER. Signals can't be forced, nor written if logic makes them; X and Z are 0.
 
     Parameters
     ----------

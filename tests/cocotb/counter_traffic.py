@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import cocotb
+import pytest
 from cocotb.clock import Clock
+from cocotb.handle import Immediate
 from cocotb.triggers import (
     ClockCycles,
     FallingEdge,
@@ -72,6 +74,8 @@ async def has_rows(dut: Any) -> None:
     assert dut.rows[1].value == 99
     assert len(dut.rows) == 3
     assert dut.inner.twice.value == 2 * int(dut.count.value)
+    with pytest.raises(NotImplementedError, match="^sum can't be written here: logic makes it$"):
+        dut.sum.value = Immediate(1)
 
 
 @cocotb.test()
