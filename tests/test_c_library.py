@@ -339,8 +339,19 @@ test_library_rejects = refusals(
     ("cube", "nowhere", "1c", "Name of a C library must be small letters, digits and ..."),
     ("cube", "nowhere", "stdint", "Name of a C library must not be that of C's header stdint.h"),
     ("cube", "nowhere", "all", "Name of a C library must not be that of CMake's target all"),
+    (
+        *("cube", "nowhere", "preinstall"),
+        "Name of a C library must not be that of CMake's target preinstall",
+    ),
     ("cube", "nowhere", 3, "Name of a C library must be small letters, digits and ..., not 3"),
 )
+
+
+def test_own_functions_have_no_prefix(tmp_path: Path) -> None:
+    """With any name they are others than those of the header: `count_cycle` was both."""
+    folder = tmp_path / "library"
+    write_c_library(build("cube", ports=4), folder, "count")
+    run_tool("gcc", "-std=c11", "-fsyntax-only", "count.c", folder=folder)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,10 @@ _HEADERS = {
 }
 """The headers of C11: the library's own header would be taken for one of these."""
 
-_TARGETS = {"all", "clean", "edit_cache", "help", "install", "package", "rebuild_cache", "test"}
+_TARGETS = {
+    *("all", "clean", "edit_cache", "help", "install", "package", "preinstall", "rebuild_cache"),
+    "test",
+}
 """Targets that CMake makes itself, or may."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")

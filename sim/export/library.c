@@ -84,7 +84,7 @@ static uint64_t cycle_of(const mc_network *n) {
   return cycle;
 }
 
-static void count_cycle(mc_network *n) {
+static void tick(mc_network *n) {
   const uint64_t cycle = cycle_of(n) + 1;
   memcpy(n->rest, &cycle, sizeof cycle);
 }
@@ -197,7 +197,7 @@ int mc_step(mc_network *n, uint64_t cycles) {
         arrived(n, i)[word] = was[sinks[i].payload[word]] & limit(word);
       drive(n, sinks[i].ready, 0);
     }
-    count_cycle(n);
+    tick(n);
   }
   return MC_OK;
 }
