@@ -347,6 +347,15 @@ test_library_rejects = refusals(
 )
 
 
+def test_name_of_a_graph_stays_in_comments(tmp_path: Path) -> None:
+    file = tmp_path / "a*" / "b\n\udcff.dot"
+    file.parent.mkdir()
+    file.write_text("graph g { 0 -- 1 }")
+    write_c_library(build("graph", file=str(file)), tmp_path / "library")
+    run_tool("gcc", "-fsyntax-only", "-Wall", "-Werror", "mc.h", folder=tmp_path / "library")
+    assert "/a_/b ?.dot switch=" in (tmp_path / "library/mc.pc").read_text()
+
+
 def test_own_functions_have_no_prefix(tmp_path: Path) -> None:
     """With any name they are others than those of the header: `count_cycle` was both."""
     folder = tmp_path / "library"

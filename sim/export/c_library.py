@@ -191,7 +191,9 @@ class CLibrary:
 
     @property
     def _title(self) -> str:
-        return str(self.network)
+        """The network in a line, as all files can have it: names of files have any characters."""
+        line = " ".join(str(self.network).split())
+        return re.sub(r"[*$#\\]", "_", line.encode(errors="replace").decode())
 
     def _header(self) -> str:
         network = self.network
