@@ -20,6 +20,7 @@ from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.graphs.graph import Link, ListedGraph
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.live import LivePage, lesson_network
+from multicube.sim.live.page import filled
 from multicube.sim.workload.faults import cut, gated
 from multicube.sim.workload.pattern import _random_state
 from random_cells import fewest_sliced
@@ -502,6 +503,13 @@ def test_the_status_tells_what_is_counted(omega: Tab) -> None:
     said = omega.text("#status")
     assert said.startswith("Cycle 301: 0.")
     assert "mean latency" in said
+
+
+def test_title_is_a_text() -> None:
+    """Also that of a graph whose file has another name."""
+    title = {"title": "graph file=\udcff.dot"}
+    parts = dict.fromkeys(("style", "about", "program", "contents", "worker", "script"), "")
+    assert "<title>graph file=?.dot" in filled("page.html", title | parts)
 
 
 @pytest.mark.long

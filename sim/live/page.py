@@ -262,8 +262,12 @@ class LivePage(Page):
 
 
 def filled(name: str, parts: Mapping[str, str]) -> str:
-    """A source of the page with its parts, all at once: one may look like a place of another."""
-    return re.sub("<!--([a-z]+)-->", lambda place: parts[place[1]], _source(name))
+    """A source of the page with its parts, all at once: one may look like a place of another.
+
+    A title may have the name of a file that is no UTF-8.
+    """
+    text = re.sub("<!--([a-z]+)-->", lambda place: parts[place[1]], _source(name))
+    return text.encode(errors="replace").decode()
 
 
 def _source(name: str) -> str:
