@@ -221,6 +221,13 @@ def test_bad_files(
     assert outcome.err == f"multicube: {refusal.value}\n"
 
 
+def test_a_file_is_named_by_a_path_or_a_text(tmp_path: Path) -> None:
+    path = Path(written(tmp_path, "square.json", SQUARE))
+    named = build("graph", file=path).chosen
+    assert named == build("graph", file=str(path)).chosen
+    assert named["file"] == str(path)
+
+
 @pytest.mark.long
 def test_network_of_a_file_and_of_objects(tmp_path: Path) -> None:
     """A file, a graph of networkx and a `Graph` are the same network."""

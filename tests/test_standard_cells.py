@@ -194,6 +194,13 @@ def test_liberty_units(attribute: str, factor: float, leakage: float) -> None:
     assert cells["INV"].capacitances["A"] == pytest.approx(0.5 * factor)
 
 
+def test_leakage_of_a_cell_is_the_mean_of_its_states() -> None:
+    states = 'leakage_power () { value : 1; when : "A"; } leakage_power () { value : "4"; }'
+    text = TINY.read_text().replace("cell_leakage_power : 1;", states)
+    _, cells = cell_energies(liberty_group(text))
+    assert cells["INV"].leakage == pytest.approx(2.5e-9)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Networks of a user's own graph: from a file, from networkx, or described in Python."""
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,8 @@ class GraphParameters(AnyRoutingParameters):
                     f"Graph must be a graph or a routing relation, not {shown(self.graph)}"
                 )
             self._resolve(file="given")
+        elif isinstance(self.file, os.PathLike):
+            self._resolve(file=os.fspath(self.file))
         super().__post_init__()
         if self.file in _FILE.choices:
             self._resolve(read=None)

@@ -150,8 +150,9 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
                 capacitances[pin.name] = pin.number("capacitance") * picofarad
                 hidden = [values[0] for _, values in powers]
                 own[pin.name] = sum(hidden) / len(hidden) if hidden else 0.0
-        leakage = cell.number("cell_leakage_power") * watt
-        return CellEnergies(leakage, capacitances, own, tables)
+        states = [each.number("value") for each in cell.of("leakage_power")]
+        leakage = cell.number("cell_leakage_power") or sum(states) / max(1, len(states))
+        return CellEnergies(leakage * watt, capacitances, own, tables)
 
     found = {}
     for cell in library.of("cell"):
