@@ -2,6 +2,7 @@
 """The width of payloads as a parameter of exported Verilog."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -87,11 +88,8 @@ def test_other_tools_read_it(tmp_path: Path) -> None:
 
 def test_default_of_a_single_bit() -> None:
     """Only the default and the comments differ from those of a network with wider payloads."""
-    words = "cube ports=2 depth=2"
-    one, two = (
-        verilog_text(build(words, payload=width), parameter=True).partition("\nmodule ")
-        for width in (1, 2)
-    )
+    text = cache(lambda width: verilog_text(build("cube ports=2 depth=2", payload=width)))
+    one, two = (with_parameter(width, text(width), text).partition("\nmodule ") for width in (1, 2))
     assert "widths below are for 1." in one[0]
     assert "PAYLOAD = 1)" in one[2]
     assert one[2].replace("PAYLOAD = 1)", "PAYLOAD = 2)") == two[2]
