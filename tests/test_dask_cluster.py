@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import dask
 import pytest
 from distributed import Client, LocalCluster
 from multicube.hdl import build
-from multicube.sim.run import sweeps
+from multicube.sim.run import cluster, sweeps
 from multicube.sim.run.cluster import open_cluster
 from multicube.sim.run.simulation import simulate_runs
 from multicube.sim.run.sweeps import sweep
@@ -29,9 +30,9 @@ def scheduler() -> Iterator[str]:
     """Its workers are started again if they die, and a job is not: it might be what killed them."""
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers,
     ):
-        yield cluster.scheduler_address
+        yield workers.scheduler_address
 
 
 @pytest.mark.long
@@ -71,6 +72,31 @@ def test_jobs(scheduler: str) -> None:
         assert os.getpid() not in dict(finished([(whoami, (0,), {})], 1)).values()
         with pytest.raises(ValueError, match="invalid literal"):
             dict(finished([(abs, (1,), {}), (int, ("x",), {})], 2))
+
+
+def test_a_lost_scheduler() -> None:
+    """The jobs that have not ended are left out, and so are those that come later."""
+    own = LocalCluster(
+        n_workers=1,
+        processes=False,
+        protocol="tcp://",
+        dashboard_address=":0",
+        threads_per_worker=1,
+    )
+    with own, open_cluster(own.scheduler_address) as (_, finished):
+        left = finished([(abs, (-1,), {}), (time.sleep, (0.2,), {})], 1)
+        assert next(left) == (0, 1)
+        own.close()
+        assert list(left) == []
+    assert list(finished([(abs, (-1,), {})], 1)) == []
+
+
+def test_workers_of_another_version(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here each process has its own."""
+    monkeypatch.setattr(cluster, "this_version", lambda: f"0.{os.getpid()}")
+    message = rf"^Worker tcp://\S+ must have version 0.{os.getpid()} of multicube, not: 0.\d+$"
+    with pytest.raises(ValueError, match=message), open_cluster(scheduler):
+        pass
 
 
 @pytest.mark.long

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,6 +10,7 @@ import joblib
 
 from ...hdl.fabric.checks import check_kind
 from ...hdl.fabric.errors import InvalidValue
+from .record import this_version
 from .workers import Finished, Job, finished_jobs
 
 __all__ = ["finished_anywhere", "open_cluster"]
@@ -22,12 +24,14 @@ def open_cluster(address: str) -> Iterator[tuple[int, Finished]]:
     """Connect to a Dask scheduler: the threads of its workers, and what runs jobs on them.
 
     Jobs are run as `workers.finished_jobs` does. The jobs of a worker that dies are run again on
-    the others; those that several workers died with are left out.
+    the others; those that several workers died with are left out, and so are those that have not
+    ended if the scheduler dies.
 
     Raises
     ------
     ValueError
-        If `distributed` is not installed, the scheduler can't be reached, or it has no workers.
+        If `distributed` is not installed, the scheduler can't be reached, it has no workers, or one
+        has not the version of this library.
     """
     check_kind("Scheduler", address, str, "an address")
     try:
@@ -44,6 +48,11 @@ def open_cluster(address: str) -> Iterator[tuple[int, Finished]]:
         threads = sum(client.nthreads().values())
         if not threads:
             raise InvalidValue(f"Scheduler {address} has no workers")
+        for worker, found in client.run(this_version, on_error="return").items():
+            if found != this_version():
+                raise InvalidValue(
+                    f"Worker {worker} must have version {this_version()} of multicube, not: {found}"
+                )
         yield threads, lambda jobs, most: _finished(client, jobs, most)
     finally:
         client.close()
@@ -52,6 +61,8 @@ def open_cluster(address: str) -> Iterator[tuple[int, Finished]]:
 def _finished(client: Any, jobs: Sequence[Job], most: int) -> Iterator[tuple[int, Any]]:
     from distributed import KilledWorker, as_completed
 
+    if client.status != "running":  # The scheduler was lost.
+        return
     waiting = deque(enumerate(jobs))
     numbers: dict[Any, int] = {}
 
@@ -71,6 +82,8 @@ def _finished(client: Any, jobs: Sequence[Job], most: int) -> Iterator[tuple[int
                 result = future.result()
             except (KilledWorker, MemoryError):
                 continue
+            except CancelledError:  # The scheduler is lost, and all jobs with it.
+                return
             yield number, result
     finally:
         client.cancel(list(numbers))
