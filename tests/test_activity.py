@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -197,8 +198,10 @@ def test_energy_is_the_sum_of_what_switched() -> None:
     assert activity.energy_per_flit(Energy(1, 0.5, 2)) == {"switch": (30 + 50 + 30) / 4}
     assert activity.energy_per_flit(Energy(0, 0, 1)) == {"switch": 15 / 4}
     assert Activity(5, 0, [switch], {}).energy_per_flit() is None
-    with pytest.raises(ValueError, match="Energy of a wire must be 0 or more, not -1"):
-        Energy(wire=-1)
+    for wrong in (-1, inf, nan):
+        message = f"Energy of a wire must be at least 0, and finite, not {wrong}"
+        with pytest.raises(ValueError, match=message):
+            Energy(wire=wrong)
 
 
 @pytest.mark.long

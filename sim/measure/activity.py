@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from ...hdl.fabric.checks import check_number
@@ -42,8 +43,8 @@ class Energy:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if check_number(f"Energy of a {name}", value) < 0:
-                raise InvalidValue(f"Energy of a {name} must be 0 or more, not {value:g}")
+            if not 0 <= check_number(f"Energy of a {name}", value) < inf:
+                raise InvalidValue(f"Energy of a {name} must be at least 0, and finite, not {value:g}")
 
 
 @dataclass(frozen=True)
