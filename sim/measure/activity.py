@@ -44,7 +44,9 @@ class Energy:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if not 0 <= check_number(f"Energy of a {name}", value) < inf:
-                raise InvalidValue(f"Energy of a {name} must be at least 0, and finite, not {value:g}")
+                raise InvalidValue(
+                    f"Energy of a {name} must be at least 0, and finite, not {value:g}"
+                )
 
 
 @dataclass(frozen=True)
