@@ -238,7 +238,7 @@ def test_all_public_names_are_tried() -> None:
     assert public - PLAIN - families == {each.__name__ for each in ASKED}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("called", ASKED, ids=lambda called: called.__name__)
 @pytest.mark.filterwarnings("ignore")  # of what was built in vain
 def test_odd_arguments_are_refused_in_one_line(

@@ -13,7 +13,8 @@ from multicube.sim.measure.row import MEASURED
 
 @pytest.fixture(scope="module", name="curve")
 def _curve() -> Sweep:
-    return sweep("cube ports=4", [0.1, 0.3], cycles=400, warmup=50, seed=3, engine="compiled")
+    window = {"cycles": 400, "warmup": 50, "seed": 3}
+    return sweep("cube ports=4", [0.1, 0.3], engine="compiled", processes=1, **window)
 
 
 def text_of(html: str) -> str:

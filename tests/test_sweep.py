@@ -92,7 +92,7 @@ def curve() -> Sweep:
         build("cube", ports=2, switch="input-queued"),
         [0.9, 0.3, 0.6],
         bins=64,
-        processes=2,
+        processes=1,
     )
 
 

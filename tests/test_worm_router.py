@@ -170,9 +170,10 @@ def test_arbiters(transport: Callable[..., list], arbiter: str) -> None:
     logic = TorusLogic(Torus(4, 1))
     dut = Placed(WormRouter(packet, shape, logic=logic, depth=2, arbiter=arbiter))
     numbers = range(len(dut.i))
-    trace = transport(dut, dut.i, dut.o, cycles=1001, offer=lambda port, _: port << 2 | 1 << 6)
+    count = 1000 if arbiter == "random" else 100
+    trace = transport(dut, dut.i, dut.o, cycles=count + 1, offer=lambda port, _: port << 2 | 1 << 6)
     came = [payload >> 2 & 15 for seen in trace for _, payload in seen.moved()]
-    assert len(came) == 1000
+    assert len(came) == count
     shares = [came.count(number) / len(came) for number in numbers]
     if arbiter == "fixed":
         assert shares == [1, 0, 0, 0, 0]
@@ -180,7 +181,7 @@ def test_arbiters(transport: Callable[..., list], arbiter: str) -> None:
         assert max(abs(share - 0.2) for share in shares) < 0.08
         assert len(set(itertools.pairwise(came))) == 25
     else:
-        assert came == [came[at % 5] for at in range(1000)]
+        assert came == [came[at % 5] for at in range(count)]
         assert sorted(came[:5]) == list(numbers)
 
 
