@@ -174,10 +174,7 @@ ASKED: dict[Callable[..., Any], dict[str, Any]] = {
     rerun: {"record": RECORD},
     run_passes: {"network": NETWORK, "passes": [[1, 0]]},
     run_programs: {"network": build("combining", ports=2), "programs": []},
-    save_sweep: {
-        "sweep": sweep(NETWORK, [0.2], refine=False, processes=1, **SHORT),
-        "path": "a.svg",
-    },
+    save_sweep: {"sweep": SWEEP, "path": "a.svg"},
     send_messages: {"network": NETWORK, "messages": []},
     copy_messages: {"network": NETWORK, "copies": []},
     Messenger: {"network": NETWORK},

@@ -45,8 +45,8 @@ def _name(cube: dict[str, Any]) -> str:
 
 
 def _bench() -> PacketBench:
-    network = build("cube", ports=8)
-    return PacketBench(network, Run(pattern("uniform", 8)).sources(network), bins=64)
+    network = build("cube", ports=4)
+    return PacketBench(network, Run(pattern("uniform", 4)).sources(network), bins=64)
 
 
 @pytest.fixture(scope="module", params=["quick", long("rest")])

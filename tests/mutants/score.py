@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from compileall import compile_dir
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from py_compile import PycInvalidationMode
@@ -74,7 +75,7 @@ class Mutant:
         name = self.at.partition(":")[2]
         if not name:
             return 0, len(text)
-        nodes: list[ast.AST] = [ast.parse(text)]
+        nodes: list[ast.AST] = [_tree(text)]
         for part in name.split("."):
             nodes = [node for outer in nodes for x, node in definitions(outer) if x == part]
         if len(nodes) != 1:
@@ -83,6 +84,9 @@ class Mutant:
         lines = text.splitlines(keepends=True)
         first, last = min([nodes[0].lineno, *decorators]) - 1, nodes[0].end_lineno
         return len("".join(lines[:first])), len("".join(lines[:last]))
+
+
+_tree = cache(ast.parse)
 
 
 def definitions(node: ast.AST) -> Iterator[tuple[str, ast.stmt]]:
