@@ -25,7 +25,7 @@ from multicube.hdl.families.clos.five_stage_clos_graph import FiveStageClos
 from multicube.hdl.families.clos.rearrangeable_graph import RearrangeableGraph
 from multicube.hdl.families.multistage.box_controlled import BoxControlledNetwork
 from multicube.hdl.graphs.conversion import to_networkx
-from multicube.hdl.graphs.graph import check_graph
+from multicube.hdl.graphs.graph import Channel, check_graph
 from multicube.hdl.graphs.permutations import Permutation
 from multicube.hdl.graphs.routing.survey import survey
 from multicube.hdl.graphs.schedules.colouring import edge_colouring
@@ -48,6 +48,16 @@ GRAPHS: list[RearrangeableGraph] = [
     Benes(8, "fixed"),
 ]
 every = pytest.mark.parametrize("graph", GRAPHS, ids=str)
+
+
+@every
+def test_what_a_graph_says_is_what_all_headers_do(graph: RearrangeableGraph) -> None:
+    found = survey(graph)
+    assert graph.diameter == found.diameter
+    assert {node: set(turns) for node, turns in graph.turns().items()} == found.turns
+    for link in graph.links():
+        used = any(turn.output == (link.port, 0) for turn in found.turns[link.node])
+        assert graph.carries(Channel(link.node, link.port, 0)) == used
 
 
 @every

@@ -1,11 +1,13 @@
 """Multistage networks that pass every permutation: what Clos and Benes networks have in common."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
 from ...fabric.errors import InvalidValue
+from ...graphs.graph import Channel, End, Turn
 from ...graphs.permutations import Permutation
 from ...graphs.routing.relation import RoutedGraph
 from ...graphs.schedules.looping import BoxSettings
@@ -45,6 +47,30 @@ class RearrangeableGraph(RoutedGraph):
     @cached_property
     def exit_homes(self) -> Sequence[int]:
         return [self.columns[-1][home] for home in self.homes]
+
+    @property
+    def diameter(self) -> int:
+        """As `Relation.diameter`: from the first column to the last."""
+        return len(self.columns) - 1
+
+    def carries(self, channel: Channel) -> bool:
+        """As in `Relation`: if packets may spread, they take every channel."""
+        return not self.ordered or super().carries(channel)
+
+    def turns(self) -> Mapping[int, Collection[Turn]]:
+        """As `Relation.turns`: if packets may spread, every box leads from all inputs to all
+        outputs."""
+        if self.ordered:
+            return super().turns()
+        entries: list[list[End | None]] = [[] for _ in range(self.nodes)]
+        exits: list[list[End | None]] = [[] for _ in range(self.nodes)]
+        for link in self.links():
+            entries[link.peer].append((link.peer_port, 0))
+            exits[link.node].append((link.port, 0))
+        return {
+            node: {Turn(*ends) for ends in product(entries[node] or [None], exits[node] or [None])}
+            for node in range(self.nodes)
+        }
 
     @abstractmethod
     def settings(self, destinations: Permutation) -> BoxSettings:
