@@ -40,7 +40,7 @@ def test_random_cells_in_lock_step(count: int) -> None:
         lock_step(fabric, results(fabric), seed=count, cycles=10)
 
 
-@pytest.mark.parametrize("seed", [57, long(64), long(53)])
+@pytest.mark.parametrize("seed", [64, long(57), long(53)])
 def test_functions_of_many_parts_in_lock_step(seed: int) -> None:
     """What the parts hand on is kept; what they load again has not been overwritten."""
     fabric = random_cells(seed, 2)

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import zip_longest
+from itertools import product, zip_longest
 from typing import NamedTuple
 
 from ..fabric.checks import check_integer, check_kind, check_limit, check_word, shown
@@ -281,6 +281,19 @@ class Graph(ABC):
         for terminal, home in enumerate(homes):
             found[home].append(terminal)
         return found
+
+    def all_turns(self) -> dict[int, set[Turn]]:
+        """All ways through each node: from its links and terminals, to its links and terminals."""
+        entries: list[list[End | None]] = [[None] if own else [] for own in self.terminals]
+        exits: list[list[End | None]] = [[None] if own else [] for own in self.exit_terminals]
+        for link in self.links():
+            for number in range(link.channels):
+                entries[link.peer].append((link.peer_port, number))
+                exits[link.node].append((link.port, number))
+        return {
+            node: {Turn(*ends) for ends in product(entries[node], exits[node])}
+            for node in range(self.nodes)
+        }
 
     @cached_property
     def distances(self) -> list[list[int]]:

@@ -48,10 +48,11 @@ def open_cluster(address: str) -> Iterator[tuple[int, Finished]]:
         threads = sum(client.nthreads().values())
         if not threads:
             raise InvalidValue(f"Scheduler {address} has no workers")
+        own = this_version()
         for worker, found in client.run(this_version, on_error="return").items():
-            if found != this_version():
+            if found != own:
                 raise InvalidValue(
-                    f"Worker {worker} must have version {this_version()} of multicube, not: {found}"
+                    f"Worker {worker} must have version {own} of multicube, not: {found}"
                 )
         yield threads, lambda jobs, most: _finished(client, jobs, most)
     finally:

@@ -8,7 +8,6 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pytest
 from amaranth.hdl import Cat, Module, Signal, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -129,10 +128,11 @@ def random_cells(seed: int, count: int) -> Fabric:
 @contextmanager
 def longest_part(lines: int) -> Iterator[None]:
     """Functions of sliced types are in parts of so many lines."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("LONGEST", "_LONGEST_LANES"):
-            patch.setattr(emit_slices, name, lines)
+    before, emit_slices.LONGEST = emit_slices.LONGEST, lines
+    try:
         yield
+    finally:
+        emit_slices.LONGEST = before
 
 
 @contextmanager

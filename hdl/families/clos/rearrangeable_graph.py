@@ -3,11 +3,10 @@
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from itertools import product
 from typing import NamedTuple
 
 from ...fabric.errors import InvalidValue
-from ...graphs.graph import Channel, End, Turn
+from ...graphs.graph import Channel, Turn
 from ...graphs.permutations import Permutation
 from ...graphs.routing.relation import RoutedGraph
 from ...graphs.schedules.looping import BoxSettings
@@ -60,17 +59,7 @@ class RearrangeableGraph(RoutedGraph):
     def turns(self) -> Mapping[int, Collection[Turn]]:
         """As `Relation.turns`: if packets may spread, every box leads from all inputs to all
         outputs."""
-        if self.ordered:
-            return super().turns()
-        entries: list[list[End | None]] = [[] for _ in range(self.nodes)]
-        exits: list[list[End | None]] = [[] for _ in range(self.nodes)]
-        for link in self.links():
-            entries[link.peer].append((link.peer_port, 0))
-            exits[link.node].append((link.port, 0))
-        return {
-            node: {Turn(*ends) for ends in product(entries[node] or [None], exits[node] or [None])}
-            for node in range(self.nodes)
-        }
+        return super().turns() if self.ordered else self.all_turns()
 
     @abstractmethod
     def settings(self, destinations: Permutation) -> BoxSettings:

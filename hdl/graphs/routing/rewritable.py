@@ -1,7 +1,6 @@
 """Relations whose tables can be replaced while the network runs."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from itertools import product
 
 from ...fabric.errors import InvalidValue
 from ..graph import Channel, Graph, Link, RelinkedGraph, Turn
@@ -65,17 +64,7 @@ class Rewritable(Relation):
 
     def turns(self) -> Mapping[int, Collection[Turn]]:
         """All ways through each node."""
-        graph = self.graph
-        entries: list[list[tuple[int, int] | None]] = [[None] for _ in range(graph.nodes)]
-        exits: list[list[tuple[int, int] | None]] = [[None] for _ in range(graph.nodes)]
-        for link in graph.links():
-            for number in range(link.channels):
-                exits[link.node].append((link.port, number))
-                entries[link.peer].append((link.peer_port, number))
-        return {
-            node: {Turn(*ends) for ends in product(entries[node], exits[node])}
-            for node in range(graph.nodes)
-        }
+        return self.graph.all_turns()
 
     def without(self, dead: Collection[tuple[int, int]]) -> "Rewritable":
         """As in `Relation`."""

@@ -32,9 +32,6 @@ TURNED, STRAIGHT, IN_ORDER = "turned", "straight", "in_order"
 """How an input that is a plane is made of others: by rotations of words, also of such as follow
 each other, or by moves that keep the order. The number of terms follows."""
 
-_LONGEST_LANES = 2 * LONGEST
-"""Most statements of a C function in lanes, where it costs more to hand on values."""
-
 _FOUND = ("pair", "any")
 """How inputs are read that are not read twice, since it takes long."""
 
@@ -67,7 +64,8 @@ class _Function(Steps):
         parts: list[tuple[bool, list[str]]] = []
         for step in range(self.last_step + 1):
             lines = self._lane_lines(step) if step % 2 else self._plane_lines(step)
-            most = _LONGEST_LANES if step % 2 else LONGEST
+            # In lanes it costs more to hand on values.
+            most = 2 * LONGEST if step % 2 else LONGEST
             for at in range(0, len(lines), most):
                 parts.append((step % 2 == 1, lines[at : at + most]))
         counts = connected(parts)
