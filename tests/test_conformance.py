@@ -79,7 +79,7 @@ def test_names_are_unique_and_aliases_resolve() -> None:
 def test_examples_are_small(name: str) -> None:
     network = example(name)
     assert network.family == name
-    assert max(network.sources, network.sinks) in range(4, 17)
+    assert max(network.sources, network.sinks) in range(4, 25)
 
 
 @every_kind

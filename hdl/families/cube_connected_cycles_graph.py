@@ -70,7 +70,7 @@ FAMILIES = (
         "a hypercube with a ring of n nodes at each corner; shortest paths in layers",
         CubeConnectedCycles,
         Group.LARGE,
-        example={"dimension": 2},
+        example={"dimension": 3},
         aliases=("ccc",),
         papers=("preparata", "dandamudi"),
     ),

@@ -87,7 +87,7 @@ FAMILIES = (
         "a hexagon of nodes that are linked with up to six neighbours; shortest paths in layers",
         HexaMesh,
         Group.TORI,
-        example={"radius": 1},
+        example={"radius": 2},
         aliases=("hexamesh",),
         papers=("iff-hexamesh",),
     ),
@@ -96,7 +96,7 @@ FAMILIES = (
         "a hexagon of nodes whose lines are folded rings; shortest paths in layers",
         FoldedHexaTorus,
         Group.TORI,
-        example={"radius": 1},
+        example={"radius": 2},
         papers=("iff-folded-hexa-torus",),
     ),
 )
