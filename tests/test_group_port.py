@@ -81,6 +81,53 @@ def test_verilog_has_the_ports() -> None:
     assert heard == {0, 2}
 
 
+@pytest.mark.parametrize("words", ["mesh k=2 length=4", "hypercube n=2 length=4"])
+def test_groups_over_axi_streams(words: str) -> None:
+    """The kind of a packet is in `tuser`; for a group `tdest` is its number, also with XOR tags."""
+    ported = GroupPortNetwork(AxiStreamNetwork(build(words, group_entries=4, payload=8)))
+    heard: dict[int, list[tuple[int, ...]]] = {terminal: [] for terminal in range(4)}
+    with CompiledEngine(ported.fabric) as engine:
+        write(engine, ported.rows({2: (3, [0, 1, 2])}))
+        for terminal in range(4):
+            engine.set(f"m_axis_{terminal}_tready", 1)
+
+        def send(kind: Kind, destination: int, values: dict[int, list[int]]) -> None:
+            left = {terminal: [*own] for terminal, own in values.items()}
+            for _ in range(20):
+                taken = []
+                for terminal, own in left.items():
+                    port = f"s_axis_{terminal}"
+                    engine.set(f"{port}_tvalid", bool(own))
+                    beat = {"tdata": own[:1] or [0], "tlast": [len(own) == 1]}
+                    beat |= {"tuser": [kind], "tdest": [destination]}
+                    for name, (value,) in beat.items():
+                        engine.set(f"{port}_{name}", value)
+                    if own and engine.get(Pin(None, (f"{port}_tready",))):
+                        taken.append(own)
+                for terminal, arrived in heard.items():
+                    names = ("tvalid", "tdata", "tdest", "tlast", "tuser")
+                    pins = [Pin(None, (f"m_axis_{terminal}_{name}",)) for name in names]
+                    valid, *beat = map(engine.get, pins)
+                    arrived += [tuple(beat)] if valid else []
+                engine.step(1)
+                for own in taken:
+                    del own[0]
+
+        send(Kind.MULTICAST, 2, {3: [7, 8]})
+        send(Kind.REDUCE, 2, {0: [10, 20], 1: [1, 2], 2: [100, 0]})
+        send(Kind.ALL_REDUCE, 2, {0: [1], 1: [2], 2: [4]})
+        send(Kind.SINGLE, 1, {0: [5]})
+    copy, merged = Kind.MULTICAST + 4 * 2, Kind.REDUCE + 4 * 2
+    to_all = [(7, 0, copy), (8, 1, copy), (7, 1, copy)]
+    expected = {0: to_all, 1: to_all, 2: to_all, 3: [(111, 0, merged), (22, 1, merged)]}
+    for terminal, beats in heard.items():
+        assert {destination for _, destination, *_ in beats} <= {terminal}
+        groups = [(data, last, user) for data, _, last, user in beats if user & 3]
+        assert groups == expected[terminal]
+        own = [(data, last) for data, _, last, user in beats if not user & 3]
+        assert own == ([(5, 1)] if terminal == 1 else [])
+
+
 def test_rows_stay_in_parts() -> None:
     """Ports of masks and of tables, side by side."""
     network = build("hypercube", n=2, group_entries=4)

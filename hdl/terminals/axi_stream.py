@@ -35,13 +35,15 @@ def input_stream(packet: Packet, tags: TagScheme) -> AxiStream:
     """The stream that a terminal sends.
 
     `tdest` is the destination. If packets have a broadcast mask, `tuser` is the bits of it in which
-    the destinations differ. `tlast` is present if packets have flits.
+    the destinations differ. If they may be for groups, `tuser` is their `Kind`, and of those for a
+    group `tdest` is its number. `tlast` is present if packets have flits.
     """
     address = _address(tags.code)
+    user = address if packet.broadcast else packet.members["kind"] if packet.groups else None
     return AxiStream(
         data=_data(packet),
         destination=address,
-        user=address if packet.broadcast else None,
+        user=user,
         last=packet.flits,
     )
 
@@ -50,13 +52,21 @@ def output_stream(packet: Packet, tags: TagScheme) -> AxiStream:
     """The stream that a terminal receives.
 
     `tdest` is the terminal itself. `tid` is the source; it is present if the tag tells the source:
-    XOR and difference tags do, unless a broadcast mask hides some of their bits. `tlast` is always
-    present.
+    XOR and difference tags do, unless a broadcast mask hides some of their bits, or they may be the
+    number of a group. If packets may be for groups, `tuser` of the first beat has their `kind`, and
+    above it their `tag`. `tlast` is always present.
     """
     address = _address(tags.code)
-    known = tags.routing != "destination" and not packet.broadcast
+    known = tags.routing != "destination" and not (packet.broadcast or packet.groups)
+    members = packet.members
     return AxiStream(
-        data=_data(packet), source=address if known else None, destination=address, last=True
+        data=_data(packet),
+        source=address if known else None,
+        destination=address,
+        user=data.StructLayout({name: members[name] for name in ("kind", "tag")})
+        if packet.groups
+        else None,
+        last=True,
     )
 
 
@@ -112,6 +122,12 @@ class AxiStreamInput(wiring.Component):
                 mask.source.eq(self.address),
                 mask.destination.eq(axis.tuser),
                 arriving.mask.eq(mask.tag),
+            ]
+        if self.packet.groups:
+            number = Value.cast(axis.tdest)
+            m.d.comb += [
+                arriving.kind.eq(axis.tuser),
+                arriving.tag.eq(Mux(axis.tuser.any(), number, encoder.tag)),
             ]
         if self.packet.flits:
             m.d.comb += arriving.last.eq(axis.tlast)
@@ -183,4 +199,6 @@ class AxiStreamOutput(wiring.Component):
                 decoder.tag.eq(flit.tag),
                 Value.cast(axis.tid).eq(decoder.source),
             ]
+        if self.packet.groups:
+            m.d.comb += [axis.tuser.kind.eq(flit.kind), axis.tuser.tag.eq(flit.tag)]
         return m
