@@ -162,10 +162,6 @@ def _shown(names: SwitchNames, j: int, inputs: list[int]) -> Iterator[str]:
     yield f"wire may_{j} = ~{valid} | o__{j}__ready;"
 
 
-def _owned(names: SwitchNames, j: int, at: int) -> str:
-    return f"owners__owner_{j}[{at}]"
-
-
 def _worms(names: SwitchNames, j: int, inputs: list[int]) -> Iterator[str]:
     """The flits of a packet leave one after the other, and those of no other between them."""
     tails = any_of(f"pop_{i} & aims_{i}[{j}] & {_last(names, names.shown(i))}" for i in inputs)
