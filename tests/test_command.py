@@ -673,11 +673,14 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_closed_pipe(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [["list"], long(["--help"])])
+def test_closed_pipe(words: list[str], tmp_path: Path) -> None:
     # As in `multicube list | head -1`.
-    with started([program(), "list"], cwd=tmp_path) as process:
+    with started([program(), *words], cwd=tmp_path) as process:
         process.stdout.close()
         err = process.stderr.read()
+    # Not 1, which says that packets were lost.
+    assert process.wait() == 128 + signal.SIGPIPE
     assert "Traceback" not in err
     assert all(not line or line.startswith("multicube: ") for line in err.split("\n"))
 

@@ -19,6 +19,7 @@ from multicube.hdl import CombiningNetwork, build
 from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.networks.memory_network import MemoryNetwork
+from multicube.hdl.networks.packet_network import PacketNetwork
 from multicube.hdl.operations.memory import find_operation
 from multicube.sim.proofs.certificate import certificate
 from multicube.sim.proofs.combining_contract import place_claims
@@ -119,14 +120,21 @@ def test_a_false_certificate_is_void(verdict: Verdict, name: str) -> None:
     assert verdict(CUBE, cert, verilog) is not None
 
 
-@pytest.mark.long
-def test_cells_without_a_contract_have_no_certificate() -> None:
-    network = build("combining ports=4 hashing=polynomial")
-    assert isinstance(network, MemoryNetwork)
-    with pytest.raises(
-        InvalidValue, match="There is no contract of cells of this kind: address_hasher"
-    ):
-        certificate(network, limit=0)
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("combining ports=4 hashing=polynomial", "address_hasher"),
+        ("dcsh k=4 n=2", "dcshrouter"),
+        ("deflection k=4", "deflection_router"),
+    ],
+)
+def test_cells_without_a_contract_have_no_certificate(text: str, kind: str) -> None:
+    """It is refused before the Verilog is written, which takes long."""
+    network, steps = build(text), list[str]()
+    assert isinstance(network, MemoryNetwork | PacketNetwork)
+    with pytest.raises(InvalidValue, match=f"^There is no contract of cells of this kind: {kind}$"):
+        certificate(network, limit=0, tell=steps.append)
+    assert steps == []
 
 
 @pytest.mark.long

@@ -3,13 +3,17 @@
 import codecs
 import gc
 import io
+import os
 import re
+import signal
 import sys
 import traceback
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -124,6 +128,14 @@ class _Commands(LazyGroup):
     This is how `multicube board` is found although nothing in `sim` depends on `boards`.
     """
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with _while_read():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, context: click.Context) -> Any:
+        with _while_read():
+            return super().invoke(context)
+
     def list_commands(self, context: click.Context) -> list[str]:
         return sorted({*super().list_commands(context), *_plugins()})
 
@@ -135,6 +147,16 @@ class _Commands(LazyGroup):
         if name in self.subcommands:
             return super().summary(name)
         return _plugin(name).get_short_help_str(limit=200)
+
+
+@contextmanager
+def _while_read() -> Iterator[None]:
+    """End the command if nobody reads what it prints; click gives it the status of lost packets."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is still to be flushed
+        sys.exit(128 + signal.SIGPIPE)
 
 
 @cache
@@ -161,7 +183,7 @@ multicube = click.version_option(package_name="multicube", message="%(prog)s %(v
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit: 0 if all is well, 1 if packets were lost or damaged, a network can
     deadlock, or a program in C says that it failed, 2 if the input is bad or the machine or a tool
-    can't do it, 130 after Ctrl-C, 143 after SIGTERM.
+    can't do it, 130 after Ctrl-C, 141 if nobody reads what it prints, 143 after SIGTERM.
 
     An error is one line on standard error. Any exception that is neither a MulticubeError nor an
     OSError is a bug in the library: its traceback is shown, and the status is 70.

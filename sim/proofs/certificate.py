@@ -20,7 +20,7 @@ from ...hdl.graphs.partitions import Partition
 from ...hdl.graphs.routing.deadlock import dependencies
 from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.networks.packet_network import PacketNetwork
-from .contracts import contracts_of, module_blocks
+from .contracts import OF_MEMORY, OF_PACKETS, check_contracts, contracts_of, module_blocks
 from .latency_bound import Hop, Lengths, packets_in, turns, waits
 from .memory_certificate import memory_certificate
 from .route_gates import route_rows
@@ -69,8 +69,11 @@ def certificate(
         steps.append(text)
         told(text)
 
-    if not isinstance(network, MemoryNetwork):
+    memory = isinstance(network, MemoryNetwork)
+    if not memory:
         _check(network)
+    types = dict.fromkeys(cell.type for cell in network.fabric.cells.values())
+    check_contracts(types, OF_MEMORY if memory else OF_PACKETS)
     told("writes the Verilog")
     verilog = verilog_text(network, top)
     if isinstance(network, MemoryNetwork):

@@ -5,7 +5,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ...hdl.boxes.combining import CombiningBox
@@ -30,7 +30,20 @@ from .pipeline_contract import stage_claims
 from .prover import Unproved, prove_for_ever, prove_inductive
 from .switch_contract import crossing_claims, queue_claims
 
-__all__ = ["contract_of", "contracts_of", "module_blocks"]
+__all__ = [
+    "OF_MEMORY",
+    "OF_PACKETS",
+    "check_contracts",
+    "contract_of",
+    "contracts_of",
+    "module_blocks",
+]
+
+OF_PACKETS = (RouteTable, CreditLink, RoutedSwitch)
+"""Kinds of cells of a network of packets of which there are contracts."""
+
+OF_MEMORY = (CombiningBox, MemoryModule)
+"""Those of a network with memory."""
 
 _ROUND = 4
 """Most cycles that a word and its credit are on their way between two switches in stages: a cycle
@@ -116,6 +129,19 @@ def contracts_of(
     return contracts, module_of
 
 
+def check_contracts(types: Iterable[CellType], kinds: tuple[type, ...]) -> None:
+    """Check that all types of cells are of these kinds.
+
+    Raises
+    ------
+    ValueError
+        If one is of another: there is no contract of it, or of it and the others.
+    """
+    for type_ in types:
+        if not issubclass(type_.component, kinds):
+            raise InvalidValue(f"There is no contract of cells of this kind: {type_.name}")
+
+
 def contract_of(
     type_: CellType, name: str, blocks: Mapping[str, str], *, limit: float
 ) -> dict[str, Any]:
@@ -150,10 +176,8 @@ def contract_of(
         record |= {"kind": "box", "ports": component.radix, "tag": component.link.tag}
     elif isinstance(component, MemoryModule):
         record |= {"kind": "memory", "rows": component.rows}
-    elif isinstance(component, RoutedSwitch):
-        record |= _switch(component)
     else:
-        raise InvalidValue(f"There is no contract of cells of this kind: {type_.name}")
+        record |= _switch(component)
     rest = _inside(name, blocks)
     claims = _claims(component, blocks[name]) if limit else "no proof was tried"
     record["claims"] = [*claims] if isinstance(claims, dict) else ["none"]

@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.memory_network import MemoryNetwork
 from .contracts import contracts_of, module_blocks
 
@@ -34,17 +33,9 @@ def memory_certificate(
         What `verilog_text` writes.
     step : Callable[[str], None]
         Is told each step.
-
-    Raises
-    ------
-    ValueError
-        If it has cells other than combining boxes and memory modules.
     """
     blocks = module_blocks(verilog)
     contracts, _ = contracts_of(network.fabric.cells, top, blocks, limit, step)
-    for module, one in contracts.items():
-        if one["kind"] not in ("box", "memory"):
-            raise InvalidValue(f"There is no certificate of networks with memory and {module}")
     modules = range(network.ports)
     step("each request is answered once, with the value of a serial order of its word")
     return {
