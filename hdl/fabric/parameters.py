@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from .checks import check_flag, check_integer, nearest, shown
 from .errors import InvalidType, InvalidValue
+from .numerals import integer_of
 
 __all__ = [
     "Parameter",
@@ -103,7 +104,7 @@ class Parameter:
             return text.lower()
         if self.number:
             try:
-                return int(text)
+                return integer_of(text)
             except ValueError:
                 pass
         if self.form:

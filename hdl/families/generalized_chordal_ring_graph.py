@@ -45,7 +45,7 @@ class GeneralizedChordalRing(Graph):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not fullmatch(r"-?\d{1,4}([,/]-?\d{1,4})*", self.chords):
+        if not fullmatch(r"-?[0-9]{1,4}([,/]-?[0-9]{1,4})*", self.chords):
             raise InvalidValue(f"Chords must be numbers such as 4,7 or 5/-5, not {self.chords!r}")
         if self.nodes % len(self.lists):
             raise InvalidValue(

@@ -7,6 +7,7 @@ from typing import Literal
 
 from ..fabric.checks import check_limit
 from ..fabric.errors import InvalidValue
+from ..fabric.numerals import is_natural
 from ..fabric.parameters import integer, word
 from ..graphs.graph import MOST_NODES, Channel, Link
 from ..graphs.routing.relation import RoutedGraph
@@ -96,7 +97,7 @@ class LeisersonFatTree(RoutedGraph):
         if not isinstance(self.capacity, str):
             return (int(self.capacity),) * (self.levels - 1)
         words = self.capacity.split("x")
-        if not all(word.isdecimal() and int(word) >= 1 for word in words):
+        if not all(is_natural(word) and int(word) >= 1 for word in words):
             raise InvalidValue(
                 "Capacity must be auto, a number of at least 1, or several such as 1x2x4, "
                 f"not {self.capacity!r}"

@@ -8,6 +8,7 @@ from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
+from ..fabric.numerals import integer_of
 from ..fabric.parameters import Parameters, integer, text, word
 from ..graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
 from ..graphs.tags import TagScheme
@@ -66,7 +67,7 @@ class ProcessorMemoryParameters(Parameters):
     def words(self) -> Lengths:
         """Words of a load, of a store, and of any other request."""
         try:
-            load, store, other = (int(each) for each in self.lengths.split(":"))
+            load, store, other = (integer_of(each) for each in self.lengths.split(":"))
         except ValueError:
             raise InvalidValue(
                 f"Lengths must be three numbers of words LOAD:STORE:OTHER, not {self.lengths!r}"

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 from ..fabric.checks import check_integer, check_kind, shown
 from ..fabric.errors import InvalidValue
+from ..fabric.numerals import is_natural
 from .draft import GraphDraft, check_known
 from .graph import MOST_NODES, ListedGraph
 from .routing.given_routes import GivenRoutes
@@ -98,7 +99,7 @@ def _routes(given: Mapping[str, Any], graph: ListedGraph) -> dict[int, dict[int,
         check_kind(f"Routes of node {name}", table, dict, "an object with ports for each terminal")
         own = found[nodes[name]] = {}
         for terminal, ports in table.items():
-            if not terminal.isdecimal():
+            if not is_natural(terminal):
                 raise InvalidValue(
                     f"Routes of node {name} must be to terminals by their numbers, not to "
                     f"{shown(terminal)}"

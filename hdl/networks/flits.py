@@ -7,6 +7,7 @@ from amaranth.hdl import Shape, ShapeLike
 
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
+from ..fabric.numerals import integer_of, is_natural
 from ..fabric.parameters import integer, word
 
 __all__ = [
@@ -31,7 +32,9 @@ _CUT = 16
 
 _GEOMETRIC = "geometric:"
 
-_BITS = re.compile(r"bits:(?:(?P<header>\d+)\+)?(?P<low>\d+)(?::(?P<high>\d+))?")
+_BITS = re.compile(
+    r"bits:(?:(?P<header>[0-9]{1,9})\+)?(?P<low>[0-9]{1,9})(?::(?P<high>[0-9]{1,9}))?"
+)
 
 
 def packet_length(
@@ -70,7 +73,7 @@ def parse_lengths(length: int | str, *, geometric: bool = True) -> tuple[int, in
     words: list[int] = []
     if isinstance(length, str):
         try:
-            words = [int(word) for word in length.split(":")]
+            words = [integer_of(word) for word in length.split(":")]
         except ValueError:
             words = []
         if len(words) not in (1, 2):
@@ -130,7 +133,7 @@ def geometric_mean(length: int | str) -> int:
         return 0
     text = length.removeprefix(_GEOMETRIC)
     most = LONGEST // _CUT
-    if not text.isdecimal() or not 2 <= int(text) <= most:
+    if not is_natural(text) or not 2 <= int(text) <= most:
         raise InvalidValue(f"Mean of geometric lengths must be from 2 to {most}, not {text!r}")
     return int(text)
 

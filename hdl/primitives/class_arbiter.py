@@ -7,6 +7,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
+from ..fabric.numerals import is_natural
 from .round_robin import RoundRobin, lowest
 
 __all__ = ["CLASS_ARBITERS", "MOST_WEIGHT", "ClassArbiter", "parse_weights"]
@@ -32,7 +33,7 @@ def parse_weights(text: str, classes: int) -> tuple[int, ...]:
         If it is not one number for each class, from 1 to 64, with colons between.
     """
     words = text.split(":")
-    if not all(word.isascii() and word.isdecimal() for word in words) or len(words) != classes:
+    if not all(map(is_natural, words)) or len(words) != classes:
         raise InvalidValue(f"Weights must be {classes} numbers, as in 3:1, not {text!r}")
     return tuple(check_integer("Weight of a class", int(word), 1, MOST_WEIGHT) for word in words)
 

@@ -5,6 +5,7 @@ import json
 import click
 
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.numerals import is_natural
 from .shared_arguments import network_arguments, network_from
 
 __all__ = ["bound"]
@@ -12,7 +13,7 @@ __all__ = ["bound"]
 
 def _read_flow(text: str) -> tuple[int, int]:
     words = text.split(":")
-    if len(words) != 2 or not all(word.isascii() and word.isdecimal() for word in words):
+    if len(words) != 2 or not all(map(is_natural, words)):
         raise InvalidValue(f"Flow must be SOURCE:DESTINATION, such as 0:5, not {text!r}")
     return int(words[0]), int(words[1])
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.numerals import is_natural
 from ...hdl.support.counted import counted
 from .shared_arguments import (
     check_outputs,
@@ -32,7 +33,7 @@ def _read_group(_context: object, _option: object, text: str | None) -> tuple[in
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         ends = (first, last if dash else first)
-        if not all(each.isascii() and each.isdigit() and len(each) < 10 for each in ends):
+        if not all(is_natural(each) and len(each) < 10 for each in ends):
             raise InvalidValue(f"Group must be terminals such as 0,3,8-15, not {text!r}")
         low, high = map(int, ends)
         if high < low:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.numerals import integer_of
 from ..computer.defaults import LIMIT, STACK_BYTES
 from .shared_arguments import (
     check_outputs,
@@ -53,7 +54,7 @@ def _read_cores(_context: object, _option: object, text: str | None) -> tuple[in
     if text is None:
         return None
     try:
-        return tuple(int(word) for word in text.split(","))
+        return tuple(integer_of(word) for word in text.split(","))
     except ValueError:
         raise InvalidValue(f"Cores must be a list of numbers such as 0,3, not {text!r}") from None
 

@@ -5,6 +5,7 @@ import json
 import click
 
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.numerals import is_natural
 from .shared_arguments import check_outputs, messages, network_arguments, network_from
 
 __all__ = ["draw"]
@@ -65,6 +66,6 @@ def _pairs(ends: str | None) -> list[tuple[int, int]]:
     if ends is None:
         return []
     source, separator, destination = ends.partition(":")
-    if not (separator and source.isdecimal() and destination.isdecimal()):
+    if not (separator and is_natural(source) and is_natural(destination)):
         raise InvalidValue(f"Path must be two terminals S:D, not {ends!r}")
     return [(int(source), int(destination))]

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from ...hdl.export.style import MEMORIES, RESETS, Style
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.numerals import number_of
 from ...hdl.support.output_file import is_regular
 from .shared_arguments import (
     check_outputs,
@@ -316,7 +317,7 @@ def _periods(words: tuple[str, ...]) -> float | dict[str, float]:
     for word in words:
         name, given, number = word.rpartition("=")
         try:
-            period = float(number)
+            period = number_of(number)
         except ValueError:
             raise InvalidValue(f"Period must be NS or CLOCK=NS, not {word!r}") from None
         if name in found or (len(words) > 1 and not given):

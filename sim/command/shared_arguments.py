@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.numerals import integer_of, number_of
 from ...hdl.support.output_file import check_output, is_standard_output
 from ..measure.units import UNITS
 from ..report.formats import PICTURES
@@ -149,7 +150,7 @@ def _read_warmup(_context: object, _option: object, text: str) -> int | str:
     if text == "auto":
         return text
     try:
-        return int(text)
+        return integer_of(text)
     except ValueError:
         raise InvalidValue(f"Warm-up must be auto or a number of cycles, not {text!r}") from None
 
@@ -158,7 +159,7 @@ def _read_precision(_context: object, _option: object, text: str | None) -> floa
     if text is None:
         return None
     try:
-        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        return number_of(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         raise InvalidValue(f"Precision must be a fraction such as 5%, not {text!r}") from None
 
@@ -167,7 +168,7 @@ def _read_size(_context: object, _option: object, text: str | None) -> tuple[flo
     if text is None:
         return None
     try:
-        return tuple(float(word) for word in text.split(","))
+        return tuple(number_of(word) for word in text.split(","))
     except ValueError:
         raise InvalidValue(f"Size must be width and height in inches: 7,4, not {text!r}") from None
 

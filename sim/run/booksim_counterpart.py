@@ -12,6 +12,7 @@ import numpy as np
 from ...hdl.catalogue.catalogue import build
 from ...hdl.fabric.checks import check_word, shown
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.numerals import is_natural
 from ...hdl.families.graph_network import GraphNetwork
 from ...hdl.graphs.conversion import from_networkx
 from ...hdl.graphs.routing.given_routes import GivenRoutes
@@ -123,7 +124,7 @@ def _routing(config: BookSimConfig, *known: str) -> str:
 
 def _length(config: BookSimConfig) -> int:
     sizes = listed(config["packet_size"])
-    if len(sizes) != 1 or not sizes[0].isdecimal():
+    if len(sizes) != 1 or not is_natural(sizes[0]):
         raise InvalidValue(f"packet_size must be one number of flits, not {config['packet_size']}")
     return int(sizes[0])
 
@@ -317,7 +318,7 @@ def _listed(what: str, words: Sequence[str], most: int | None = None) -> list[in
     """The integers of a list that is the only word, from 0 to the most."""
     found = [each for word in words for each in listed(word)]
     for each in found:
-        if not each.isdecimal() or (most is not None and int(each) > most):
+        if not is_natural(each) or (most is not None and int(each) > most):
             allowed = "an integer from 0 on" if most is None else f"from 0 to {most}"
             raise InvalidValue(f"{what} must be {allowed}, not {each}")
     return list(map(int, found))

@@ -12,6 +12,7 @@ import joblib
 from ...hdl.catalogue.naming import field_names, takes_names
 from ...hdl.fabric.checks import check_flag, check_integer, check_kind, check_limit, shown
 from ...hdl.fabric.errors import InvalidType, InvalidValue, MulticubeError
+from ...hdl.fabric.numerals import number_of
 from ...hdl.networks.network import Network
 from ..engines.engine_selection import resolve_engine
 from ..measure.comparison import Comparison
@@ -51,14 +52,14 @@ def parse_loads(text: str) -> list[float]:
     """
     try:
         if ":" in text:
-            first, last, step = map(float, text.split(":"))
+            first, last, step = map(number_of, text.split(":"))
             if not 0 < step < math.inf or not last >= first:
                 raise ValueError
             count = int((last - first) / step + 1.5)
             loads = [round(first + step * i, 9) for i in range(min(count, MOST_LOADS + 1))]
             loads = [load for load in loads if load <= last + 1e-9]
         else:
-            loads = [float(word) for word in text.split(",")]
+            loads = [number_of(word) for word in text.split(",")]
     except (ValueError, OverflowError):
         raise InvalidValue(
             f"Loads must be FIRST:LAST:STEP or a list like 0.1,0.5, not {text!r}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ...hdl.fabric.checks import nearest, shown
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.numerals import integer_of, number_of
 
 __all__ = ["DEFAULTS", "BookSimConfig", "listed", "read_booksim"]
 
@@ -97,7 +98,7 @@ class BookSimConfig:
     def number(self, name: str, *, whole: bool = False) -> float:
         """Raise ValueError if it is none."""
         try:
-            return int(self[name]) if whole else float(self[name])
+            return integer_of(self[name]) if whole else number_of(self[name])
         except ValueError:
             what = "an integer" if whole else "a number"
             raise InvalidValue(f"{name} must be {what}, not {shown(self[name])}") from None

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...hdl.fabric.checks import check_limit, shown
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.numerals import number_of
 from ...hdl.networks.network import Network
 from .destinations import Destinations, check_spheres, sphere_matrix
 from .injection_process import InjectionProcess
@@ -83,7 +84,7 @@ def _with_share(traffic: Any, terminals: int) -> tuple[Pattern, float]:
         return pattern(traffic.strip() if isinstance(traffic, str) else traffic, terminals), 1.0
     text, _, word = traffic.rpartition(_SHARE)
     try:
-        share = float(word)
+        share = number_of(word)
     except ValueError:
         share = 0.0
     if not 0 < share < float("inf"):

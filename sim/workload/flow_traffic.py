@@ -16,6 +16,7 @@ from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.stamp import stamp_for
 from ...hdl.fabric.checks import check_integer, check_number
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.numerals import integer_of, number_of
 from ...hdl.networks.packet_network import PacketNetwork
 from .csv_records import csv_records
 from .matrix import alias_slots, shares_of
@@ -265,7 +266,7 @@ def _value(name: str, word: str) -> Any:
     if not word and name not in _COLUMNS[:_MUST]:
         return None
     try:
-        return float(word) if name == "rate" else int(word)
+        return number_of(word) if name == "rate" else integer_of(word)
     except ValueError:
         what = "a number" if name == "rate" else "an integer"
         raise InvalidValue(f"{name} must be {what}, not {word!r}") from None

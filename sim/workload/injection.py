@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, cast, get_args
 from ...hdl.fabric.checks import check_field, check_kind, check_word
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.numerals import is_natural
 from ...hdl.graphs.plans.extra_stage import Fault
 
 __all__ = [
@@ -156,14 +157,16 @@ def place_text(place: Fault | Pin | StateBits) -> str:
     return str(place)
 
 
+_NUMBER = "[0-9]{1,18}"
 _FORM = re.compile(
-    r"(?P<place>\w+:\d+:\d+|cell:\w+|link:\w+(\.\w+)+|state:\w+(\.[\w$]+)+(\[\d+\])?)"
-    r"(:(?P<effect>dead|lossy|severed|babbling|straight|(flip|stuck[01])=\d+))?"
-    r"(:rate=(?P<rate>\d*\.?\d+))?"
-    r"(:from=(?P<start>\d+))?"
-    r"(:for=(?P<length>\d+))?"
-    r"(:every=(?P<period>\d+))?"
-    r"(:begins=(?P<begins>\d*\.?\d+):ends=(?P<ends>\d*\.?\d+))?"
+    rf"(?P<place>\w+:{_NUMBER}:{_NUMBER}|cell:\w+|link:\w+(\.\w+)+"
+    rf"|state:\w+(\.[\w$]+)+(\[{_NUMBER}\])?)"
+    rf"(:(?P<effect>dead|lossy|severed|babbling|straight|(flip|stuck[01])={_NUMBER}))?"
+    rf"(:rate=(?P<rate>[0-9]*\.?[0-9]+))?"
+    rf"(:from=(?P<start>{_NUMBER}))?"
+    rf"(:for=(?P<length>{_NUMBER}))?"
+    rf"(:every=(?P<period>{_NUMBER}))?"
+    rf"(:begins=(?P<begins>[0-9]*\.?[0-9]+):ends=(?P<ends>[0-9]*\.?[0-9]+))?"
 )
 
 
@@ -207,7 +210,7 @@ def _parse_place(text: str) -> Fault | Pin | StateBits:
     if kind == "cell":
         return Pin(name, ())
     if kind == "link" and rest:
-        return Pin(cell, tuple(int(part) if part.isdigit() else part for part in rest.split(".")))
+        return Pin(cell, tuple(int(part) if is_natural(part) else part for part in rest.split(".")))
     if kind == "state":
         register, _, row = rest.rstrip("]").partition("[")
         return StateBits(cell, register, int(row) if row else None)

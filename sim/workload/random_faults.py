@@ -21,7 +21,7 @@ RANDOM_FORM = "random:COUNT:link|cell|state, with what follows a place, and :see
 """The form of faults at random places, for messages."""
 
 _RANDOM = re.compile(
-    r"random:(?P<count>\d+):(?P<kind>link|cell|state)(?P<rest>:.*?)??(:seed=(?P<seed>\d+))?"
+    r"random:(?P<count>[0-9]{1,9}):(?P<kind>link|cell|state)(?P<rest>:.*?)??(:seed=(?P<seed>[0-9]{1,18}))?"
 )
 
 _LEAST_EFFECT = re.compile(r":(flip|stuck[01])(?=:|$)")

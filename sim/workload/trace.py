@@ -10,6 +10,7 @@ from statistics import fmean
 from ...hdl.bench import ReplaySource, SourcePlan
 from ...hdl.fabric.checks import check_integer, check_kind, check_several
 from ...hdl.fabric.errors import InvalidType, InvalidValue
+from ...hdl.fabric.numerals import integer_of
 from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.support.input_file import read_text
 from .csv_records import csv_records
@@ -227,7 +228,7 @@ def read_trace(path: str | os.PathLike[str], ports: int, sinks: int | None = Non
 
     def packet(words: Sequence[str]) -> TracePacket:
         try:
-            found = TracePacket(*map(int, words))
+            found = TracePacket(*map(integer_of, words))
         except ValueError:
             raise InvalidValue(f"all fields must be integers, not {','.join(words)!r}") from None
         _check_packet(found, ports, sinks)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...hdl.fabric.checks import check_integer, check_limit, nearest, shown
 from ...hdl.fabric.errors import InvalidType, InvalidValue
+from ...hdl.fabric.numerals import integer_of, is_natural, number_of
 from ...hdl.graphs.permutations import PERMUTATIONS, neighbor, random_permutation, tornado
 from ...hdl.support.input_file import read_text
 from .destinations import Destinations
@@ -237,12 +238,16 @@ def _from_text(text: str, ports: int) -> Pattern:
     name = _ALIASES.get(name, name)
     text = (name + colon + rest).lower()
     if name == "matrix" and rest:
-        rows = [[_number(text, word, float) for word in row.split(",")] for row in rest.split("/")]
+        rows = [
+            [_number(text, word, number_of) for word in row.split(",")] for row in rest.split("/")
+        ]
         return _from_matrix(rows, ports, text)
     if name == "one-each" and rest:
         return _one_each(text, _from_text(rest, ports))
     if not colon and all(word == _SILENT or _is_integer(word) for word in text.split(",")):
-        values = [None if word == _SILENT else _number(text, word, int) for word in text.split(",")]
+        values = [
+            None if word == _SILENT else _number(text, word, integer_of) for word in text.split(",")
+        ]
         return _from_destinations(text, _check_destinations(values, ports))
     if name in _FORMS:
         words = rest.split(":") if colon else []
@@ -258,7 +263,7 @@ def _from_text(text: str, ports: int) -> Pattern:
 
 
 def _is_integer(word: str) -> bool:
-    return word.strip().removeprefix("-").isdecimal()
+    return is_natural(word.strip().removeprefix("-"))
 
 
 def _uniform(text: str, ports: int, words: list[str]) -> Pattern:
@@ -290,7 +295,7 @@ def _broadcast(text: str, ports: int, words: list[str]) -> Pattern:
 
 def _sphere(text: str, ports: int, words: list[str]) -> Pattern:
     beta = _fraction(text, "BETA", words[0])
-    size = _number(text, words[1], int) if words[1:] else 0
+    size = _number(text, words[1], integer_of) if words[1:] else 0
     if words[1:] and size not in range(1, ports + 1):
         raise InvalidValue(f"Terminals SIZE of sphere must be from 1 to {ports}, not {size}")
     return Pattern(text, Destinations(tuple(range(ports)), beta, local=True, sphere=size))
@@ -298,7 +303,7 @@ def _sphere(text: str, ports: int, words: list[str]) -> Pattern:
 
 def _local(text: str, ports: int, words: list[str]) -> Pattern:
     alpha = _fraction(text, "ALPHA", words[0])
-    size = _number(text, words[1], int) if words[1:] else 0
+    size = _number(text, words[1], integer_of) if words[1:] else 0
     if words[1:] and (size not in range(1, ports + 1) or ports % size):
         raise InvalidValue(f"Terminals SIZE of locality must divide {ports}, not {size}")
     own = tuple(range(ports))
@@ -306,13 +311,13 @@ def _local(text: str, ports: int, words: list[str]) -> Pattern:
 
 
 def _permutation(text: str, ports: int, words: list[str]) -> Pattern:
-    numbers = [_number(text, word, int) for word in words]
+    numbers = [_number(text, word, integer_of) for word in words]
     permuted = PERMUTATIONS[text.split(":")[0]][0](ports, *numbers)
     return Pattern(text, Destinations(tuple(permuted), 1))
 
 
 def _random_permutation(text: str, ports: int, words: list[str]) -> Pattern:
-    seed = _number(text, words[0], int) if words else 1
+    seed = _number(text, words[0], integer_of) if words else 1
     return Pattern(text, Destinations(tuple(random_permutation(ports, seed)), 1))
 
 
@@ -370,7 +375,7 @@ TRAFFIC = (
 
 def _target(text: str, words: list[str], ports: int) -> tuple[int, ...]:
     """One terminal, by default 0, as the favourite of all."""
-    hot = _number(text, words[0], int) if words else 0
+    hot = _number(text, words[0], integer_of) if words else 0
     if hot not in range(ports):
         name = text.split(":")[0]
         raise InvalidValue(f"Terminal T of {name} must be from 0 to {ports - 1}, not {hot}")
@@ -378,7 +383,7 @@ def _target(text: str, words: list[str], ports: int) -> tuple[int, ...]:
 
 
 def _fraction(text: str, letter: str, word: str) -> float:
-    fraction = _number(text, word, float)
+    fraction = _number(text, word, number_of)
     if not 0 <= fraction <= 1:
         name = text.split(":")[0]
         raise InvalidValue(f"Fraction {letter} of {name} must be from 0 to 1, not {word}")
@@ -388,11 +393,11 @@ def _fraction(text: str, letter: str, word: str) -> float:
 _Number = TypeVar("_Number", int, float)
 
 
-def _number(text: str, word: str, kind: type[_Number]) -> _Number:
+def _number(text: str, word: str, read: Callable[[str], _Number]) -> _Number:
     try:
-        return kind(word)
+        return read(word)
     except ValueError:
-        what = "an integer" if kind is int else "a number"
+        what = "an integer" if read is integer_of else "a number"
         raise InvalidValue(
             f"Traffic {short_name(text)!r} needs {what} in place of {word!r}"
         ) from None
@@ -429,7 +434,7 @@ def in_bursts(base: Pattern, words: Sequence[str]) -> Pattern:
         raise InvalidValue(f"Traffic {base.name} has no bursts: all packets are sent at once")
     if base.when.interval is not None:
         raise InvalidValue(f"Traffic {base.name} has no bursts: its interval says when it sends")
-    lengths = [_number(text, word, float) for word in words]
+    lengths = [_number(text, word, number_of) for word in words]
     for which, length in zip(("burst", "pause"), lengths):
         if not 1 <= length <= LONGEST_BURST:
             raise InvalidValue(
@@ -447,7 +452,7 @@ def _in_closed_loop(base: Pattern, words: list[str]) -> Pattern:
         raise InvalidValue(f"Traffic {base.name} has no interval: its flows have rates")
     if base.when.quota:
         raise InvalidValue(f"Traffic {base.name} has no interval: all packets are sent at once")
-    interval = _number(text, words[0], float)
+    interval = _number(text, words[0], number_of)
     if not 0 <= interval <= LONGEST_INTERVAL:
         raise InvalidValue(
             f"Mean interval must be from 0 to {LONGEST_INTERVAL} cycles, not {interval:g}"
@@ -486,7 +491,7 @@ def _destination(number: int, word: str) -> int | None:
     if word.lower() == _SILENT:
         return None
     try:
-        return int(word)
+        return integer_of(word)
     except ValueError:
         raise InvalidValue(f"line {number} must hold destinations, not {word!r}") from None
 
@@ -495,6 +500,6 @@ def _weights(number: int, words: list[str], ports: int) -> list[float]:
     if len(words) != ports:
         raise InvalidValue(f"line {number} must hold {ports} weights, not {len(words)}")
     try:
-        return [float(word) for word in words]
+        return [number_of(word) for word in words]
     except ValueError:
         raise InvalidValue(f"line {number} must hold weights, not {' '.join(words)!r}") from None

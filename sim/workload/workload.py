@@ -19,6 +19,7 @@ from ...hdl.fabric.checks import (
     shown,
 )
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.numerals import is_natural
 from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.support.input_file import read_text
 from .csv_records import csv_records
@@ -441,6 +442,6 @@ def _message(words: Sequence[str]) -> WorkloadMessage:
 
 
 def _number(name: str, word: str) -> int:
-    if not (word.isascii() and word.isdigit()):
+    if not is_natural(word):
         raise InvalidValue(f"{name} must be a number, not {word!r}")
     return int(word)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...fabric.errors import InvalidValue
+from ...fabric.numerals import integer_of
 from ...fabric.parameters import fixed, integer, text
 from ...networks.any_routing import AnyRoutingNetwork, AnyRoutingParameters
 from ...networks.family import Family, Group
@@ -120,7 +121,7 @@ class HierarchicalNetwork(_JoinedNetwork):
 def _intervals(text: int | str) -> list[int]:
     """The intervals of the levels."""
     try:
-        return [int(word) for word in str(text).split(":")]
+        return [integer_of(word) for word in str(text).split(":")]
     except ValueError:
         raise InvalidValue(
             f"Interval must be a number of cycles or LEVEL1:LEVEL2[:...], not {text!r}"

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from ...fabric.checks import check_field
 from ...fabric.errors import InvalidValue
+from ...fabric.numerals import is_natural
 from ...fabric.parameters import fixed, integer
 from ...graphs.circle import circle_position
 from ...graphs.graph import MOST_NODES, Channel, End, Link, Turn
@@ -115,7 +116,7 @@ class Torus(RoutedGraph):
         if not isinstance(self.k, str):
             return (self.k,) * int(self.n)
         words = self.k.split("x")
-        if not all(word.isdecimal() and int(word) >= 2 for word in words):
+        if not all(is_natural(word) and int(word) >= 2 for word in words):
             raise InvalidValue(
                 f"Radix k must be a number of at least 2, or several such as 8x4x2, not {self.k!r}"
             )

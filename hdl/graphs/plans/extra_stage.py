@@ -29,6 +29,7 @@ from typing import Literal, cast, get_args
 
 from ...fabric.checks import check_word
 from ...fabric.errors import InvalidValue
+from ...fabric.numerals import integer_of
 from ..mask_rule import MaskRule
 from ..tags import Routing, TagScheme, box_output, tag_digit
 from .multistage import Digits, Hop, MultistagePlan, Stage, multistage_plan, terminal_digits
@@ -77,7 +78,7 @@ class Fault:
         """
         kind, *numbers = text.split(":")
         try:
-            stage, index = map(int, numbers)
+            stage, index = map(integer_of, numbers)
         except ValueError:
             forms = ", ".join(f"{kind}:STAGE:NUMBER" for kind in get_args(Kind))
             raise InvalidValue(f"Fault must be one of {forms}, not {text!r}") from None

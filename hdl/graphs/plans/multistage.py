@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from ...fabric.checks import check_integer, check_limit, check_radix, check_word, shown
 from ...fabric.errors import InvalidValue
+from ...fabric.numerals import is_natural
 from ..tags import AddressCode, MixedCode, Numbers, Routing, TagScheme
 
 __all__ = [
@@ -419,7 +420,7 @@ def parse_radices(text: str) -> tuple[int, ...]:
     (4, 4, 8)
     """
     words = text.split("x")
-    if not all(word.isdecimal() and int(word) >= 2 for word in words):
+    if not all(is_natural(word) and int(word) >= 2 for word in words):
         raise InvalidValue(
             f"Radix must be a number of at least 2, or several such as 4x4x8, or 4+, not {text!r}"
         )

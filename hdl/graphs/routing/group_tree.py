@@ -20,7 +20,9 @@ from .relation import Relation
 __all__ = ["GroupNode", "GroupTree", "Kind", "group_tree", "parse_group"]
 
 
-_GROUP = re.compile(r"(\d{1,9}):(all|\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*)")
+_GROUP = re.compile(
+    r"([0-9]{1,9}):(all|[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)"
+)
 
 _Tree = dict[int, Channel]
 """For each node of a tree but the first, its channel."""

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Generic, Protocol, TypeVar
 
 from ...fabric.errors import InvalidValue
+from ...fabric.numerals import is_natural
 from .deadlock import WormNetwork
 
 __all__ = ["ClassNetwork", "Replying", "parse_reply"]
@@ -102,6 +103,6 @@ def parse_reply(text: str) -> tuple[int, int]:
         If it is not CLASS:CLASS.
     """
     words = text.split(":")
-    if len(words) != 2 or not all(word.isascii() and word.isdecimal() for word in words):
+    if len(words) != 2 or not all(map(is_natural, words)):
         raise InvalidValue(f"Reply must be CLASS:CLASS, such as 0:1, not {text!r}")
     return int(words[0]), int(words[1])
