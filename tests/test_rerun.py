@@ -300,6 +300,18 @@ def test_other_versions_are_told_and_tried(
         ("network,load,parameters,load\n", "Column 'load' must be there once, not 2 times"),
         ("network,parameters,traffic\ncube,ports=4\n", "Line 2 must have 3 cells, not 2"),
         ("network,parameters,traffic\ncube,'ports=4,uniform\n", "can't be read"),
+        (
+            "network,parameters,traffic\ncube,ports=4 ports=8,uniform\n",
+            "Parameter ports is given twice",
+        ),
+        (
+            "network,parameters,traffic\ncube,ports 4,uniform\n",
+            "Parameter must be written as name=value, not 'ports'",
+        ),
+        (
+            '{"network": "cube", "parameters": {"ports": 4, "ports": 8}, "run": {}}',
+            "Entry 'ports' must be given once, not twice",
+        ),
     ],
 )
 def test_files_without_runs(
@@ -324,6 +336,7 @@ def test_files_without_runs(
         ("hotspot:0.2:3", "", "Row 1 of {}: Run must have traffic or a trace"),
         ("cube,", "cuba,", "Row 1 of {}: Network must be one of"),
         (",20,3,", ",later,3,", "Row 1 of {}: Warm-up must be an integer, not 'later'"),
+        (",20,3,", ",2_0,3,", "Row 1 of {}: Warm-up must be an integer, not '2_0'"),
     ],
 )
 def test_rows_that_cannot_be_run(

@@ -82,6 +82,20 @@ def test_files_have_plain_names(served: Served) -> None:
     assert served.ask("/files?name=a.json", "POST", {}, Content_Length=str(1 << 21))[0] == 400
 
 
+def test_files_of_one_name_do_not_meet(served: Served) -> None:
+    """One took the place of the other, and the network was built of it twice."""
+    kept = []
+    for text in ({"a": 1}, {"a": 2}):
+        kept.append(json.loads(served.ask("/files?name=a.json", "POST", text)[1])["file"])
+    levels = {"level1": kept[0], "level2": kept[1]}
+    body = {"kind": "deadlock", "network": "hierarchical", "parameters": levels}
+    status, text = served.ask("/tasks", "POST", body)
+    assert status == 400
+    assert json.loads(text)["error"] == "Files of a command must have different names: a.json"
+    status, _ = served.ask("/tasks", "POST", {**body, "parameters": {**levels, "level2": kept[0]}})
+    assert status == 202
+
+
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("options", "message"),

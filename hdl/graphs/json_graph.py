@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from ..fabric.checks import check_integer, check_kind, shown
 from ..fabric.errors import InvalidValue
 from ..fabric.numerals import is_natural
+from ..support.input_file import given_once
 from .draft import GraphDraft, check_known
 from .graph import MOST_NODES, ListedGraph
 from .routing.given_routes import GivenRoutes
@@ -41,7 +42,7 @@ def read_json(text: str) -> ListedGraph | GivenRoutes:
         If a name is twice in one object.
     """
     try:
-        given = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
+        given = json.loads(text, object_pairs_hook=given_once, parse_constant=_no_number)
     except InvalidValue:
         raise
     except ValueError as error:  # with its line and column
@@ -106,18 +107,11 @@ def _routes(given: Mapping[str, Any], graph: ListedGraph) -> dict[int, dict[int,
                 )
             what = f"Port from node {name} to terminal {terminal}"
             several = ports if isinstance(ports, list) else [ports]
+            if int(terminal) in own:
+                raise InvalidValue(
+                    f"Routes of node {name} to terminal {int(terminal)} are given twice"
+                )
             own[int(terminal)] = [check_integer(what, port, 0) for port in several]
-    return found
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise InvalidValue(
-                f"Entry {shown(name)} must be given once, not twice, in {shown(dict(pairs))}"
-            )
-        found[name] = value
     return found
 
 

@@ -2,12 +2,13 @@
 
 import codecs
 import os
+from typing import Any
 
-from ..fabric.checks import check_path
+from ..fabric.checks import check_path, shown
 from ..fabric.errors import InvalidValue
 from .separate_files import note_read
 
-__all__ = ["as_text", "read_content", "read_input", "read_text"]
+__all__ = ["as_text", "given_once", "read_content", "read_input", "read_text"]
 
 _MOST_BYTES = 2**28
 """Most bytes of a file that is read whole; what it becomes in memory is larger by far."""
@@ -76,6 +77,24 @@ def as_text(what: str, path: str | os.PathLike[str], content: bytes) -> str:
         return content.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError:
         raise _unread(what, path, "it is not a text file") from None
+
+
+def given_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of JSON that has these entries, each given once: a decoder's `object_pairs_hook`.
+
+    Raises
+    ------
+    ValueError
+        If one is given twice.
+    """
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise InvalidValue(
+                f"Entry {shown(name)} must be given once, not twice, in {shown(dict(pairs))}"
+            )
+        found[name] = value
+    return found
 
 
 def _unread(what: str, path: str | os.PathLike[str], reason: str) -> InvalidValue:

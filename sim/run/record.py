@@ -9,6 +9,7 @@ from typing import Any
 
 from ...hdl.fabric.digest import digest
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.numerals import integer_of, number_of
 from ...hdl.networks.network import Network
 from ..workload.class_traffic import network_traffic
 from ..workload.traffic import Trace, read_trace
@@ -148,9 +149,9 @@ def words(text: str) -> list[str]:
 def _value(name: str, text: str) -> Any:
     """What a cell holds: None if it is empty, a number, True or False, or a text."""
     if name not in _TEXTS:
-        for kind in (int, float):
+        for read in (integer_of, number_of):
             try:
-                return kind(text)
+                return read(text)
             except ValueError:
                 pass
     return {"": None, "True": True, "False": False}.get(text, text)

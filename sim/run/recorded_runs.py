@@ -10,7 +10,8 @@ from typing import Any
 
 from ...hdl.catalogue.catalogue import build
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.support.input_file import read_text
+from ...hdl.fabric.parameters import pairs
+from ...hdl.support.input_file import given_once, read_text
 from ..engines import ActivityEngine
 from ..engines.engine_selection import ENGINES, check_engine, engines_that_can
 from ..measure.result import Result, SimulationError
@@ -117,12 +118,12 @@ class Record:
             Recorded and new value, by the name of the field.
         """
         now = row_of(result) if self.table else result.to_json()
-        pairs = {
+        both = {
             name: (was, _as_text(now[name]) if self.table else _as_json(now[name]))
             for name, was in self.comparable.items()
             if name in now and (name != "activity" or now[name] is not None)
         }
-        return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+        return {name: pair for name, pair in both.items() if pair[0] != pair[1]}
 
     def changes(self, result: Result) -> list[str]:
         """What is not as it was recorded, but its name: "network" or "traffic", or both.
@@ -244,7 +245,7 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
 
 def _from_json(text: str) -> Iterator[Record]:
     """The records in JSON values that follow each other."""
-    decoder, at = json.JSONDecoder(), 0
+    decoder, at = json.JSONDecoder(object_pairs_hook=given_once), 0
     while at < len(text):
         if text[at].isspace():
             at += 1
@@ -296,7 +297,6 @@ def _row(cells: Mapping[str, str]) -> Record:
         for name in cells:
             if name not in ("network", "parameters", *NAMES, *MEASURED):
                 raise InvalidValue(f"Column {name!r} is not one that multicube writes")
-    pairs = [word.partition("=") for word in words(cells["parameters"])]
-    parameters = {name: value for name, _, value in pairs}
+    parameters = pairs(words(cells["parameters"]))
     measured = {name: cells[name] for name in MEASURED if name in cells}
     return Record(cells["network"], parameters, from_cells(cells), measured, table=True)

@@ -7,7 +7,7 @@ import secrets
 import socket
 import tempfile
 import webbrowser
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -191,11 +191,11 @@ class Studio:
             name, *given = words_of(asked, await self.catalogue_of())
             whose = f"Command {kind.command}"
             options = _given(whose, "option", asked.get("options", {}), kind.chosen)
+            values = [word.partition("=") for word in given]
+            files = self._files(value for _, _, value in values)
         except (ValueError, RecursionError) as error:
             return JSONResponse({"error": str(error)}, 400)
         # A kept file lies beside the command, so that the same line does the same elsewhere.
-        values = [word.partition("=") for word in given]
-        files = [self.kept[value] for _, _, value in values if value in self.kept]
         given = [
             f"{key}={self.kept[value].name if value in self.kept else value}"
             for key, _, value in values
@@ -204,6 +204,16 @@ class Studio:
         words = [kind.command, name, *given, *chosen, *kind.options]
         task = self.tasks.start(words, kind.lane, files)
         return JSONResponse(self.tasks.record(task), 202)
+
+    def _files(self, values: Iterable[str]) -> list[Path]:
+        """The kept files among some values, which are to lie in one folder."""
+        found: dict[str, Path] = {}
+        for value in values:
+            if value in self.kept:
+                path = self.kept[value]
+                if found.setdefault(path.name, path) != path:
+                    raise InvalidValue(f"Files of a command must have different names: {path.name}")
+        return [*found.values()]
 
     async def keep(self, request: Request) -> Response:
         """Keep a file that a page sends, such as a graph, and answer what parameters call it."""
