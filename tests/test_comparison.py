@@ -92,6 +92,23 @@ def test_channels_with_wires_of_their_own_are_links() -> None:
 @pytest.mark.parametrize(
     ("text", "links"),
     [
+        ("bus ports=4", 1),
+        ("spanning-bus-hypercube k=4 n=1", 1),
+        ("spanning-bus-hypercube k=3", 6),
+        ("spanning-bus-hypercube k=3 routing=layered", 6),
+        ("spanning-bus-hypercube k=3 cluster=crossbar", 36),  # a link of each node to each crossbar
+        ("dual-bus-hypercube k=2 n=3", 8),
+        ("lens stages=2", 4),
+    ],
+)
+def test_a_bus_is_one_link(text: str, links: int) -> None:
+    """However many nodes it has, which all hear what one of them sends."""
+    assert build(text).link_counts.total == links
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
         ("cube ports=8", 16),
         ("omega ports=16 radix=4", 16),
         ("cube ports=8 switch=unbuffered dilation=2", 32),

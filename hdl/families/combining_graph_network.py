@@ -207,7 +207,8 @@ class CombiningGraphNetwork(MemoryNetwork):
     def link_counts(self) -> LinkCounts:
         """Each channel has wires of its own, and so counts as a link."""
         counts = self._routers.link_counts
-        channels = [link.channels for link in self.relation.graph.links()]
+        graph = self.relation.graph
+        channels = [link.channels for link in graph.links() if not graph.is_attachment(link)]
         if counts.bisection is None or len(set(channels)) > 1:
             return LinkCounts(sum(channels))
         return LinkCounts(sum(channels), counts.bisection * channels[0])

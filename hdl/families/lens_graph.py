@@ -65,6 +65,9 @@ class Lens(Graph):
         x, y = self._ahead.position(of)
         return 2 * x + 1.2 * (end + 1), y
 
+    def is_attachment(self, link: Link) -> bool:
+        return self.direction(link) != "across"
+
     def direction(self, link: Link) -> str:
         if link.node < len(self.homes):
             return "to a bus"

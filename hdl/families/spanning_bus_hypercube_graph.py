@@ -124,6 +124,9 @@ class SpanningBusHypercube(RoutedGraph):
             ways[dimension % 2] += pitch * self._digit(node, dimension)
         return ways[0], ways[1]
 
+    def is_attachment(self, link: Link) -> bool:
+        return self.cluster == "bus" and self.direction(link) != "across"
+
     def direction(self, link: Link) -> str:
         if link.node >= self.k**self.n <= link.peer:
             return "across"

@@ -187,6 +187,10 @@ class Graph(ABC):
         """The direction of a link, for people, such as "+x"; empty if it has none."""
         return ""
 
+    def is_attachment(self, link: Link) -> bool:
+        """Whether a link only joins a node and a bus, which is one link for all its nodes."""
+        return False
+
     def around(self, link: Link) -> str:
         """What a drawing writes at both ends of a link that it cuts: it leads out at the right edge
         and in at the left one, or back. Empty for a link that is drawn whole.
@@ -459,6 +463,9 @@ class RelinkedGraph(Graph):
 
     def direction(self, link: Link) -> str:
         return self._given.direction(link)
+
+    def is_attachment(self, link: Link) -> bool:
+        return self._given.is_attachment(link)
 
 
 class ChanneledGraph(RelinkedGraph):

@@ -121,7 +121,8 @@ class Window(NamedTuple):
 class LinkCounts(NamedTuple):
     """The links between a network's switches, each in one direction.
 
-    Virtual channels share their link. Links to terminals do not count.
+    Virtual channels share their link. Links to terminals do not count. A bus is one link, whatever
+    the number of its nodes, and so is a channel of which several nodes receive all.
 
     Attributes
     ----------

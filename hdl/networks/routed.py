@@ -250,7 +250,8 @@ class RoutedNetwork(PacketNetwork):
     @property
     def link_counts(self) -> LinkCounts:
         graph = self.relation.graph
-        return LinkCounts(len(graph.by_output), graph.bisection)
+        links = sum(not graph.is_attachment(link) for link in graph.links())
+        return LinkCounts(links, graph.bisection)
 
     # The hardware.
 
