@@ -13,6 +13,7 @@ from amaranth.sim import Simulator
 from command_line import exit_status
 from group_traffic import FOLDS, Members, Traffic
 from multicube.hdl import PacketNetwork, build
+from multicube.hdl.bench.group_bench import GroupTask
 from multicube.hdl.graphs.routing.group_deadlock import group_deadlock
 from multicube.hdl.graphs.routing.group_tree import Kind, group_tree
 from multicube.hdl.operations.folds import Fold
@@ -246,6 +247,22 @@ def test_missing_child_is_named_and_nothing_is_lost() -> None:
         assert engine.read(["terminal_0"], "taken") == [3]
         flits = engine.memory("terminal_0", "record")[:3]
     assert Counter(traffic.packets_of(flits)) == traffic.expected[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "said"),
+    [
+        (Kind.MULTICAST, {3: [1]}, r"^Words must be those of the root 0, not of \[3\]$"),
+        (Kind.MULTICAST, {}, r"^Words must be those of the root 0, not of \[\]$"),
+        (Kind.REDUCE, {1: [1]}, r"^Words must be those of the members \[1, 2\], not of \[1\]$"),
+    ],
+)
+def test_only_those_send_whose_packets_have_a_way(
+    kind: Kind, words: dict[int, list[int]], said: str
+) -> None:
+    """A multicast of another terminal met empty rows and waited, until patience was at its end."""
+    with pytest.raises(ValueError, match=said):
+        GroupTask(kind, 0, [1, 2], words, 8)
 
 
 def test_values_of_two_groups_are_not_mixed() -> None:

@@ -10,6 +10,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Pin
 from ..graphs.routing.group_tree import Kind
 from ..links.packet import Packet
@@ -35,6 +36,11 @@ class GroupTask:
         By terminal, the words that it sends: of the root for a multicast, of all members otherwise.
     width : int
         Width of a word.
+
+    Raises
+    ------
+    ValueError
+        If others send: their packets have no way, or the members' wait for theirs, for ever.
     """
 
     kind: Kind
@@ -42,6 +48,13 @@ class GroupTask:
     members: Sequence[int]
     words: Mapping[int, Sequence[int]]
     width: int
+
+    def __post_init__(self) -> None:
+        multicast = self.kind is Kind.MULTICAST
+        senders = {self.root} if multicast else set(self.members)
+        if self.words.keys() != senders:
+            who = f"the root {self.root}" if multicast else f"the members {sorted(senders)}"
+            raise InvalidValue(f"Words must be those of {who}, not of {sorted(self.words)}")
 
     @property
     def length(self) -> int:
