@@ -156,6 +156,24 @@ def test_sweep(call: Call, tmp_path: Path) -> None:
         assert [row["offered_load"] for row in csv.DictReader(stream)] == ["0.2", "1.0"]
 
 
+@pytest.mark.parametrize("command", [("sweep", "cube ports=2"), long(("compare", "cube ports=2"))])
+def test_a_full_disk_takes_one_file_only(command: tuple[str, str], call: Call) -> None:
+    """The table is printed, and the other file written: a sweep may have taken hours."""
+    Path("a.csv").symlink_to("/dev/full")
+    name, network = command
+    words = network.split() if name == "sweep" else [network]
+    outputs = ("-o", "a.csv", "-o", "b.json")
+    options = ("--loads", "0.2", "--no-refine", "--processes", "1", *SHORT, *outputs)
+    found = call(name, *words, *options)
+    assert (found.status, found.err) == (
+        2,
+        "multicube: [Errno 28] No space left on device: 'a.csv'\n",
+    )
+    assert "wrote b.json" in found.out
+    assert "wrote a.csv" not in found.out
+    assert json.loads(Path("b.json").read_text())
+
+
 def test_sweep_json(call: Call) -> None:
     status, out, _ = call(
         *("sweep", "cube", "ports=2", "--loads", "0.1:0.3:0.2", "--cycles", "40", "--warmup", "0"),

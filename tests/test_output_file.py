@@ -1,5 +1,6 @@
 """Output files are whole or not there."""
 
+import errno
 import os
 import signal
 import socket
@@ -98,6 +99,24 @@ def test_a_failure_leaves_an_older_file_alone(tmp_path: Path) -> None:
         fail()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_without_room_for_a_name_leaves_an_older_file_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was emptied, to be written in place."""
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for name in ("link", "replace"):
+        monkeypatch.setattr(os, name, full)
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space left"), whole_file(path) as temporary:
+        temporary.write_text("new")
+    assert path.read_text() == "old"
 
 
 def test_a_file_may_be_read_as_any_other(tmp_path: Path) -> None:

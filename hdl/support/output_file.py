@@ -1,5 +1,6 @@
 """Output files that are either complete or absent."""
 
+import errno
 import fcntl
 import os
 import secrets
@@ -213,7 +214,9 @@ def _move(temporary: Path, path: Path) -> bool:
                 os.chown(temporary, old.st_uid, old.st_gid)
             temporary.chmod(stat.S_IMODE(old.st_mode))
         _give_name(temporary, path)
-    except OSError:  # owned by another user, or a mount point
+    except OSError as error:  # owned by another user, or a mount point
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise  # written in place the old file would be lost
         return False
     return True
 

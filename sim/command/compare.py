@@ -19,6 +19,7 @@ from .shared_arguments import (
     messages,
     run_options,
     sweep_options,
+    written,
 )
 
 __all__ = ["compare"]
@@ -71,8 +72,7 @@ def compare(
         if error.comparison is None or not error.comparison.drawn.sweeps:
             raise
         comparison, failure = error.comparison, error
-    for path in output:
-        save_comparison(comparison.drawn, path, look)
+    paths, trouble = written(output, lambda path: save_comparison(comparison.drawn, path, look))
     if as_json:
         click.echo(json.dumps(comparison.to_json()))
     else:
@@ -80,9 +80,10 @@ def compare(
             print_comparison(comparison)
             if comparison.partial:
                 click.echo("PARTIAL: the comparison was interrupted")
-            for path in output:
+            for path in paths:
                 click.echo(f"wrote {path}")
-    if failure is not None:
-        raise failure
+    for each in (failure, trouble):
+        if each is not None:
+            raise each
     if comparison.partial:
         sys.exit(INTERRUPTED)

@@ -39,6 +39,7 @@ __all__ = [
     "sweep_options",
     "together",
     "warmup_option",
+    "written",
 ]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -138,6 +139,25 @@ def check_outputs(outputs: Sequence[str], as_json: bool) -> None:
 def given(*paths: str | None) -> list[str]:
     """Those of some files for which an option was given."""
     return [path for path in paths if path is not None]
+
+
+def written(paths: Sequence[str], write: Callable[[str], None]) -> tuple[list[str], OSError | None]:
+    """Write those of some files that can be written, such that one full disk does not take what was
+    measured for hours.
+
+    Returns
+    -------
+    tuple[list[str], OSError | None]
+        What was written, and the first error.
+    """
+    done, trouble = list[str](), None
+    for path in paths:
+        try:
+            write(path)
+            done.append(path)
+        except OSError as error:
+            trouble = trouble or error
+    return done, trouble
 
 
 def messages(outputs: Sequence[str]) -> AbstractContextManager:

@@ -22,6 +22,7 @@ from .shared_arguments import (
     refuse_option,
     run_options,
     sweep_options,
+    written,
 )
 
 if TYPE_CHECKING:
@@ -250,16 +251,16 @@ def sweep(
         if not curve.points:
             raise
     with phase("writing the results"):
-        for path in output:
-            save_sweep(curve, path, unit=unit, look=look)
+        paths, trouble = written(output, lambda path: save_sweep(curve, path, unit=unit, look=look))
     if as_json:
         click.echo(json.dumps(curve.to_json()))
     else:
         with messages(output):
             print_sweep(curve, unit)
-            for path in output:
+            for path in paths:
                 click.echo(f"wrote {path}")
-    if failure is not None:
-        raise failure
+    for each in (failure, trouble):
+        if each is not None:
+            raise each
     if curve.partial:
         sys.exit(INTERRUPTED)
