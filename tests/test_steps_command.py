@@ -51,6 +51,8 @@ def test_permutation_as_json() -> None:
         ("cube ports=8 broadcast", "Network must be one of nodes and links"),
         ("fat-tree broadcast", "Network must have one terminal at each node"),
         ("star nodes=6 uniform", "Task must be broadcast, concentration, or a permutation"),
+        ("ring k=4 identity", "Task identity moves no word: each is where it is to be"),
+        ("mesh k=2 n=1 x,1", "Task x,1 moves no word: each is where it is to be"),
         ("ring k=4 concentration", "Links must be two-way for a concentration"),
         ("mesh k=2 broadcast --operation max", "Task broadcast takes no --operation: it combines"),
         ("mesh k=2 broadcast --tries 0", "Task broadcast takes no --tries: its schedule is"),

@@ -91,6 +91,8 @@ def steps(
             schedule = router.schedule(destinations, tries=tries, seed=seed)
             least = router.bound(destinations).steps
             planned = permutation_task(graph, schedule, destinations)
+    if not schedule:
+        raise InvalidValue(f"Task {task} moves no word: each is where it is to be")
     (run,) = run_tasks(graph, [planned], engine=engine)
     record |= {"steps": run.steps, "least": least, "words": run.words, "rows": run.rows}
     if as_json:
