@@ -271,6 +271,34 @@ def test_command_shows_differences(
     )
 
 
+def test_a_difference_at_the_end_of_a_long_value_is_shown(
+    curves: list[Sweep], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Both had been cut before it, and looked the same."""
+    path = tmp_path / "cut.csv"
+    path.write_text(table(curves[0].points[:1]).rstrip()[:-5])
+    status, out, _ = command(str(path), capsys=capsys)
+    assert status == 1
+    now, was = out.rstrip().rpartition(": ")[2].split(", not ")
+    assert now.removeprefix("verdict ") != was
+    assert all(len(each) < 60 for each in (now, was))
+
+
+def test_the_file_that_a_sweep_resumes_from_is_run_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    path = tmp_path / "points.json"
+    options: dict[str, Any] = {"refine": False, "processes": 1, **SHORT}
+    sweep("cube", [0.2], ports=4, resume=path, **options)
+    count = len(json.loads(path.read_text())["points"])
+    status, out, _ = command(str(path), capsys=capsys)
+    assert (status, out.count(": equal (cube, uniform")) == (0, count)
+    path.write_text(path.read_text().replace('"ports": 4', '"ports": 8'))
+    status, _, err = command(str(path), capsys=capsys)
+    assert status == 2
+    assert err == f"multicube: File {path}: Points must be those that a sweep has written\n"
+
+
 @pytest.mark.parametrize("kind", ["json", "csv"])
 def test_other_versions_are_told_and_tried(
     kind: str, curves: list[Sweep], tmp_path: Path, capsys: pytest.CaptureFixture

@@ -31,9 +31,9 @@ __all__ = ["rerun"]
 def rerun(file: str, rows: tuple[int, ...], engine: str | None, as_json: bool) -> None:
     """Run again what FILE records, and compare all numbers.
 
-    FILE comes from multicube sim --json, or from -o of multicube sweep (.csv or .json). Several
-    files may have been joined. The status is 1 if a number differs, or if the file of the network
-    or of the traffic has changed.
+    FILE comes from multicube sim --json, or from -o (.csv or .json) or --resume of multicube sweep.
+    Several files may have been joined. The status is 1 if a number differs, or if the file of the
+    network or of the traffic has changed.
     """
     from ..run.record import this_version
     from ..run.recorded_runs import read_records
@@ -99,11 +99,17 @@ def _line(
         return f"row {row}: equal ({what})"
     parts = [f"the {each} has changed since, which is in a file or in code" for each in changes]
     parts += [
-        f"{name} {_short(now)}, not {_short(was)}" for name, (was, now) in differences.items()
+        f"{name} {_short(now, was)}, not {_short(was, now)}"
+        for name, (was, now) in differences.items()
     ]
     return f"row {row}: DIFFERENT ({what}): {'; '.join(parts)}"
 
 
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+def _short(value: Any, other: Any) -> str:
+    """A value, or if it is long, the part of it in which it begins to differ from another."""
+    text, alike = str(value), 0
+    while text[alike : alike + 1] == str(other)[alike : alike + 1] != "":
+        alike += 1
+    begin = max(0, alike - 20) if len(text) > 40 and alike > 30 else 0
+    shown = f"{'...' if begin else ''}{text[begin:]}"
+    return shown if len(shown) <= 40 else f"{shown[:37]}..."

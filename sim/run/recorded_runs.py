@@ -17,6 +17,7 @@ from ..engines.engine_selection import ENGINES, check_engine, engines_that_can
 from ..measure.result import Result, SimulationError
 from ..measure.row import MEASURED, row_of
 from .record import NAMES, changes, from_cells, run_from, this_version, words
+from .resume import results_in
 from .simulation import simulate_runs
 
 __all__ = ["Record", "read_records", "rerun"]
@@ -260,7 +261,9 @@ def _from_json(text: str) -> Iterator[Record]:
 
 
 def _in_value(value: Any) -> Iterator[Record]:
-    """The records in a list, a comparison, a sweep, or a result."""
+    """The records in a list, a comparison, a sweep, its finished points, or a result."""
+    if isinstance(value, Mapping) and (finished := results_in(value)) is not None:
+        value = finished
     for parts in ("sweeps", "points"):
         if isinstance(value, Mapping) and isinstance(value.get(parts), list):
             value = value[parts]

@@ -14,7 +14,7 @@ from ..measure.result import Result
 from .record import identity, recorded
 from .run import Run
 
-__all__ = ["FinishedPoints", "kept_results"]
+__all__ = ["FinishedPoints", "kept_results", "results_in"]
 
 _KIND = "multicube sweeps 3"
 
@@ -115,6 +115,26 @@ def kept_results(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
         If the file is no file of sweeps.
     """
     return [point["result"] for point in _read(path).values()]
+
+
+def results_in(content: Mapping[str, Any]) -> list[Any] | None:
+    """The results in what such a file holds, as plain values; None if it is no such file.
+
+    Raises
+    ------
+    ValueError
+        If a point is not as it was written.
+    """
+    if content.get("kind") != _KIND:
+        return None
+    try:
+        points = {name: (one["digest"], one["result"]) for name, one in content["points"].items()}
+    except (TypeError, KeyError, AttributeError):
+        raise InvalidValue("Points must be those that a sweep has written") from None
+    for name, (kept, result) in points.items():
+        if kept != _digest(name, result):
+            raise InvalidValue("Points must be those that a sweep has written")
+    return [result for _, result in points.values()]
 
 
 def _digest(name: str, point: dict[str, Any]) -> str:
