@@ -758,6 +758,7 @@ def test_a_file_may_offer_several_ports(tmp_path: Path) -> None:
         ({"z": {}}, "Routes must be of nodes of the graph, not of 'z'"),
         ({"a": [1]}, "Routes of node a must be an object with ports for each terminal"),
         ({"a": {"b": 1}}, "Routes of node a must be to terminals by their numbers, not to 'b'"),
+        ({"a": {"01": 1, "1": 0}}, "Routes of node a to terminal 1 are given twice"),
         ({"a": {"9": 1}}, "Route from node a to terminal 9 must lead to a terminal from 0 to 2"),
         ({"a": {"1": 5}}, "Route from node a to terminal 1 must take a port of the node (0, 1)"),
         ({"a": {"1": []}}, "Route from node a to terminal 1 must take a port"),
