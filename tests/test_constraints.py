@@ -283,7 +283,7 @@ test_refuses = refusals(
         (  # FuseSoC doesn't read such a core, or the tools that it starts divide the name.
             ["-o", "it's net.v", "--core"],
             "A core file can only name a file of ASCII letters, digits, '_', '.', '+' and '-', "
-            "not \"it's net.v\"",
+            'not "it\'s net.v"',
         ),
     ],
 )
