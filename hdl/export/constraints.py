@@ -83,8 +83,8 @@ def _lines(
     yield f"# Constraints of module {name}, written by multicube. Times are in ns."
     yield "# Delays at its ports are those of the design around it."
     if vivado:
-        yield f"# If that has the clocks, leave out `create_clock`, and use read_xdc -ref {name} after"
-        yield "# the constraints that define them."
+        yield "# If that has the clocks, leave out `create_clock`, and use read_xdc -ref"
+        yield f"# {name} after the constraints that define them."
     for domain, period in periods.items():
         port = clocks[domain][0]
         yield f"create_clock -name {port} -period {period:g} [get_ports {port}]"

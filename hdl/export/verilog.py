@@ -475,7 +475,7 @@ def _payload(network: Fabric | FabricComponent) -> tuple[FabricComponent, int]:
 
 
 class _Exported(NamedTuple):
-    """A Verilog text, its paths from inputs to outputs, and memories that another file must have."""
+    """A text, its paths from inputs to outputs, and memories that another file must have."""
 
     text: str
     paths: FabricPaths
