@@ -3,7 +3,7 @@
 //     multicube export torus k=4 length=1:16 payload=32 --c network
 //
 // A message is cut into packets of at most LONGEST flits, each of FLIT_BYTES; payloads carry its
-// number. A host has one `Fabric`, and a `FabricPort` for each rank, which it gives to `Sys`:
+// number. LONGEST is the network's longest packet, if it is not defined. A host has one `Fabric`, and a `FabricPort` for each rank, which it gives to `Sys`:
 //
 //     multicube::Fabric fabric(1.0);                      // nanoseconds of a cycle
 //     multicube::FabricPort port(fabric, rank);           // of each rank
@@ -17,10 +17,11 @@
 #ifndef MC_ASTRA_NETWORK_HPP
 #define MC_ASTRA_NETWORK_HPP
 
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <queue>
 #include <stdexcept>
 #include <string>
@@ -34,8 +35,10 @@
 #define FLIT_BYTES 32
 #endif
 #ifndef LONGEST
-#define LONGEST 16
+#define LONGEST MC_LONGEST
 #endif
+static_assert(0 < LONGEST && LONGEST <= MC_LONGEST, "packets must fit the network: length=1:LONGEST");
+static_assert(0 < FLIT_BYTES, "a flit must stand for some bytes");
 
 namespace multicube {
 
@@ -50,19 +53,19 @@ struct Handler {
 /// The network, the time, and what waits for it.
 class Fabric {
  public:
-  explicit Fabric(double nanoseconds) : nanoseconds_(nanoseconds), network_(mc_create()) {
+  explicit Fabric(double nanoseconds) : nanoseconds_(nanoseconds), network_(mc_create(), mc_destroy) {
     if (!network_) throw std::runtime_error("multicube: there is no memory for a network");
     if (!(nanoseconds > 0)) throw std::invalid_argument("multicube: a cycle must take some time");
   }
-  ~Fabric() { mc_destroy(network_); }
   Fabric(const Fabric &) = delete;
   Fabric &operator=(const Fabric &) = delete;
 
   double now() const { return now_; }
   std::uint64_t messages() const { return arrived_; }
-  std::uint64_t cycles() const { return mc_cycle(network_); }
+  std::uint64_t cycles() const { return mc_cycle(network_.get()); }
 
   void schedule(double after, Handler handler) {
+    if (!(after >= 0)) throw std::invalid_argument("multicube: an event must not be in the past");
     events_.push({now_ + after, order_++, handler});
   }
 
@@ -134,7 +137,9 @@ class Fabric {
     Handler sender;
   };
 
-  static std::uint64_t packet(std::uint64_t flits) { return flits < LONGEST ? flits : LONGEST; }
+  static std::uint64_t packet(std::uint64_t flits) {
+    return std::min(flits, static_cast<std::uint64_t>(LONGEST));
+  }
 
   static int check(int code) {
     if (code < 0) throw std::runtime_error(std::string("multicube: ") + mc_text(code));
@@ -153,21 +158,21 @@ class Fabric {
   void cycle() {
     for (int source = 0; source < MC_SOURCES; source++) {
       auto &queue = waiting_[source];
-      if (queue.empty() || mc_busy(network_, source)) continue;
+      if (queue.empty() || mc_busy(network_.get(), source)) continue;
       Packet &packet = queue.front();
       mc_flit flit = {};
       flit.tag = packet.begun ? 0 : packet.route;
       flit.payload = packet.message;
       finish(flit, packet.flits == 1, 0);
-      check(mc_offer(network_, source, &flit));
+      check(mc_offer(network_.get(), source, &flit));
       packet.begun = true;
       if (!--packet.flits) queue.pop_front();
     }
-    check(mc_step(network_, 1));
+    check(mc_step(network_.get(), 1));
     now_ += nanoseconds_;
     for (int sink = 0; sink < MC_SINKS; sink++) {
       mc_flit flit;
-      if (check(mc_take(network_, sink, &flit)) == MC_OK)
+      if (check(mc_take(network_.get(), sink, &flit)) == MC_OK)
         arrive(static_cast<std::uint32_t>(flit.payload));
     }
   }
@@ -191,7 +196,7 @@ class Fabric {
   }
 
   double nanoseconds_, now_ = 0;
-  mc_network *network_;
+  std::unique_ptr<mc_network, decltype(&mc_destroy)> network_;
   std::priority_queue<Event> events_;
   std::uint64_t order_ = 0, under_way_ = 0, arrived_ = 0;
   std::deque<Packet> waiting_[MC_SOURCES];

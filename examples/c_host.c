@@ -13,6 +13,8 @@
 
 #include "mc.h"
 
+enum { PATIENCE = 100000 /* cycles in which the last packets must arrive */ };
+
 /* Marsaglia's xorshift, from 0 to 1. */
 static double draw(void) {
   static uint64_t x = 88172645463325252;
@@ -35,10 +37,18 @@ int main(int argc, char **argv) {
   const long cycles = argc > 2 ? atol(argv[2]) : 10000;
   mc_network *network = mc_create();
   if (!network) return 1;
+  if (MC_LONGEST > 1) {
+    fprintf(stderr, "the packets of this network have several flits, and here one: length=1\n");
+    return 1;
+  }
   long sent = 0, arrived = 0;
   double waited = 0;
   while (mc_cycle(network) < (uint64_t)cycles || arrived < sent) {
     const uint64_t now = mc_cycle(network);
+    if (now > (uint64_t)cycles + PATIENCE) {
+      fprintf(stderr, "%ld of %ld packets were lost\n", sent - arrived, sent);
+      return 1;
+    }
     for (int source = 0; source < MC_SOURCES && now < (uint64_t)cycles; source++) {
       if (draw() >= load || checked(mc_busy(network, source))) continue;
       mc_flit flit = {0};

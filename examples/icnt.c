@@ -36,7 +36,7 @@ typedef struct {
 } Net;
 
 static Net nets[NETS];
-static unsigned shader_count;
+static unsigned shader_count, terminals;
 static unsigned long pushed, popped, cycles;
 
 static void stop(const char *what) {
@@ -64,12 +64,21 @@ static Packet removed(Queue *queue) {
 /* The network into which a terminal sends: 0 for requests. It receives from the other one. */
 static Net *net_of(unsigned input) { return nets + (input >= shader_count); }
 
+static unsigned checked(unsigned terminal) {
+  if (terminal >= terminals) stop("there is no such terminal");
+  return terminal;
+}
+
 void mc_icnt_create(unsigned shaders, unsigned memories) {
-  if (shaders + memories > MC_SOURCES || shaders + memories > MC_SINKS)
+  const unsigned most = MC_SOURCES < MC_SINKS ? MC_SOURCES : MC_SINKS;
+  if (shaders > most || memories > most - shaders)
     stop("the network has fewer terminals than there are shaders and memories");
   shader_count = shaders;
-  for (int i = 0; i < NETS; i++)
+  terminals = shaders + memories;
+  for (int i = 0; i < NETS; i++) {
+    mc_destroy(nets[i].network);
     if (!(nets[i].network = mc_create())) stop("there is no memory for a network");
+  }
 }
 
 void mc_icnt_init(void) {
@@ -83,12 +92,15 @@ void mc_icnt_init(void) {
 
 bool mc_icnt_has_buffer(unsigned input, unsigned size) {
   (void)size;
-  return net_of(input)->entering[input].count < QUEUE;
+  return net_of(input)->entering[checked(input)].count < QUEUE;
 }
 
 void mc_icnt_push(unsigned input, unsigned output, void *data, unsigned size) {
   Packet packet = {data, 0, (size + FLIT_BYTES - 1) / FLIT_BYTES};
   if (!packet.flits) packet.flits = 1;
+  if (packet.flits > MC_LONGEST) stop("a packet is longer than those of the network (length=)");
+  if ((input < shader_count) == (checked(output) < shader_count))
+    stop("a packet goes from a shader to a memory, or back");
   if (!mc_icnt_has_buffer(input, size)) stop("a packet is pushed where there is no room");
   check(mc_tag((int)input, (int)output, &packet.tag));
   append(&net_of(input)->entering[input], packet);
@@ -96,7 +108,7 @@ void mc_icnt_push(unsigned input, unsigned output, void *data, unsigned size) {
 }
 
 void *mc_icnt_pop(unsigned output) {
-  Queue *queue = &nets[output < shader_count].left[output];
+  Queue *queue = &nets[output < shader_count].left[checked(output)];
   if (!queue->count) return NULL;
   popped++;
   return removed(queue).data;

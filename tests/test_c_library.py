@@ -5,6 +5,7 @@ import json
 import os
 import random
 import shutil
+import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -215,6 +216,24 @@ def test_example_host(cube: Path) -> None:
     assert alone.endswith("mean latency 3.00 cycles\n")
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("ring k=4 length=1:2", "the packets of this network have several flits, and here one"),
+        ("omega ports=4 switch=unbuffered", "packets were lost"),
+    ],
+)
+def test_example_host_ends(words: str, message: str, tmp_path: Path) -> None:
+    """It waited for ever for packets that did not come."""
+    folder = tmp_path / "network"
+    write_c_library(_network(words), folder)
+    host = _compiled(folder, "example", ROOT / "examples/c_host.c", "-I.", "-O1")
+    command = [host, "0.9", "300"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
 @pytest.fixture(params=["clang", "zig"])
 def other_compiler(request: pytest.FixtureRequest) -> list[str]:
     if request.param == "clang":
@@ -258,17 +277,23 @@ DPI = """
 module network;
   `include "mc.svh"
   initial begin
-    chandle n;
+    chandle n, saved;
     bit [33:0] flit, got;
     longint unsigned tag;
     n = mc_create();
     void'(mc_tag(1, 2, tag));
     flit = {32'd77, tag[1:0]};
     if (mc_offer_bits(n, 1, flit) != 0 || mc_busy(n, 1) != 1) $fatal;
-    for (int i = 0; i < 6; i++) begin
-      void'(mc_step(n, 1));
-      if (mc_take_bits(n, 2, got) == 0) $display("%0d %h", mc_cycle(n), got == flit);
+    saved = mc_copy(n);
+    for (int turn = 0; turn < 2; turn++) begin
+      for (int i = 0; i < 6; i++) begin
+        void'(mc_step(n, 1));
+        if (mc_take_bits(n, 2, got) == 0) $display("%0d %h", mc_cycle(n), got == flit);
+      end
+      mc_destroy(n);
+      n = mc_copy(saved);
     end
+    mc_destroy(saved);
     $display("%s", mc_text(2));
     mc_destroy(n);
     $finish;
@@ -290,7 +315,7 @@ def test_systemverilog_calls_it_through_dpi(cube: Path) -> None:
     units = [*(cube / "dpi").glob("*.cpp"), *own, "mc.o", "mc_0.o"]
     run_tool("g++", *flags, *units, "-pthread", "-o", "dpi/run", folder=cube)
     said = run_tool(cube / "dpi/run", folder=cube).splitlines()
-    assert said[:2] == ["3 1", "there is no flit at the sink"]
+    assert said[:3] == ["3 1", "3 1", "there is no flit at the sink"]
 
 
 def test_summary_and_files(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -388,6 +413,16 @@ def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not any(tmp_path.iterdir())
 
 
+ICNT_REFUSES = {
+    "many": "the network has fewer terminals than there are shaders and memories",
+    "long": "a packet is longer than those of the network (length=)",
+    "aside": "a packet goes from a shader to a memory, or back",
+    "pop": "there is no such terminal",
+    "push": "there is no such terminal",
+    "room": "there is no such terminal",
+}
+
+
 def test_adapter_for_gpgpu_sim(tmp_path: Path) -> None:
     folder = tmp_path / "network"
     network = build("cube", ports=4, switch="wormhole", length="1:5", payload=64)
@@ -396,6 +431,9 @@ def test_adapter_for_gpgpu_sim(tmp_path: Path) -> None:
     host = _compiled(folder, "host", *sources, "-I.", f"-I{ROOT / 'examples'}", *SANITIZED)
     said = run_tool(host, folder=folder)
     assert said.endswith("240 packets pushed, 240 popped\n")
+    for word, message in ICNT_REFUSES.items():
+        done = subprocess.run([host, word], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (1, f"multicube: {message}\n"), word
 
 
 @pytest.mark.long

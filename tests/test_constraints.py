@@ -30,20 +30,39 @@ CLOCKED = MultiClockNetwork(NETWORK, TerminalClocks("each"))
 PERIODS = {"clk": 4.0, "terminal_2_clk": 3.0}
 
 COMMANDS = """
-proc get_ports {name} { return [list port $name] }
-proc get_clocks {name} { return [list clock $name] }
-foreach command {create_clock set_max_delay set_false_path} {
+proc get_ports {names} { return [list port {*}$names] }
+proc get_clocks {args} {
+  if {[llength $args] == 1} { set names [lindex $args 0] } else {
+    if {[lindex $args 0] ne "-of_objects"} { error "get_clocks $args" }
+    set names [lmap port [lrange [lindex $args 1] 1 end] { dict get $::clock_at $port }]
+  }
+  foreach name $names { if {![dict exists $::period $name]} { error "no clock $name" } }
+  return [list clock {*}$names]
+}
+proc get_property {min name clocks} {
+  if {"$min $name" ne "-min PERIOD"} { error "get_property $min $name" }
+  tcl::mathfunc::min {*}[lmap clock [lrange $clocks 1 end] { dict get $::period $clock }]
+}
+proc create_clock {-name name -period period port} {
+  dict set ::clock_at [lindex $port 1] $name
+  dict set ::period $name $period
+  lappend ::told [list create_clock -name $name -period $period $port]
+}
+foreach command {set_max_delay set_false_path} {
   proc $command {args} "lappend ::told \\[list $command {*}\\$args\\]"
 }
 set ::told {}
+set ::clock_at {}
+set ::period {}
 """
 
 
-def _told(path: Path) -> list[tuple[Any, ...]]:
+def _told(constraints: str, around: str = "") -> list[tuple[Any, ...]]:
     """What a tool is told by constraints: a Tcl interpreter performs them."""
     tcl = tkinter.Tcl()
     tcl.eval(COMMANDS)
-    tcl.eval(path.read_text())
+    tcl.eval(around)
+    tcl.eval(constraints)
     return [tcl.splitlist(line) for line in tcl.splitlist(tcl.eval("set ::told"))]
 
 
@@ -65,7 +84,7 @@ def test_constraints_of_crossings(crossed: Path) -> None:
         (f"-from clock {a}", f"-to clock {b}"): f"{min(periods[a], periods[b]):g}" for a, b in pairs
     }
     for suffix in ("sdc", "xdc"):
-        told = _told(crossed.with_suffix(f".{suffix}"))
+        told = _told(crossed.with_suffix(f".{suffix}").read_text())
         made = {line[2]: float(line[4]) for line in told if line[0] == "create_clock"}
         assert made == periods
         bounds = {}
@@ -76,10 +95,29 @@ def test_constraints_of_crossings(crossed: Path) -> None:
                 begin, end = (words[words.index(at) + 1] for at in ("-from", "-to"))
                 bounds[f"-from {begin}", f"-to {end}"] = bound
         assert bounds == ends
-        resets = {line[2:] for line in told if line[0] == "set_false_path" and line[1] == "-from"}
+        by = "-through" if suffix == "xdc" else "-from"
+        resets = {line[2:] for line in told if line[0] == "set_false_path" and line[1] == by}
         expected = {(f"port {a.removesuffix('clk')}rst", "-to", f"clock {b}") for a, b in pairs}
         assert resets == expected
     assert "-datapath_only" not in crossed.with_suffix(".sdc").read_text()
+
+
+def test_constraints_in_a_design_around(crossed: Path) -> None:
+    """With read_xdc -ref, ports are those of the module, and clocks have the names and the periods
+    of the design, of which two ports may have the same one."""
+    text = re.sub("^create_clock.*\n", "", crossed.with_suffix(".xdc").read_text(), flags=re.M)
+    clocks = {"clk": ("fabric", 2.0), "terminal_0_clk": ("slow", 9.0)}
+    clocks |= {f"terminal_{number}_clk": ("medium", 5.0) for number in (1, 2, 3)}
+    around = [
+        f"dict set ::clock_at {port} {name}; dict set ::period {name} {period}"
+        for port, (name, period) in clocks.items()
+    ]
+    told = _told(text, "\n".join(around))
+    bounds = {(line[3], line[5]): float(line[6]) for line in told if line[0] == "set_max_delay"}
+    names = {"slow", "medium"}
+    pairs = {pair for name in names for pair in (("fabric", name), (name, "fabric"))}
+    assert bounds == dict.fromkeys(((f"clock {a}", f"clock {b}") for a, b in pairs), 2.0)
+    assert "# Leave out paths between two ports that have the same clock.\n" in text
 
 
 def test_a_reset_is_asynchronous_where_the_file_says_so(crossed: Path, project: Path) -> None:
@@ -241,6 +279,11 @@ test_refuses = refusals(
         (
             ["-o", "net.sdc"],
             "Output net.sdc would be taken for constraints: it must not end in .sdc",
+        ),
+        (  # FuseSoC doesn't read such a core, or the tools that it starts divide the name.
+            ["-o", "it's net.v", "--core"],
+            "A core file can only name a file of ASCII letters, digits, '_', '.', '+' and '-', "
+            'not "it\'s net.v"',
         ),
     ],
 )

@@ -244,7 +244,39 @@ def test_command_writes_a_style(tmp_path: Path, capsys: pytest.CaptureFixture) -
     options = ["--memories", "external", "--reset", "async-low", "--no-initial"]
     assert exit_status(*words, *options) == 0
     text = path.read_text()
-    assert "// Memories are the modules network_memory_#, which another file must have." in text
+    assert "// Memories are the modules network_memory_1wr, which another file must have." in text
     assert '"rst_n"' in path.with_suffix(".v.json").read_text()
     assert exit_status("export", "cube", "--c", str(tmp_path / "c"), "--no-initial") == 2
     assert capsys.readouterr().err == "multicube: Option --c does not go with --no-initial\n"
+
+
+def test_a_core_names_the_file_of_external_memories(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    words = ["export", "cube", "ports=2", "--core", "-o", str(tmp_path / "net.v")]
+    assert exit_status(*words, "--memories", "external") == 0
+    said = "you write network_memory_1wr, in net_memories.v beside it"
+    assert capsys.readouterr().out.endswith(f"; {said}\n")
+    core = (tmp_path / "net.core").read_text()
+    assert "# net_memories.v is yours: it must have network_memory_1wr.\n" in core
+    assert core.count('    files: ["net.v", "net_memories.v"]\n') == 1
+    assert (tmp_path / "net.xml").read_text().count(">net_memories.v<") == 1
+    assert exit_status(*words, "--memories", "modules") == 0
+    assert "memories" not in capsys.readouterr().out
+    assert "net_memories.v" not in (tmp_path / "net.core").read_text()
+
+
+def test_a_network_without_such_memories_names_none(tmp_path: Path) -> None:
+    network = build("cube", ports=2, switch="unbuffered")
+    summary = write_verilog(network, tmp_path / "net.v", style=Style("external"))
+    assert summary["external"] == []
+    assert "Memories are" not in (tmp_path / "net.v").read_text()
+
+
+@pytest.mark.parametrize("example", ["latch_array", "macro"])
+def test_verilators_linter_takes_the_examples(example: str, tmp_path: Path) -> None:
+    network = build("cube", ports=2, switch="input-queued", payload=4)
+    text = verilog_text(network, style=Style("external"))
+    path = tmp_path / "all.v"
+    path.write_text(f"{text}\n{(EXAMPLES / f'{example}.v').read_text()}")
+    assert_lint_free([path])

@@ -194,6 +194,20 @@ def test_liberty_units(attribute: str, factor: float, leakage: float) -> None:
     assert cells["INV"].capacitances["A"] == pytest.approx(0.5 * factor)
 
 
+@pytest.mark.parametrize(("unit", "told"), [("1mV", "2000"), ("100mV", "20"), ("1V", '"2.0"')])
+def test_liberty_unit_of_voltage(unit: str, told: str) -> None:
+    """The unit of energies is that of capacitances times its square."""
+    text = TINY.read_text().replace('voltage_unit : "1V"', f'voltage_unit : "{unit}"')
+    voltage, cells = cell_energies(
+        liberty_group(text.replace("nom_voltage : 2.0", f"nom_voltage : {told}"))
+    )
+    volt = 2 / float(told.strip('"'))
+    assert voltage == pytest.approx(2)
+    assert cells["INV"].energy("Y", 0.5) == pytest.approx(3 * volt**2)
+    assert cells["DFF"].own["CK"] == pytest.approx(4 * volt**2)
+    assert cells["INV"].capacitances["A"] == 0.5
+
+
 def test_leakage_of_a_cell_is_the_mean_of_its_states() -> None:
     states = 'leakage_power () { value : 1; when : "A"; } leakage_power () { value : "4"; }'
     text = TINY.read_text().replace("cell_leakage_power : 1;", states)
@@ -219,8 +233,29 @@ def test_leakage_of_a_cell_is_the_mean_of_its_states() -> None:
             '"9, 1, 9"',
             "The energies of cell INV of the Liberty file can't be read",
         ),
+        (
+            '"1V"',
+            '"1A"',
+            "The Liberty file must tell its voltage_unit, in V, not '1A'",
+        ),
+        (
+            '"1V"',
+            '"1mV"',
+            "The Liberty file must tell its nom_voltage, from 0.1 to 100 V, not '2.0' in units of "
+            "0.001 V",
+        ),
+        (
+            " nom_voltage : 2.0;",
+            "",
+            "The Liberty file must tell its nom_voltage, from 0.1 to 100 V, not None",
+        ),
+        (
+            "nom_voltage : 2.0;",
+            "nom_voltage : VDD;",
+            "The Liberty file must tell its nom_voltage, from 0.1 to 100 V, not 'VDD'",
+        ),
     ],
-    ids=["capacitance", "leakage", "table"],
+    ids=["capacitance", "leakage", "table", "volt", "millivolt", "untold", "expression"],
 )
 def test_liberty_energies_reject(old: str, new: str, message: str) -> None:
     text = TINY.read_text()

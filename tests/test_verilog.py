@@ -82,6 +82,13 @@ def test_waivers_are_few_and_explained(exported: dict[str, Path]) -> None:
         assert found == ["DECLFILENAME", "UNUSED", *open_outputs]
 
 
+def test_bits_that_only_repeat_others_are_left_out(tmp_path: Path) -> None:
+    """Of a router with groups Yosys leaves several such bits at once, in any order."""
+    router, *_ = build("ring", k=4, directions=2, group_entries=1).fabric.types()
+    write_verilog(Fabric.alone(router), tmp_path / "router.v")
+    assert_lint_free([tmp_path / "router.v"])
+
+
 @pytest.mark.long
 def test_verilators_linter_would_speak_up(tmp_path: Path) -> None:
     path = tmp_path / "cube.v"

@@ -1,6 +1,8 @@
 // A memory compiler's macro in place of the memories that it fits, for
 // `multicube export --memories external`; all others are flip-flops. `ram_64x36` stands for the macro:
 // two ports, one of which reads within the cycle.
+// One file holds both modules, whatever its name.
+/* verilator lint_off DECLFILENAME */
 module network_memory_1wr #(
   parameter WIDTH = 1,
   parameter DEPTH = 2,
@@ -15,11 +17,11 @@ module network_memory_1wr #(
   output [WIDTH - 1:0] r0_data
 );
   generate
-    if (DEPTH == 64 && WIDTH == 36 && GRANULE == WIDTH) begin : hard
+    if (DEPTH == 64 && WIDTH == 36 && GRANULE == WIDTH) begin : macro
       ram_64x36 ram (
         .ck(w_clk), .we(w0_en[0]), .wa(w0_addr), .d(w0_data), .ra(r0_addr), .q(r0_data)
       );
-    end else begin : soft
+    end else begin : registers
       reg [WIDTH - 1:0] rows [0:DEPTH - 1];
       integer part;
       always @(posedge w_clk)
@@ -39,3 +41,4 @@ module ram_64x36 (
   always @(posedge ck) if (we) rows[wa] <= d;
   assign q = rows[ra];
 endmodule
+/* verilator lint_on DECLFILENAME */

@@ -83,24 +83,33 @@ def _lines(
     yield f"# Constraints of module {name}, written by multicube. Times are in ns."
     yield "# Delays at its ports are those of the design around it."
     if vivado:
-        yield f"# If that has the clocks, leave out `create_clock`, and use read_xdc -ref {name}."
+        yield "# If that has the clocks, leave out `create_clock`, and use read_xdc -ref"
+        yield f"# {name} after the constraints that define them."
     for domain, period in periods.items():
         port = clocks[domain][0]
         yield f"create_clock -name {port} -period {period:g} [get_ports {port}]"
     crossed: set[tuple[str, str]] = set()
     for cell in fabric.cells.values():
         crossed |= {*permutations({cell.clocks.get(each, each) for each in cell.type.domains}, 2)}
+    # Around the module, clocks have names of their own, and a reset is no port: Vivado finds clocks
+    # by the module's ports, and paths of a reset by its port, which is a pin there.
+    at = "-of_objects [get_ports {}]" if vivado else "{}"
+    if crossed and vivado:
+        yield "# Leave out paths between two ports that have the same clock."
     for begin, end in sorted(crossed):
-        bound = f"{min(periods[begin], periods[end]):g}"
-        path = f"-from [get_clocks {clocks[begin][0]}] -to [get_clocks {clocks[end][0]}]"
+        names = [clocks[domain][0] for domain in (begin, end)]
+        first, second = (f"[get_clocks {at.format(name)}]" for name in names)
+        path = f"-from {first} -to {second}"
         if vivado:
+            both = at.format(f"{{{' '.join(names)}}}")
+            bound = f"[get_property -min PERIOD [get_clocks {both}]]"
             yield f"set_max_delay -datapath_only {path} {bound}"
         else:
-            yield f"set_max_delay {bound} {path}"
+            yield f"set_max_delay {min(periods[begin], periods[end]):g} {path}"
             yield f"set_false_path -hold {path}"
     if asynchronous:
         yield "# Where these resets reach other clocks, synchronisers are set asynchronously."
     for begin, ends in asynchronous.items():
         for end in sorted(ends):
-            reset, clock = clocks[begin][1], clocks[end][0]
-            yield f"set_false_path -from [get_ports {reset}] -to [get_clocks {clock}]"
+            reset = f"{'-through' if vivado else '-from'} [get_ports {clocks[begin][1]}]"
+            yield f"set_false_path {reset} -to [get_clocks {at.format(clocks[end][0])}]"

@@ -1,16 +1,24 @@
 """Core files for FuseSoC 2 (CAPI2), so that projects can find, lint and synthesise a network."""
 
 import json
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import PurePath
 
 from .target import Target
 
-__all__ = ["core_text"]
+__all__ = ["core_text", "memories_file"]
 
 
-def core_text(name: str, verilog: str, *, description: str, target: Target) -> str:
-    """A core `multicube:networks:NAME:VERSION` of one Verilog file.
+def memories_file(verilog: str) -> str:
+    """The file in which cores and components expect the external memories of a Verilog file."""
+    return f"{PurePath(verilog).stem}_memories.v"
+
+
+def core_text(
+    name: str, verilog: str, *, description: str, target: Target, external: Sequence[str] = ()
+) -> str:
+    """A core `multicube:networks:NAME:VERSION` of one Verilog file, and one of external memories.
 
     The version is that of the library. Besides `lint` there is a target for each tool that the
     Verilog is made for, with the flags that it needs.
@@ -25,8 +33,14 @@ def core_text(name: str, verilog: str, *, description: str, target: Target) -> s
         One line.
     target : Target
         What the Verilog is made for.
+    external : Sequence[str]
+        The modules of memories that `memories_file` must have.
     """
     stem = PurePath(verilog).stem
+    files, yours = [verilog], ""
+    if external:
+        files.append(memories_file(verilog))
+        yours = f"    # {files[-1]} is yours: it must have {', '.join(external)}.\n"
     # In YAML, text may be quoted as in JSON.
     return f"""\
 CAPI=2:
@@ -35,7 +49,7 @@ description: {json.dumps(description)}
 
 filesets:
   rtl:
-    files: [{json.dumps(verilog)}]
+{yours}    files: {json.dumps(files)}
     file_type: verilogSource
   sdc:
     files:

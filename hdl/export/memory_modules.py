@@ -106,8 +106,11 @@ def _table(memory: Memory) -> Module:
 _INSTANCE = re.compile(r"^  (memory_(\d+)w([rst]*)) #\(", re.MULTILINE)
 
 
-def with_memories(texts: Sequence[str], prefix: str, style: Style) -> list[str]:
-    """The modules of the memories in some modules, and these; their names have a prefix."""
+def with_memories(
+    texts: Sequence[str], prefix: str, style: Style
+) -> tuple[list[str], tuple[str, ...]]:
+    """The modules of the memories in some modules, and these; their names have a prefix. Beside
+    them the names of the memories' modules, written or not."""
     found = {each.groups() for text in texts for each in _INSTANCE.finditer(text)}
     modules = []
     if style.memories != "external":
@@ -117,7 +120,8 @@ def with_memories(texts: Sequence[str], prefix: str, style: Style) -> list[str]:
             modules.append("\n".join(lines))
             if gate and not any(gate in text for text in modules[:-1]):
                 modules.append(_GATE.format(name=gate))
-    return [*modules, *(_INSTANCE.sub(rf"  {prefix}_\1 #(", text) for text in texts)]
+    names = tuple(f"{prefix}_{kind}" for kind, *_ in sorted(found))
+    return [*modules, *(_INSTANCE.sub(rf"  {prefix}_\1 #(", text) for text in texts)], names
 
 
 _GATE = """\

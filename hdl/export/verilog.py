@@ -19,12 +19,12 @@ the form that takes the fewest of its tables (`target`, `primitives.multiplexer`
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from amaranth.lib import data
 from amaranth.lib.wiring import In
@@ -35,7 +35,7 @@ from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Leaf, Path,
 from ..support.output_file import check_output, is_regular, whole_file
 from .combinational import FabricPaths, ModulePaths, fabric_paths, pattern_of
 from .constraints import PERIOD, check_periods, constraints
-from .fusesoc import core_text
+from .fusesoc import core_text, memories_file
 from .ip_xact import ip_xact_text
 from .memory_modules import with_memories
 from .parametric import with_parameter
@@ -202,7 +202,8 @@ class _Modules:
                 self.paths[name] = paths
                 title = f"// {type_!r}\n" if "\n" not in repr(type_) else ""
                 self.texts.append(title + text)
-        self.texts = with_memories(with_multiplexers(self.texts, top, target), top, style)
+        whole = with_multiplexers(self.texts, top, target)
+        self.texts, self.memories = with_memories(whole, top, style)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -307,6 +308,7 @@ def _heading(
     target: Target,
     style: Style,
     paths: FabricPaths,
+    memories: Sequence[str],
 ) -> Iterator[str]:
     """A comment that describes how to use the top."""
     yield f"// Module {name}: {title or _UNTITLED}."
@@ -360,10 +362,9 @@ def _heading(
         yield f"// Registers and memories start with {start}, or with zero."
     else:
         yield "// Registers and memories have no values before the first reset."
-    if style.memories in ("modules", "gated"):
-        yield f"// Memories are the modules {name}_memory_#, which can be replaced."
-    elif style.memories == "external":
-        yield f"// Memories are the modules {name}_memory_#, which another file must have."
+    if memories:
+        whose = "another file must have" if style.memories == "external" else "can be replaced"
+        yield f"// Memories are the modules {', '.join(memories)}, which {whose}."
 
 
 def _paths(fabric: Fabric, modules: _Modules, clock: Clock, style: Style) -> FabricPaths:
@@ -449,7 +450,7 @@ def verilog_text(
     if parameter:
         _payload(fabric)
     own = (name, title, _styled(clock, style), find_target(target), style)
-    text, _ = _exported(_fabric_of(fabric), *own, alike=parameter)
+    text = _exported(_fabric_of(fabric), *own, alike=parameter).text
     return _with_payload(fabric, text, own) if parameter else text
 
 
@@ -460,7 +461,7 @@ def _with_payload(
     component, own_width = _payload(network)
 
     def wider(width: int) -> str:
-        return _exported(_fabric_of(component.altered(payload=width)), *own, alike=True)[0]
+        return _exported(_fabric_of(component.altered(payload=width)), *own, alike=True).text
 
     return with_parameter(own_width, text, wider)
 
@@ -473,6 +474,14 @@ def _payload(network: Fabric | FabricComponent) -> tuple[FabricComponent, int]:
     return network, width
 
 
+class _Exported(NamedTuple):
+    """A text, its paths from inputs to outputs, and memories that another file must have."""
+
+    text: str
+    paths: FabricPaths
+    external: tuple[str, ...]
+
+
 def _exported(
     fabric: Fabric,
     name: str,
@@ -482,8 +491,8 @@ def _exported(
     style: Style,
     *,
     alike: bool = False,
-) -> tuple[str, FabricPaths]:
-    """The Verilog, `alike` for all widths, and its paths from inputs to outputs."""
+) -> _Exported:
+    """The Verilog, `alike` for all widths."""
     check_kind("Title", title, str, "a text")
     _check_names(name, fabric, clock)
     fabric.check()
@@ -492,7 +501,8 @@ def _exported(
     if title != title.encode(errors="replace").decode():
         raise InvalidValue(f"Title must be a text, not {shown(title)}")
     paths = _paths(fabric, modules, clock, style)
-    heading = "\n".join(_heading(name, fabric, title, clock, target, style, paths))
+    told = _heading(name, fabric, title, clock, target, style, paths, modules.memories)
+    heading = "\n".join(told)
     top = "\n".join(_top(name, fabric, modules, clock, style))
     structure = [_WAIVE_OPEN, top, _WAIVE_OPEN_ENDS] if "()" in top else [top]
     if ".clk(" not in top:
@@ -501,7 +511,8 @@ def _exported(
     if len(fabric.clocks) > 1:
         parts = [_WAIVE_CROSSING, *parts, _WAIVE_CROSSING_ENDS]
     parts = [heading, _WAIVE, *parts, _WAIVE_ENDS]
-    return "\n\n".join(parts) + "\n", paths
+    external = modules.memories if style.memories == "external" else ()
+    return _Exported("\n\n".join(parts) + "\n", paths, external)
 
 
 def write_verilog(
@@ -545,7 +556,8 @@ def write_verilog(
     core : bool
         Whether to write files for projects too, beside `net.v`: a FuseSoC core `net.core`, an
         IP-XACT component `net.xml`, a SystemVerilog wrapper with arrays of interfaces `net.sv`, and
-        an instantiation template `net.veo`.
+        an instantiation template `net.veo`. External memories are named there as a file
+        `net_memories.v`, which is not written.
     period : float or Mapping[str, float]
         The period of the clocks in the constraints, in ns; or of each clock, by its port.
 
@@ -553,7 +565,8 @@ def write_verilog(
     -------
     dict
         A summary: `top`, `target`, `modules` (number of modules of cells), `cells`, `ports` (see
-        `port_list`), and `paths`: outputs (`to`) that depend within a cycle on inputs (`from`).
+        `port_list`), `paths`: outputs (`to`) that depend within a cycle on inputs (`from`), and
+        `external`: modules of memories that another file must have.
 
     Raises
     ------
@@ -586,7 +599,7 @@ def write_verilog(
     for output in (path, *([f"{path}.json"] if regular else []), *beside.values()):
         check_output(output)
     own_text = (name, title, clock, made_for, style)
-    text, paths = _exported(fabric, *own_text, alike=parameter)
+    text, paths, external = _exported(fabric, *own_text, alike=parameter)
     if parameter:
         text = _with_payload(given, text, own_text)
     summary: dict[str, Any] = {
@@ -596,13 +609,18 @@ def write_verilog(
         "cells": len(fabric.cells),
         "ports": port_list(fabric, clock),
         "paths": paths.listed(),
+        "external": list(external),
     }
     own = (name, fabric, clocks, periods, paths.asynchronous)
     file, ports, said = FilePath(path).name, summary["ports"], title or _UNTITLED
     plain = frozenset(port for pair in clocks.values() for port in pair)
     made = {
-        ".core": lambda: core_text(name, file, description=said, target=made_for),
-        ".xml": lambda: ip_xact_text(name, _file_types(file, beside), ports, description=said),
+        ".core": lambda: core_text(
+            name, file, description=said, target=made_for, external=external
+        ),
+        ".xml": lambda: ip_xact_text(
+            name, _file_types(file, beside, external), ports, description=said
+        ),
         ".sv": lambda: wrapper_text(name, ports, plain),
         ".veo": lambda: instantiation(name, ports),
         ".sdc": lambda: constraints(*own),
@@ -630,11 +648,12 @@ _KINDS = {
 }
 
 
-def _file_types(verilog: str, beside: Mapping[str, str]) -> dict[str, str]:
+def _file_types(verilog: str, beside: Mapping[str, str], external: Sequence[str]) -> dict[str, str]:
     """The types of files for IP-XACT."""
     types = {".sv": "systemVerilogSource", ".sdc": "SDC", ".xdc": "xdc"}
     others = {FilePath(beside[suffix]).name: type_ for suffix, type_ in types.items()}
-    return {verilog: "verilogSource", **others}
+    sources = [verilog, memories_file(verilog)] if external else [verilog]
+    return {**dict.fromkeys(sources, "verilogSource"), **others}
 
 
 def _beside(path: str, suffix: str) -> str:
@@ -649,8 +668,11 @@ def _beside(path: str, suffix: str) -> str:
     if suffix in _CORE:
         if not is_regular(path):
             raise InvalidValue(f"A core file needs a Verilog file that it can name, not {path}")
-        if name != name.encode(errors="replace").decode():
-            raise InvalidValue(f"A core file can't name {path}: it must be UTF-8")
+        if not re.fullmatch(r"[A-Za-z0-9_.+-]+", name):
+            raise InvalidValue(
+                "A core file can only name a file of ASCII letters, digits, '_', '.', '+' and '-', "
+                f"not {shown(name)}"
+            )
     if FilePath(path).suffix == suffix:
         raise InvalidValue(
             f"Output {path} would be taken for {_KINDS[suffix]}: it must not end in {suffix}"

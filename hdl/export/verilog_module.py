@@ -386,7 +386,10 @@ def _without_aliases(netlist: str) -> str:
     Yosys has replaced them by the other bit wherever they were read, so nothing reads them, but
     linters that look at whole wires take them for combinational loops.
     """
-    return re.sub(r"^  connect (\$\S+) \[\d+\] \1 \[\d+\]\n", "", netlist, flags=re.M)
+    bits = r" \[[\d:]+\]"
+    more = rf"{bits}(?: \1{bits})*(?: \}})?"
+    alias = rf"^  connect (?:\{{ )?(\$\S+){more} (?:\{{ )?\1{more}\n"
+    return re.sub(alias, "", netlist, flags=re.M)
 
 
 _COMPARE = {"$eq", "$ne", "$lt", "$le", "$gt", "$ge"}

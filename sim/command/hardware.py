@@ -253,6 +253,7 @@ def export(
     With --c DIR the network becomes a library for other simulators: sources, header, and files for
     CMake, pkg-config and SystemVerilog's DPI-C.
     """
+    from ...hdl.export.fusesoc import memories_file
     from ...hdl.export.verilog import write_verilog
     from ...hdl.networks.group_port import with_group_port
 
@@ -304,6 +305,9 @@ def export(
         cells = "1 cell" if summary["cells"] == 1 else f"{summary['cells']} cells"
         ports = f"; its ports are listed in {output}.json" if is_regular(output) else ""
         beside = f"; the FuseSoC core is {core_file}" if core else ""
+        if summary["external"]:
+            place = f", in {memories_file(output)} beside it" if core else ""
+            beside += f"; you write {', '.join(summary['external'])}{place}"
         with messages([output]):
             click.echo(
                 f"{output}: module {top} with {cells} of {summary['modules']} "

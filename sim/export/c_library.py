@@ -208,6 +208,7 @@ class CLibrary:
             "packets": self._about_packets(),
             "sources": network.sources,
             "sinks": network.sinks,
+            "longest": network.lengths[1] if network.flits else 1,
             "bits": network.packet.size,
             "words": self.words,
             "about": " The tag of other flits than the first is data." if network.flits else "",

@@ -247,6 +247,12 @@ int mc_save(const mc_network *n, void *state, size_t bytes) {
   return MC_OK;
 }
 
+static void put_state(mc_network *n, const void *wires, const void *rest) {
+  memcpy(n->context.now, wires, WIRES_BYTES);
+  memcpy(n->context.next, wires, WIRES_BYTES);
+  memcpy(n->rest, rest, REST_BYTES);
+}
+
 int mc_restore(mc_network *n, const void *state, size_t bytes) {
   if (!n || !state) return MC_NULL;
   if (bytes < STATE_BYTES) return MC_BAD_STATE;
@@ -255,9 +261,15 @@ int mc_restore(mc_network *n, const void *state, size_t bytes) {
   memcpy(&head, state, sizeof head);
   if (head.identity != IDENTITY || head.sum != hash(body, STATE_BYTES - sizeof head))
     return MC_BAD_STATE;
-  memcpy(n->context.now, body, WIRES_BYTES);
-  memcpy(n->context.next, body, WIRES_BYTES);
-  memcpy(n->rest, body + WIRES_BYTES, REST_BYTES);
+  put_state(n, body, body + WIRES_BYTES);
   n->context.event = -1;
   return MC_OK;
+}
+
+mc_network *mc_copy(const mc_network *n) {
+  mc_network *copy = n ? mc_create() : NULL;
+  if (!copy) return NULL;
+  put_state(copy, n->context.now, n->rest);
+  copy->context.event = n->context.event;
+  return copy;
 }

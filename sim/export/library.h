@@ -29,6 +29,7 @@ extern "C" {
 enum {
   MC_SOURCES = $sources, /* terminals that send: 0 to MC_SOURCES - 1 */
   MC_SINKS = $sinks, /* terminals that receive */
+  MC_LONGEST = $longest, /* flits of the longest packet */
   MC_FLIT_BITS = $bits, /* width of a link */
   MC_FLIT_WORDS = $words /* words of 32 bits that have room for it */
 };
@@ -91,6 +92,10 @@ uint64_t mc_cycle(const mc_network *network);
 size_t mc_state_bytes(void);
 int mc_save(const mc_network *network, void *state, size_t bytes);
 int mc_restore(mc_network *network, const void *state, size_t bytes);
+
+/* A further network in the same state, null if there is no memory for it. From then on each goes
+   its own way. It is how SystemVerilog saves and restores: keep a copy, and go on with copies. */
+mc_network *mc_copy(const mc_network *network);
 
 #ifdef __cplusplus
 }

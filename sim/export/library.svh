@@ -1,6 +1,7 @@
 // $about
 // For SystemVerilog: the functions of $name.h, with flits as the bits of a link.
 import "DPI-C" function chandle mc_create();
+import "DPI-C" function chandle mc_copy(input chandle network);
 import "DPI-C" function void mc_destroy(input chandle network);
 import "DPI-C" function int mc_reset(input chandle network);
 import "DPI-C" function int mc_tag(input int source, input int sink, output longint unsigned tag);

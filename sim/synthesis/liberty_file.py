@@ -112,6 +112,8 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
     """
     picofarad = 1e12 * _unit(library, "capacitive_load_unit", "F", None)
     watt = _unit(library, "leakage_power_unit", "W", "1nW")
+    volt = _unit(library, "voltage_unit", "V", "1V")
+    picojoule = picofarad * volt**2
     templates = {each.name: each for each in library.of("power_lut_template")}
 
     def table(power: Group) -> tuple[Sequence[float], Sequence[float]]:
@@ -123,13 +125,13 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
                 axes.append((variable, index))
         values = np.array(power.numbers("values"))
         if not axes:
-            return [0.0], [values[0] * picofarad]
+            return [0.0], [values[0] * picojoule]
         values = values.reshape([len(index) for _, index in axes])
         for place in reversed(range(len(axes))):
             if axes[place][0] != _LOAD:
                 values = values.take(min(1, values.shape[place] - 1), axis=place)
         loads = next((index for variable, index in axes if variable == _LOAD), [0.0])
-        given = [float(value) * picofarad for value in values.reshape(-1)]
+        given = [float(value) * picojoule for value in values.reshape(-1)]
         return [load * picofarad for load in loads], given
 
     def mean(power: Group) -> tuple[Sequence[float], Sequence[float]]:
@@ -162,14 +164,28 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
             raise InvalidValue(
                 f"The energies of cell {cell.name} of the Liberty file can't be read"
             ) from error
-    voltage = library.number("nom_voltage") or 1.0
-    return voltage, found
+    return _voltage(library, volt), found
+
+
+def _voltage(library: Group, volt: float) -> float:
+    """The nominal voltage in V. A far one is that of a file whose unit is not meant for it."""
+    told = library.attributes.get("nom_voltage")
+    try:
+        voltage = volt * float(told or "")
+    except ValueError:
+        voltage = 0.0
+    if not 0.1 <= voltage <= 100:
+        raise InvalidValue(
+            f"The Liberty file must tell its nom_voltage, from 0.1 to 100 V, not {told!r}"
+            + ("" if volt == 1 else f" in units of {volt:g} V")
+        )
+    return voltage
 
 
 def _unit(library: Group, attribute: str, of: str, usual: str | None) -> float:
-    """How many W or F a unit of the library is."""
+    """How many W, F or V a unit of the library is."""
     told = library.attributes.get(attribute, usual)
-    found = re.fullmatch(rf"\s*([\d.]+)[\s,\"]*([munpf]){of}\s*", (told or "").strip('"'), re.I)
+    found = re.fullmatch(rf"\s*([\d.]+)[\s,\"]*([munpf]?){of}\s*", (told or "").strip('"'), re.I)
     if found is None:
         raise InvalidValue(f"The Liberty file must tell its {attribute}, in {of}, not {told!r}")
-    return float(found[1]) / 1e3 ** ("munpf".index(found[2].lower()) + 1)
+    return float(found[1]) / 1e3 ** " munpf".index(found[2].lower() or " ")

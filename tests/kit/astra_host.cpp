@@ -2,6 +2,7 @@
 // handlers of the step before have been called; some ask late, some compute in between.
 
 #include <cassert>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 
@@ -78,6 +79,22 @@ int main() {
     refused = true;
   }
   assert(refused);
+  int invalid = 0;  // ... and no memory is lost: the sanitizer sees it.
+  for (const double cycle : {0.0, -1.0, std::nan("")}) {
+    try {
+      multicube::Fabric none(cycle);
+    } catch (const std::invalid_argument &) {
+      invalid++;
+    }
+  }
+  for (const double after : {-1.0, std::nan("")}) {  // The second would never come.
+    try {
+      fabric.schedule(after, {});
+    } catch (const std::invalid_argument &) {
+      invalid++;
+    }
+  }
+  assert(invalid == 5);
   std::printf("%llu messages in %llu cycles\n", (unsigned long long)fabric.messages(),
               (unsigned long long)fabric.cycles());
   return 0;

@@ -1,7 +1,9 @@
 /* Drives the adapter for GPGPU-Sim as that does: shaders ask, memories reply, and each packet comes
-   out once, where it was sent, those of two terminals in order. Ends with 0 if that holds. */
+   out once, where it was sent, those of two terminals in order. Ends with 0 if that holds. With a
+   word it does what the adapter must refuse. */
 
 #include <assert.h>
+#include <string.h>
 
 #include "icnt.h"
 
@@ -11,7 +13,20 @@ typedef struct {
   unsigned from, to, number;
 } Message;
 
-int main(void) {
+static int misuse(const char *what) {
+  static Message message;
+  mc_icnt_create(SHADERS, strcmp(what, "many") ? MEMORIES : -1u);
+  mc_icnt_init();
+  if (!strcmp(what, "long")) mc_icnt_push(0, SHADERS, &message, 5 * 32 + 1);
+  if (!strcmp(what, "aside")) mc_icnt_push(0, 1, &message, REQUEST);
+  if (!strcmp(what, "pop")) mc_icnt_pop(ALL);
+  if (!strcmp(what, "push")) mc_icnt_push(0, -1u, &message, REQUEST);
+  if (!strcmp(what, "room")) mc_icnt_has_buffer(1000000, REQUEST);
+  return 0;
+}
+
+int main(int count, char **words) {
+  if (count > 1) return misuse(words[1]);
   static Message requests[SHADERS][EACH], replies[SHADERS][EACH];
   unsigned asked[SHADERS] = {0}, heard[SHADERS] = {0}, served[SHADERS] = {0}, cycles = 0;
   mc_icnt_create(SHADERS, MEMORIES);

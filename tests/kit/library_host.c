@@ -88,6 +88,11 @@ static void states(mc_network *network) {
   HOLDS(mc_save(NULL, state, bytes) == MC_NULL && mc_save(other, NULL, bytes) == MC_NULL);
   HOLDS(mc_restore(NULL, state, bytes) == MC_NULL && mc_restore(other, NULL, bytes) == MC_NULL);
   mc_destroy(other);
+  other = mc_copy(network);
+  HOLDS(mc_cycle(other) == mc_cycle(network) && traffic(other, 5, 100) == traffic(network, 5, 100));
+  HOLDS(mc_step(other, 1) == MC_OK && mc_cycle(other) == mc_cycle(network) + 1);
+  HOLDS(!mc_copy(NULL));
+  mc_destroy(other);
   free(state);
   free(again);
 }
