@@ -4,10 +4,12 @@ They have ASCII digits. Python's `int` also takes `1_0`, which may be a slip of 
 of all scripts; and what `str.isdigit` accepts it may refuse.
 """
 
+from .errors import InvalidValue
+
 __all__ = ["integer_of", "is_natural", "number_of"]
 
-_MOST_DIGITS = 1000
-"""Digits of the longest number; Python reads no more than some thousands."""
+_MOST_DIGITS = 4300
+"""Digits of the longest number that Python reads, if nobody has set another limit."""
 
 
 def integer_of(text: str) -> int:
@@ -55,5 +57,5 @@ def is_natural(text: str) -> bool:
 
 def _plain(text: str) -> str:
     if not text.isascii() or "_" in text:
-        raise ValueError("not in ASCII digits")
+        raise InvalidValue("Digits must be ASCII, without underscores")
     return text
