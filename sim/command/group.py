@@ -8,6 +8,7 @@ import click
 
 from ...hdl.fabric.checks import nearest
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.numerals import number_of
 
 __all__ = ["LazyGroup", "Subcommand"]
 
@@ -30,8 +31,29 @@ class Subcommand(NamedTuple):
     summary: str
 
 
+class _Numeral(click.ParamType):
+    """A number of click's, in the digits that files and other texts have, too."""
+
+    def __init__(self, kind: click.ParamType) -> None:
+        self.kind = kind
+        self.name = kind.name
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> Any:
+        try:
+            if isinstance(value, str):
+                number_of(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a valid {self.name}.", parameter, context)
+        return self.kind.convert(value, parameter, context)
+
+
 class LazyGroup(click.Group):
-    """A group that imports only the subcommand that is called, and none for its own help."""
+    """A group that imports only the subcommand that is called, and none for its own help.
+
+    Numbers of options have ASCII digits and no underscores, which click takes too.
+    """
 
     def __init__(self, name: str, subcommands: Mapping[str, Subcommand], **options: Any) -> None:
         super().__init__(name, **options)
@@ -46,6 +68,9 @@ class LazyGroup(click.Group):
         subcommand = self.subcommands[name]
         found = getattr(import_module(subcommand.module), subcommand.name)
         assert isinstance(found, click.Command)
+        for option in found.params:
+            if option.type in (click.INT, click.FLOAT):
+                option.type = _Numeral(option.type)
         return found
 
     def resolve_command(

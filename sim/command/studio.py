@@ -4,6 +4,7 @@ import importlib.util
 
 import click
 
+from ...hdl.fabric.checks import check_integer
 from ...hdl.fabric.errors import InvalidValue
 
 __all__ = ["studio"]
@@ -12,7 +13,6 @@ __all__ = ["studio"]
 @click.command()
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
     default=0,
     help="Port on this machine.  [default: any that is free]",
 )
@@ -23,6 +23,7 @@ def studio(port: int, no_open: bool) -> None:
     The server only listens on this machine, and only answers requests with the token in the
     address that it prints. Ctrl-C ends it.
     """
+    check_integer("Port", port, 0, 65535)
     if not all(map(importlib.util.find_spec, ("starlette", "uvicorn"))):
         raise InvalidValue(
             "The workbench needs the packages starlette and uvicorn: "
