@@ -254,14 +254,54 @@ def test_leakage_of_a_cell_is_the_mean_of_its_states() -> None:
             "nom_voltage : VDD;",
             "The Liberty file must tell its nom_voltage, from 0.1 to 100 V, not 'VDD'",
         ),
+        (
+            "rise_power (energy)",
+            "rise_power (others)",
+            "The energies of cell INV of the Liberty file can't be read",
+        ),
+        (
+            '"9, 1, 9", "9, 3, 9"',
+            '"9, nan, 9", "9, 3, 9"',
+            "The energies of cell INV of the Liberty file can't be read",
+        ),
+        (
+            'index_1 ("0, 1"); index_2',
+            'index_1 ("1, 0"); index_2',
+            "The energies of cell INV of the Liberty file can't be read",
+        ),
+        (
+            "(1, pf)",
+            "(1.2.3, pf)",
+            "The Liberty file must tell its capacitive_load_unit, in F, not '1.2.3, pf'",
+        ),
     ],
-    ids=["capacitance", "leakage", "table", "volt", "millivolt", "untold", "expression"],
+    ids=[
+        *("capacitance", "leakage", "table", "volt", "millivolt", "untold", "expression"),
+        *("template", "nan", "falling", "point"),
+    ],
 )
 def test_liberty_energies_reject(old: str, new: str, message: str) -> None:
     text = TINY.read_text()
     assert old in text
     with pytest.raises(InvalidValue, match=f"^{message}$"):
         cell_energies(liberty_group(text.replace(old, new, 1)))
+
+
+def test_rise_and_fall_of_other_loads() -> None:
+    """Each is read at every load: the second was taken for the loads of the first."""
+    old = 'fall_power (energy) { values ("9, 3, 9", "9, 5, 9"); }'
+    scalar = old, 'fall_power (scalar) { values ("3"); }'
+    wider = old, 'fall_power (energy) { index_1 ("0, 2"); values ("9, 3, 9", "9, 5, 9"); }'
+    for change, energies in [(scalar, [2, 2.5, 3]), (wider, [2, 2.75, 3.5])]:
+        _, cells = cell_energies(liberty_group(TINY.read_text().replace(*change)))
+        assert [cells["INV"].energy("Y", load) for load in (0, 0.5, 1)] == energies
+
+
+def test_a_list_of_pins() -> None:
+    text = TINY.read_text().replace("pin (B) { direction : input; capacitance : 0.5; }", "")
+    text = text.replace("cell (NAND2) {", "cell (NAND2) { pin (C, B) { capacitance : 0.25; }")
+    _, cells = cell_energies(liberty_group(text))
+    assert cells["NAND2"].capacitances == {"C": 0.25, "B": 0.25, "A": 0.5}
 
 
 @pytest.mark.parametrize("text", ["", "library (a) {", "module it; endmodule", "library (a) { } }"])
@@ -313,6 +353,35 @@ def test_activity_of_another_network(tmp_path: Path) -> None:
             network_switching(fabric, saif)
         with pytest.raises(InvalidValue, match=rf"run\.saif is of another network{told}$"):
             cell_switching(fabric, ["box_0_0"], saif, "alone")
+
+
+_RST = "    (rst (T0 200) (T1 0) (TX 0) (TC 0) (IG 0))\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("(DURATION 200)", "(DURATION 0)", None),
+        ("(DURATION 200)", "(DURATION 300)", 13),
+        ("  (NET\n", "  (NET\n  hello\n", 13),
+        (_RST, _RST * 2, 15),
+        ("(rst (T0 200) (T1 0) (TX 0)", "(rst (T0 190) (T1 0) (TX 10)", 14),
+        ("(rst (T0 200) (T1 0)", "(rst (T0 200) (T1 200)", 14),
+        (_RST, _RST.replace("TC 0", "TC 900"), 14),
+        (_RST, _RST.replace("TC 0", "TC -1"), 14),
+    ],
+    ids=["empty", "longer", "words", "twice", "unknown", "times", "changes", "negative"],
+)
+def test_saif_rejects(old: str, new: str, line: int | None, tmp_path: Path) -> None:
+    """Such lines were skipped, or gave a bit more than all cycles at 1."""
+    saif = tmp_path / "run.saif"
+    simulate(build("cube", ports=2), load=0.3, cycles=20, warmup=5, activity=saif)
+    text = saif.read_text()
+    assert old in text
+    saif.write_text(text.replace(old, new, 1))
+    told = "" if line is None else f": see line {line}"
+    with pytest.raises(InvalidValue, match=rf"is no SAIF file that multicube has written{told}$"):
+        read_saif(saif)
 
 
 @pytest.mark.one_in(4)

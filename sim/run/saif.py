@@ -87,27 +87,48 @@ def _entry(name: str, low: int, high: int, toggles: int) -> str:
     return f"    ({name} (T0 {low}) (T1 {high}) (TX 0) (TC {toggles}) (IG 0))\n"
 
 
+_HEAD = re.compile(
+    r'\(SAIFILE\n(?:\([A-Z_]+ (?:"[^"\n]*"|/ )\)\n)*'
+    r"\(TIMESCALE 1 ns\)\n\(DURATION (\d{1,18})\)\n\(INSTANCE \S+\n",
+    re.A,
+)
+_LINE = re.compile(
+    r"  \(INSTANCE (\S+)|    \((\S+) \(T0 (\d{1,18})\) \(T1 (\d{1,18})\) "
+    r"\(TX 0\) \(TC (\d{1,18})\) \(IG 0\)\)",
+    re.A,
+)
+_BRACKETS = frozenset(("  (NET", "  )", "  ))", "))"))
+
+
 def read_saif(path: str | os.PathLike[str]) -> tuple[int, Entries]:
     """The number of cycles that a file of `write_saif` tells of, and what was counted in them.
 
     Raises
     ------
     OSError, ValueError
-        If the file can't be read, or is of another form.
+        If the file can't be read, or has a line of another form or with other times.
     """
     text = read_input(path).decode(errors="replace")
+    head = _HEAD.match(text)
+    cycles = 0 if head is None else int(head[1]) // CYCLE
+    wrong = f"{os.fspath(path)} is no SAIF file that multicube has written"
+    if head is None or cycles == 0 or not text.endswith("))\n"):
+        raise InvalidValue(wrong)
     entries: Entries = {"": {}}
-    duration = re.search(r"^\(TIMESCALE 1 ns\)\n\(DURATION (\d+)\)$", text, re.M)
-    if duration is None or not text.startswith("(SAIFILE") or not text.endswith("))\n"):
-        raise InvalidValue(f"{os.fspath(path)} is no SAIF file that multicube has written")
     into = entries[""]
-    for instance, name, high, changes in re.findall(
-        r"^  \(INSTANCE (\S+)$|^    \((\S+) \(T0 \d+\) \(T1 (\d+)\) \(TX 0\) \(TC (\d+)\)",
-        text,
-        re.M,
-    ):
-        if instance:
-            into = entries.setdefault(instance, {})
-        else:
-            into[name.replace("\\", "")] = int(changes), int(high) // CYCLE
-    return int(duration[1]) // CYCLE, entries
+    lines = text[head.end() :].splitlines()
+    for number, line in enumerate(lines, text.count("\n", 0, head.end()) + 1):
+        if line in _BRACKETS:
+            continue
+        found = _LINE.fullmatch(line)
+        if found is None or found[1] in entries:
+            raise InvalidValue(f"{wrong}: see line {number}")
+        if found[1]:
+            into = entries[found[1]] = {}
+            continue
+        name = found[2].replace("\\", "")
+        low, high, changes = map(int, found.groups()[2:])
+        if name in into or low + high != CYCLE * cycles or changes > 2 * cycles:
+            raise InvalidValue(f"{wrong}: see line {number}")
+        into[name] = changes, high // CYCLE
+    return cycles, entries

@@ -1,12 +1,15 @@
 """Reads the energies and capacitances of a library in Liberty's format."""
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.numerals import number_of
 
 __all__ = ["CellEnergies", "Group", "cell_energies", "liberty_group"]
 
@@ -25,8 +28,12 @@ class Group:
         return (group for group in self.groups if group.kind == kind)
 
     def numbers(self, attribute: str) -> list[float]:
-        """All numbers of an attribute."""
-        return [float(word) for word in re.findall(r"[-+.\w]+", self.attributes.get(attribute, ""))]
+        """All numbers of an attribute; ValueError if there is another word, or an infinite one."""
+        words = re.findall(r"[-+.\w]+", self.attributes.get(attribute, ""))
+        found = [number_of(word) for word in words]
+        if not all(map(math.isfinite, found)):
+            raise ValueError("not finite")
+        return found
 
     def number(self, attribute: str) -> float:
         """A number; 0 if it is not there."""
@@ -123,9 +130,12 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
             index = power.numbers(f"index_{axis}") or template.numbers(f"index_{axis}")
             if variable := template.attributes.get(f"variable_{axis}"):
                 axes.append((variable, index))
+                if any(one >= other for one, other in pairwise(index)):
+                    raise ValueError("not increasing")
         values = np.array(power.numbers("values"))
         if not axes:
-            return [0.0], [values[0] * picojoule]
+            (value,) = values  # more than one are of a template that is not there
+            return [0.0], [float(value) * picojoule]
         values = values.reshape([len(index) for _, index in axes])
         for place in reversed(range(len(axes))):
             if axes[place][0] != _LOAD:
@@ -137,21 +147,26 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
     def mean(power: Group) -> tuple[Sequence[float], Sequence[float]]:
         both = [table(each) for each in power.groups if each.kind in ("rise_power", "fall_power")]
         both += [table(each) for each in power.of("power")]
-        loads = both[0][0]
-        return loads, [sum(each) / len(both) for each in zip(*(values for _, values in both))]
+        if not both:
+            raise ValueError("no energy")
+        loads = sorted({load for axis, _ in both for load in axis})
+        given = [np.interp(loads, axis, values) for axis, values in both]
+        return loads, np.mean(given, axis=0).tolist()
 
     def energies(cell: Group) -> CellEnergies:
         capacitances: dict[str, float] = {}
         own: dict[str, float] = {}
         tables: dict[str, list[tuple[Sequence[float], Sequence[float]]]] = {}
         for pin in cell.of("pin"):
+            names = pin.name.replace(",", " ").split()
             powers = [mean(each) for each in pin.of("internal_power") if each.groups]
             if pin.attributes.get("direction") == "output":
-                tables[pin.name] = powers
+                tables |= dict.fromkeys(names, powers)
             else:
-                capacitances[pin.name] = pin.number("capacitance") * picofarad
                 hidden = [values[0] for _, values in powers]
-                own[pin.name] = sum(hidden) / len(hidden) if hidden else 0.0
+                for name in names:
+                    capacitances[name] = pin.number("capacitance") * picofarad
+                    own[name] = sum(hidden) / len(hidden) if hidden else 0.0
         states = [each.number("value") for each in cell.of("leakage_power")]
         leakage = cell.number("cell_leakage_power") or sum(states) / max(1, len(states))
         return CellEnergies(leakage * watt, capacitances, own, tables)
@@ -171,7 +186,7 @@ def _voltage(library: Group, volt: float) -> float:
     """The nominal voltage in V. A far one is that of a file whose unit is not meant for it."""
     told = library.attributes.get("nom_voltage")
     try:
-        voltage = volt * float(told or "")
+        voltage = volt * number_of(told or "")
     except ValueError:
         voltage = 0.0
     if not 0.1 <= voltage <= 100:
@@ -185,7 +200,8 @@ def _voltage(library: Group, volt: float) -> float:
 def _unit(library: Group, attribute: str, of: str, usual: str | None) -> float:
     """How many W, F or V a unit of the library is."""
     told = library.attributes.get(attribute, usual)
-    found = re.fullmatch(rf"\s*([\d.]+)[\s,\"]*([munpf]?){of}\s*", (told or "").strip('"'), re.I)
-    if found is None:
+    form = rf"\s*(\d+\.?\d*|\.\d+)[\s,\"]*([munpf]?){of}\s*"
+    found = re.fullmatch(form, (told or "").strip('"'), re.I | re.A)
+    if found is None or not float(found[1]):
         raise InvalidValue(f"The Liberty file must tell its {attribute}, in {of}, not {told!r}")
     return float(found[1]) / 1e3 ** " munpf".index(found[2].lower() or " ")
