@@ -31,6 +31,7 @@ def test_petersen() -> None:
         terminals=10,
         links=15,
         one_way_links=0,
+        bus_links=0,
         channels=30,
         least_degree=3,
         mean_degree=3.0,
@@ -82,6 +83,20 @@ def test_one_way_links() -> None:
     found = graph_measures(one_way)
     assert (found.links, found.one_way_links, found.diameter) == (5, 5, 4)
     assert found.mean_distance == 2.0
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["spanning-bus-hypercube k=3", "spanning-bus-hypercube k=3 cluster=crossbar", "lens", "ring k=4"],
+)
+def test_ways_to_buses_are_told(words: str, call: Callable[..., Any]) -> None:
+    """Without them, there are as many links as `compare --per wire` counts."""
+    found = measured(words)
+    directions = 2 * found.links - found.one_way_links
+    assert directions - found.bus_links == build(words).link_counts.total
+    status, out, _ = call("measure", *words.split(), "--limit", "0.1")
+    assert status == 0
+    assert (f"{found.bus_links} of them between a node and a bus" in out) == bool(found.bus_links)
 
 
 def test_edges_pair_parallel_links() -> None:

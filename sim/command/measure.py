@@ -34,7 +34,8 @@ def measure(
     """Print distances, fan-out time and bisection of a network of nodes and links.
 
     Distances are in links, on shortest paths. The mean is over all pairs of terminals, including
-    each with itself, as in uniform traffic. The other measures are those of Ginosar and Egozi
+    each with itself, as in uniform traffic. A bus is two nodes and the link between them, to which
+    the links of its members are added; `compare --per wire` takes it for one link. The other measures are those of Ginosar and Egozi
     (1989). A number that is not found exactly within the limit is shown as two bounds, each
     with its method.
     """
@@ -76,12 +77,13 @@ def measure(
 
 def _basic_rows(found: "GraphMeasures") -> dict[str, object]:
     degrees = f"{found.least_degree} to {found.most_degree}, mean {found.mean_degree:.4g}"
-    one_way = f" ({found.one_way_links} of them one-way)" if found.one_way_links else ""
+    kinds = {"one-way": found.one_way_links, "between a node and a bus": found.bus_links}
+    told = ", ".join(f"{number} of them {kind}" for kind, number in kinds.items() if number)
     same = found.least_degree == found.most_degree
     return {
         "nodes": found.nodes,
         "terminals": found.terminals,
-        "links": f"{found.links}{one_way}",
+        "links": f"{found.links} ({told})" if told else found.links,
         "virtual channels": found.channels,
         "degree": found.most_degree if same else degrees,
         "diameter": found.diameter,

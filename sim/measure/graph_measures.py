@@ -32,6 +32,8 @@ class GraphMeasures:
         Two links in opposite directions count once.
     one_way_links : int
         Those of them that have only one direction.
+    bus_links : int
+        Those of them that only join a node and a bus. `LinkCounts` has a bus as one link.
     channels : int
         Virtual channels of all links, each direction counted.
     least_degree, mean_degree, most_degree : int, float, int
@@ -47,6 +49,7 @@ class GraphMeasures:
     terminals: int
     links: int
     one_way_links: int
+    bus_links: int
     channels: int
     least_degree: int
     mean_degree: float
@@ -90,6 +93,7 @@ def graph_measures(graph: Graph) -> GraphMeasures:
         terminals=len(graph.homes),
         links=len(graph.edges),
         one_way_links=sum(back is None for _, back in graph.edges),
+        bus_links=sum(graph.is_attachment(link) for link, _ in graph.edges),
         channels=sum(link.channels for link in links),
         least_degree=int(degrees.min()),
         mean_degree=len(links) / graph.nodes,

@@ -112,7 +112,8 @@ class ActivityWatch(Observer):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was counted to a SAIF file, with the names of the network's Verilog."""
         if self.meter is not None:
-            write_saif(path, self.meter.cycles, self._named_nets(), self.storage())
+            network = self.place.fabric.digest
+            write_saif(path, network, self.meter.cycles, self._named_nets(), self.storage())
 
     def _named_nets(self) -> Iterator[tuple[str, Bits]]:
         """The nets of the network's top module: its ports, and the wires between cells."""

@@ -82,11 +82,11 @@ def cell_switching(
 
 
 def _entries(fabric: Fabric, path: str | os.PathLike[str]) -> tuple[int, Entries]:
-    """What a file tells, after a check that it has the nets and the registers of this network.
+    """What a file tells, after a check that it is of this network, with its nets and registers.
 
     Registers may be missing, but no bit of one, and no row of a memory.
     """
-    cycles, entries = read_saif(path)
+    network, cycles, entries = read_saif(path)
     leaves = {net_name(pin): fabric.resolve(pin)[()][0] for pin in fabric.drivers.values()}
     leaves |= {port_name(port): leaf for port, leaf in fabric.boundary.items()}
     nets = [Storage(name, leaf.width, None) for name, leaf in leaves.items()]
@@ -102,6 +102,8 @@ def _entries(fabric: Fabric, path: str | os.PathLike[str]) -> tuple[int, Entries
         if left:
             name = min(left).partition("[")[0]
             raise InvalidValue(f"{os.fspath(path)} is of another network: {name} has other bits")
+    if network not in ("", fabric.digest):
+        raise InvalidValue(f"{os.fspath(path)} is of another network, with other wires or straps")
     return cycles, entries
 
 

@@ -4,13 +4,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
+from typing import NamedTuple
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.input_file import read_input
 from ...hdl.support.output_file import whole_file
 from ..engines.compiled.activity_meter import Bits
 
-__all__ = ["CYCLE", "Entries", "read_saif", "write_saif"]
+__all__ = ["CYCLE", "Entries", "Recorded", "read_saif", "write_saif"]
 
 CYCLE = 10
 """Nanoseconds that a cycle is said to last. Both edges of the clock are in the file."""
@@ -21,8 +22,25 @@ Entries = dict[str, dict[str, tuple[int, int]]]
 """By instance, "" for the top module, and net: its changes, and the cycles in which it was 1."""
 
 
+class Recorded(NamedTuple):
+    """What a SAIF file tells.
+
+    Attributes
+    ----------
+    network : str
+        Digest of the network's fabric; empty if the file does not tell it.
+    cycles : int
+    entries : Entries
+    """
+
+    network: str
+    cycles: int
+    entries: Entries
+
+
 def write_saif(
     path: str | os.PathLike[str],
+    network: str,
     cycles: int,
     nets: Iterable[Named],
     instances: Iterable[tuple[str, Iterable[Named]]],
@@ -36,6 +54,8 @@ def write_saif(
     Parameters
     ----------
     path : path-like
+    network : str
+        Digest of the network's fabric.
     cycles : int
     nets : Iterable
         Name and bits of each net of the top module, but for the clock and the reset.
@@ -51,15 +71,19 @@ def write_saif(
         If the file can't be written.
     """
     with whole_file(path) as file, open(file, "w") as stream:
-        stream.writelines(_lines(cycles, nets, instances, top))
+        stream.writelines(_lines(network, cycles, nets, instances, top))
 
 
 def _lines(
-    cycles: int, nets: Iterable[Named], instances: Iterable[tuple[str, Iterable[Named]]], top: str
+    network: str,
+    cycles: int,
+    nets: Iterable[Named],
+    instances: Iterable[tuple[str, Iterable[Named]]],
+    top: str,
 ) -> Iterator[str]:
     yield '(SAIFILE\n(SAIFVERSION "2.0")\n(DIRECTION "backward")\n'
     yield f'(DESIGN "{top}")\n(VENDOR "multicube")\n(PROGRAM_NAME "multicube")\n'
-    yield f'(VERSION "{version("multicube")}")\n(DIVIDER / )\n'
+    yield f'(VERSION "{version("multicube")}, network {network}")\n(DIVIDER / )\n'
     yield f"(TIMESCALE 1 ns)\n(DURATION {CYCLE * cycles})\n(INSTANCE {top}\n  (NET\n"
     half = CYCLE * cycles // 2
     yield _entry("clk", half, half, 2 * cycles)
@@ -100,8 +124,8 @@ _LINE = re.compile(
 _BRACKETS = frozenset(("  (NET", "  )", "  ))", "))"))
 
 
-def read_saif(path: str | os.PathLike[str]) -> tuple[int, Entries]:
-    """The number of cycles that a file of `write_saif` tells of, and what was counted in them.
+def read_saif(path: str | os.PathLike[str]) -> Recorded:
+    """What a file of `write_saif` tells.
 
     Raises
     ------
@@ -131,4 +155,5 @@ def read_saif(path: str | os.PathLike[str]) -> tuple[int, Entries]:
         if name in into or low + high != CYCLE * cycles or changes > 2 * cycles:
             raise InvalidValue(f"{wrong}: see line {number}")
         into[name] = changes, high // CYCLE
-    return cycles, entries
+    network = re.search(r', network (\w+)"\)$', head[0], re.M)
+    return Recorded(network[1] if network else "", cycles, entries)
