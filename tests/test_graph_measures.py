@@ -87,7 +87,7 @@ def test_one_way_links() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["spanning-bus-hypercube k=3", "spanning-bus-hypercube k=3 cluster=crossbar", "lens", "ring k=4"],
+    ["spanning-bus-hypercube k=3", "spanning-bus-hypercube cluster=crossbar", "lens", "ring k=4"],
 )
 def test_ways_to_buses_are_told(words: str, call: Callable[..., Any]) -> None:
     """Without them, there are as many links as `compare --per wire` counts."""

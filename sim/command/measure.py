@@ -35,9 +35,9 @@ def measure(
 
     Distances are in links, on shortest paths. The mean is over all pairs of terminals, including
     each with itself, as in uniform traffic. A bus is two nodes and the link between them, to which
-    the links of its members are added; `compare --per wire` takes it for one link. The other measures are those of Ginosar and Egozi
-    (1989). A number that is not found exactly within the limit is shown as two bounds, each
-    with its method.
+    the links of its members are added; `compare --per wire` takes it for one link. The other
+    measures are those of Ginosar and Egozi (1989). A number that is not found exactly within the
+    limit is shown as two bounds, each with its method.
     """
     from ..measure.graph_measures import MOST_NODES, communication_measures, graph_measures, spreads
 

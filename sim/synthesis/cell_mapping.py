@@ -15,6 +15,7 @@ from .cell_power import CycleEnergy, Switching, cycle_energy
 from .cell_timing import CellTiming, has_timer, time_cells
 from .design import Design
 from .harness import HARNESS, SUBJECT, Roles, harness_text
+from .liberty_file import cell_energies, liberty_group
 from .measurement import Storage, check_limit, read_design, stat_of
 from .tools import need_tools, run_yosys
 
@@ -174,16 +175,18 @@ def measure_cells(
         progress("reading")
         (folder / LIBRARY).write_bytes(library)
         roles, storage = read_design(design, folder, setup.limit)
+        energies = None
+        if switching is not None and roles.clock is not None:
+            energies = cell_energies(liberty_group(library.decode(errors="replace")))
         progress("mapping")
         area = _mapped(setup, roles, folder)
         timing = energy = None
         if has_timer() and roles.clock is not None:
             progress("timing")
             timing, versions["opensta"] = time_cells(folder, LIBRARY, setup.limit)
-        if switching is not None and roles.clock is not None:
-            text = library.decode(errors="replace")
+        if energies is not None and switching is not None and roles.clock is not None:
             mapped, functions = folder / "cells.json", folder / "functions.json"
-            energy = cycle_energy(mapped, functions, text, roles.clock, switching)
+            energy = cycle_energy(mapped, functions, energies, roles.clock, switching)
     seconds = time.monotonic() - begin
     return CellMeasurement(setup, area, storage, timing, energy, versions, seconds)
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .liberty_file import CellEnergies, cell_energies, liberty_group
+from .liberty_file import CellEnergies
 
 __all__ = ["CycleEnergy", "Switching", "cycle_energy", "driving", "names_of"]
 
@@ -97,7 +97,11 @@ def driving(module: Mapping[str, Any]) -> Iterator[tuple[str, str, _Wire]]:
 
 
 def cycle_energy(
-    netlist: Path, functions: Path, library: str, clock: str, switching: Mapping[str, Switching]
+    netlist: Path,
+    functions: Path,
+    library: tuple[float, Mapping[str, CellEnergies]],
+    clock: str,
+    switching: Mapping[str, Switching],
 ) -> CycleEnergy:
     """The energy of a cycle.
 
@@ -105,8 +109,8 @@ def cycle_energy(
     ----------
     netlist, functions : Path
         The mapped design, flat, and the cells of the library, as Yosys writes them in JSON.
-    library : str
-        Text of the library.
+    library : tuple[float, Mapping[str, CellEnergies]]
+        What `cell_energies` finds in it.
     clock : str
         Name of the clock.
     switching : Mapping[str, Switching]
@@ -114,7 +118,7 @@ def cycle_energy(
     """
     (module,) = json.loads(netlist.read_text())["modules"].values()
     cells = json.loads(functions.read_text())["modules"]
-    voltage, energies = cell_energies(liberty_group(library))
+    voltage, energies = library
     (root,) = module["ports"][clock]["bits"]
     waves = _Waves(module, cells, root, switching)
     loads: dict[_Wire, float] = {}
