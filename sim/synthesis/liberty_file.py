@@ -32,7 +32,7 @@ class Group:
         words = re.findall(r"[-+.\w]+", self.attributes.get(attribute, ""))
         found = [number_of(word) for word in words]
         if not all(map(math.isfinite, found)):
-            raise ValueError("not finite")
+            raise InvalidValue("Numbers must be finite")
         return found
 
     def number(self, attribute: str) -> float:
@@ -131,7 +131,7 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
             if variable := template.attributes.get(f"variable_{axis}"):
                 axes.append((variable, index))
                 if any(one >= other for one, other in pairwise(index)):
-                    raise ValueError("not increasing")
+                    raise InvalidValue("An index must increase")
         values = np.array(power.numbers("values"))
         if not axes:
             (value,) = values  # more than one are of a template that is not there
@@ -148,7 +148,7 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
         both = [table(each) for each in power.groups if each.kind in ("rise_power", "fall_power")]
         both += [table(each) for each in power.of("power")]
         if not both:
-            raise ValueError("no energy")
+            raise InvalidValue("There is no energy")
         loads = sorted({load for axis, _ in both for load in axis})
         given = [np.interp(loads, axis, values) for axis, values in both]
         return loads, np.mean(given, axis=0).tolist()
