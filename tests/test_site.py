@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 from posixpath import normpath
 
+import multicube.hdl
 import pytest
 from command_line import exit_status
 from docstrings import has_example, public, public_names
@@ -206,6 +207,8 @@ def test_page_of_a_network(name: str, site: dict[str, str]) -> None:
         assert (parameter.name, default(parameter), parameter.values) in shown
         assert f"`{parameter.name}`" in page
     assert all(f"`{alias}`" in page for alias in family.aliases)
+    classes = re.findall(r"\{py:class\}`~multicube\.hdl\.(\w+)`", page)
+    assert all(hasattr(multicube.hdl, each) for each in classes), classes
     title, introduction, *_ = page.split("\n\n")
     assert title == f"# {name}"
     assert len(re.findall(r"\.(?= |$)", introduction)) >= 3, introduction

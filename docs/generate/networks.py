@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import multicube.hdl
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric.parameters import Parameter
 from multicube.hdl.networks.family import Family, Group
@@ -116,9 +117,11 @@ def _introduction(family: Family) -> Iterable[str]:
         if network.sources == network.sinks
         else f"{network.sources} sources and {network.sinks} sinks"
     )
-    lines = [f"Class: {{py:class}}`~multicube.hdl.{family.component.__name__}`"]
+    lines = []
     if family.aliases:
-        lines.insert(0, f"Also: {', '.join(f'`{alias}`' for alias in family.aliases)}")
+        lines.append(f"Also: {', '.join(f'`{alias}`' for alias in family.aliases)}")
+    if (name := family.component.__name__) in multicube.hdl.__all__:
+        lines.append(f"Class: {{py:class}}`~multicube.hdl.{name}`")
     if family.preset is not None:
         lines.append(f"Preset of: [{family.preset.family}]({family.preset.family}.md)")
     lines.append(f"Shown here: `{shlex.join(words(family))}`, with {terminals}")
