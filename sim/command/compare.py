@@ -82,8 +82,7 @@ def compare(
                 click.echo("PARTIAL: the comparison was interrupted")
             for path in paths:
                 click.echo(f"wrote {path}")
-    for each in (failure, trouble):
-        if each is not None:
-            raise each
+    if first := failure or trouble:
+        raise first
     if comparison.partial:
         sys.exit(INTERRUPTED)

@@ -259,8 +259,7 @@ def sweep(
             print_sweep(curve, unit)
             for path in paths:
                 click.echo(f"wrote {path}")
-    for each in (failure, trouble):
-        if each is not None:
-            raise each
+    if first := failure or trouble:
+        raise first
     if curve.partial:
         sys.exit(INTERRUPTED)

@@ -73,13 +73,12 @@ class FinishedPoints(Mapping[float, Result]):
             name = self._identity(load)
             point = self._kept.get(name)
             if point is not None:
+                if not _is_intact(name, point):
+                    raise _damaged(self._path)
                 try:
-                    intact = point["digest"] == _digest(name, point["result"])
                     found = Result.from_json(point["result"], self._network.chosen)
                 except (TypeError, ValueError, KeyError, AttributeError):
                     raise _damaged(self._path) from None
-                if not intact:
-                    raise _damaged(self._path)
                 self._found[load] = found
 
     def __getitem__(self, load: float) -> Result:
@@ -127,14 +126,18 @@ def results_in(content: Mapping[str, Any]) -> list[Any] | None:
     """
     if content.get("kind") != _KIND:
         return None
+    points = content.get("points")
+    if not isinstance(points, dict) or not all(_is_intact(*each) for each in points.items()):
+        raise InvalidValue("Points must be those that a sweep has written")
+    return [point["result"] for point in points.values()]
+
+
+def _is_intact(name: str, point: Any) -> bool:
+    """Whether a point is as it was written."""
     try:
-        points = {name: (one["digest"], one["result"]) for name, one in content["points"].items()}
-    except (TypeError, KeyError, AttributeError):
-        raise InvalidValue("Points must be those that a sweep has written") from None
-    for name, (kept, result) in points.items():
-        if kept != _digest(name, result):
-            raise InvalidValue("Points must be those that a sweep has written")
-    return [result for _, result in points.values()]
+        return bool(point["digest"] == _digest(name, point["result"]))
+    except (TypeError, KeyError):
+        return False
 
 
 def _digest(name: str, point: dict[str, Any]) -> str:
