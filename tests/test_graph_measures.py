@@ -118,7 +118,9 @@ def test_fan_out_needs_terminals_at_one_node(call: Callable[..., Any]) -> None:
         communication_measures(Benes(4))
     status, out, err = call("measure", "benes", "--limit", "0.1")
     assert (status, err) == (0, "")
-    assert "F and e are not looked for where packets enter and leave at different nodes\n" in out
+    assert out.endswith(
+        "Packets of each terminal must enter and leave at one node to look for F and e\n"
+    )
 
 
 def test_command(call: Callable[..., Any]) -> None:
@@ -128,11 +130,15 @@ def test_command(call: Callable[..., Any]) -> None:
     assert "diameter          3\n" in outcome.out
     record = json.loads(call("measure", "torus", "k=4", "--json").out)
     assert (record["network"], record["diameter"], record["mean_distance"]) == ("torus", 4, 2.0)
-    refused = call("measure", "cube", "ports=8")
-    assert refused.status == 2
-    assert refused.err == (
-        "multicube: Only networks of nodes and links can be measured, not 'cube'\n"
-    )
+
+
+@pytest.mark.parametrize(("ports", "links", "diameter"), [(2, 0, 0), (8, 16, 2), (16, 48, 3)])
+def test_boxes_are_nodes(call: Callable[..., Any], ports: int, links: int, diameter: int) -> None:
+    found = json.loads(call("measure", "omega", f"ports={ports}", "--json").out)
+    assert found["terminals"] == ports
+    assert (found["links"], found["one_way_links"]) == (links, links)
+    assert (found["diameter"], found["mean_distance"]) == (diameter, diameter)
+    assert "bisection" not in found
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def _chosen() -> dict[str, list[str]]:
 
 def _measure_chosen(name: str, network: Sequence[str]) -> None:
     """What the first table shows of a network."""
-    if build(" ".join(network)).relation is not None:
+    if build(" ".join(network)).described is not None:
         measured = ["multicube", "measure", *network, "--json"]
         _print_into(CHOOSE / f"{name}.json", measured)
     sweep = ["multicube", "sweep", *network, "--cycles", "2000"]
@@ -135,7 +135,7 @@ def main(names: Sequence[str]) -> None:
             _run([*curve_command(family), "-o", str(curve)])
         if names or not cost.exists():
             _print_into(cost, cost_command(family))
-        described = family.build(**family.example).relation is not None
+        described = family.build(**family.example).described is not None
         if described and (names or not measures.exists()):
             _print_into(measures, measure_command(family))
     record(path for folder in (CURVES, COST, MEASURES, CHOOSE) for path in folder.iterdir())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import multicube.hdl
-from multicube.hdl import FAMILIES, build
+from multicube.hdl import FAMILIES
 from multicube.hdl.fabric.parameters import Parameter
 from multicube.hdl.networks.family import Family, Group
 from multicube.sim.papers import ITEMS
@@ -223,10 +223,6 @@ def _theory(family: Family) -> Iterable[str]:
 def _graph(family: Family, found: dict[str, Any], small: str) -> Iterable[str]:
     """The measures of a network of nodes and links, and the small print below."""
 
-    def shown(name: str) -> str:
-        bounds = found.get(name) or {"lower": None, "upper": None}
-        return _between(bounds["lower"], bounds["upper"])
-
     yield f"The graph of `{shlex.join(words(family))}`, computed:"
     yield table(
         ("measure", "value"),
@@ -237,8 +233,8 @@ def _graph(family: Family, found: dict[str, Any], small: str) -> Iterable[str]:
             ("degree", f"{found['least_degree']} to {found['most_degree']}"),
             ("diameter", found["diameter"]),
             ("mean distance", f"{found['mean_distance']:.4g}"),
-            ("fan-out time F", shown("fan_out")),
-            ("bisection width e", shown("bisection")),
+            ("fan-out time F", _bounds(found, "fan_out")),
+            ("bisection width e", _bounds(found, "bisection")),
         ],
     )
     yield small
@@ -259,6 +255,13 @@ def _graph(family: Family, found: dict[str, Any], small: str) -> Iterable[str]:
             ],
         )
     yield "[What these measures are.](../papers/ginosar.md)"
+
+
+def _bounds(found: dict[str, Any], name: str) -> str:
+    """A number that is searched for, or what the network states of it."""
+    stated = found.get(f"stated_{name}")
+    bounds = found.get(name) or {"lower": stated, "upper": stated}
+    return _between(bounds["lower"], bounds["upper"])
 
 
 def _between(lower: float | None, upper: float | None) -> str:
@@ -418,13 +421,10 @@ def _chosen_measures(name: str) -> tuple[str, str, str, str]:
     area = CHOOSE / f"{name}-area.json"
     measures, curve = CHOOSE / f"{name}.json", CHOOSE / f"{name}.csv"
     found = json.loads(measures.read_text()) if measures.exists() else {}
-    cut = found.get("bisection") or {"lower": None, "upper": None}
     saturation = read_curve(curve).saturation if curve.exists() else None
-    size, _ = about()["choose"][name]
-    diameter = found.get("diameter", build(f"{name} {size}").stages - 1)
     return (
-        str(diameter),
-        _between(cut["lower"], cut["upper"]),
+        str(found.get("diameter", "-")),
+        _bounds(found, "bisection"),
         "none" if saturation is None else f"{saturation:.2f}",
         f"{json.loads(area.read_text())['tables']:,}" if area.exists() else "-",
     )

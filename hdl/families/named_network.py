@@ -7,7 +7,6 @@ from typing import Any
 
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import pairs
-from ..graphs.plans.multistage_graph import MultistageGraph
 from ..graphs.routing.relation import Relation
 from ..networks.network import Network
 from ..networks.routed import RoutedNetwork
@@ -80,11 +79,8 @@ def _built(words: str, **routers: Any) -> Network:
 
 
 def _relation(network: Network) -> Relation:
-    if not network.has_memory:
-        if network.relation is not None:
-            return network.relation
-        if network.wiring_plan is not None:
-            return MultistageGraph(network.wiring_plan)
+    if network.described is not None and not network.has_memory:
+        return network.described
     raise InvalidValue(f"Network must be described as nodes and links, not {network.family!r}")
 
 

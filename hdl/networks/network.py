@@ -24,6 +24,7 @@ from ..graphs.mask_rule import MaskRule
 from ..graphs.partitions import Partition
 from ..graphs.permutations import Permutation
 from ..graphs.plans.multistage import MultistagePlan, equal_ports
+from ..graphs.plans.multistage_graph import MultistageGraph
 from ..graphs.routing.relation import Relation
 from ..graphs.schedules.looping import BoxSettings
 from ..graphs.tags import AddressCode
@@ -251,6 +252,13 @@ class Network(FabricComponent, ABC):
     @abstractmethod
     def _set_up(self) -> None:
         """Set all attributes, from `parameters`."""
+
+    @property
+    def described(self) -> Relation | None:
+        """Its `relation`, or that of the boxes of its `wiring_plan`, if either is known."""
+        if self.relation is None and self.wiring_plan is not None:
+            return MultistageGraph(self.wiring_plan)
+        return self.relation
 
     @property
     def ports(self) -> int:

@@ -39,17 +39,16 @@ def measure(
     measures are those of Ginosar and Egozi (1989). A number that is not found exactly within the
     limit is shown as two bounds, each with its method.
     """
-    from ..measure.graph_measures import MOST_NODES, communication_measures, graph_measures, spreads
+    from ..measure.graph_measures import communication_measures, graph_measures, unsearched
 
     built = network_from(network, parameters)
-    if built.relation is None:
+    if built.described is None:
         raise InvalidValue(
             f"Only networks of nodes and links can be measured, not {built.family!r}"
         )
-    graph = built.relation.graph
-    found = None
-    if graph.nodes <= MOST_NODES and spreads(graph):
-        found = communication_measures(graph, alpha, limit, seed)
+    graph = built.described.graph
+    why = unsearched(graph)
+    found = None if why else communication_measures(graph, alpha, limit, seed)
     basic = graph_measures(graph) if found is None else found.graph
     stated = None if graph.bisection is None else graph.bisection / 2
     formulas = _formulas(built, basic, found)
@@ -67,10 +66,8 @@ def measure(
     click.echo(built.family)
     for title, value in {**_basic_rows(basic), **_rows(found, stated)}.items():
         click.echo(f"  {title:<18}{value}")
-    if found is None and graph.nodes > MOST_NODES:
-        click.echo(f"F and e are not looked for in graphs of more than {MOST_NODES} nodes")
-    elif found is None:
-        click.echo("F and e are not looked for where packets enter and leave at different nodes")
+    if why:
+        click.echo(why)
     if formulas:
         _print_formulas(formulas)
 

@@ -125,7 +125,7 @@ def _distances(graph: Graph) -> tuple[int, int]:
     return longest, total
 
 
-MOST_NODES = 4096
+_MOST_NODES = 4096
 """Most nodes of a graph whose bisection width and fan-out time are looked for."""
 
 
@@ -188,9 +188,15 @@ class CommunicationMeasures:
         return replace(self, alpha=alpha, looseness=loose, cost_effectiveness=product)
 
 
-def spreads(graph: Graph) -> bool:
-    """Whether a node that has received a message can send it on, as fan-out needs."""
-    return list(graph.homes) == list(graph.exit_homes)
+def unsearched(graph: Graph) -> str | None:
+    """Why F and e are not looked for; None if they are."""
+    if graph.nodes > _MOST_NODES:
+        return f"Nodes must be at most {_MOST_NODES} to look for F and e, not {graph.nodes}"
+    if list(graph.homes) != list(graph.exit_homes):
+        return "Packets of each terminal must enter and leave at one node to look for F and e"
+    if len(set(graph.homes)) < 2:
+        return "Terminals must be at two nodes at least to look for F and e, not at one"
+    return None
 
 
 def communication_measures(
@@ -235,15 +241,8 @@ def communication_measures(
         raise InvalidValue(f"Alpha must be from 0 to 1, not {alpha}")
     if not check_number("Limit", limit) > 0:
         raise InvalidValue(f"Limit must be above 0 seconds, not {limit}")
-    if graph.nodes > MOST_NODES:
-        raise InvalidValue(
-            f"Nodes of a graph whose bisection is measured must be at most {MOST_NODES}, "
-            f"not {graph.nodes}"
-        )
-    if len(set(graph.homes)) < 2:
-        raise InvalidValue("Terminals must be at two nodes at least, not at one")
-    if not spreads(graph):
-        raise InvalidValue("Packets of each terminal must enter and leave the graph at one node")
+    if why := unsearched(graph):
+        raise InvalidValue(why)
     basic = graph_measures(graph)
     spread = fan_out(graph, limit, seed)
     halves = bisection(graph, limit, seed)

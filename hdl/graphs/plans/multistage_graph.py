@@ -4,7 +4,7 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 
 from ..graph import Channel, Link
 from ..routing.relation import RoutedGraph
@@ -63,9 +63,9 @@ class MultistageGraph(RoutedGraph):
     def links(self) -> Iterator[Link]:
         plan = self.plan
         for stage, (first, after) in enumerate(pairwise(self._first[:-1])):
-            for line in range(plan.ports):
-                box, port = plan.port(stage, line)
-                peer, peer_port = plan.port(stage + 1, plan.relabel(stage + 1, line))
+            for box, port in product(range(plan.columns[stage]), range(plan.outputs[stage])):
+                line = plan.relabel(stage + 1, plan.line(stage, box, port))
+                peer, peer_port = plan.port(stage + 1, line)
                 yield Link(first + box, port, after + peer, peer_port)
 
     def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
