@@ -5,6 +5,7 @@ import doctest
 import inspect
 import os
 import re
+import textwrap
 import subprocess
 import sys
 from collections.abc import Callable
@@ -184,8 +185,10 @@ def _changed(old: str, new: str) -> Callable[..., int]:
             raise ValueError("more")
         return sum(others, number)
 
-    assert old in _complete.__doc__
-    function.__doc__ = _complete.__doc__.replace(old, new)
+    # Python 3.13 and later take the indentation away.
+    text = textwrap.indent(inspect.cleandoc(_complete.__doc__), "    ").lstrip()
+    assert old in text
+    function.__doc__ = text.replace(old, new)
     return function
 
 
@@ -210,7 +213,7 @@ def _changed(old: str, new: str) -> Callable[..., int]:
         ("    Returns\n    -------\n    int\n        The sum.\n\n", "", "no Returns"),
         ("int\n        The sum.", "int", "answer has no description"),
         ("    ValueError\n", "    OSError\n", "not in Raises: ValueError"),
-        ("        If there is more.\n", "", "ValueError has no description"),
+        ("\n        If there is more.", "", "ValueError has no description"),
         ("numbers.\n", "numbers.\n\n", "two blank lines follow each other"),
     ],
 )

@@ -108,7 +108,20 @@ def _minerva_class() -> Any:
         finally:
             for folder in folders:
                 sys.path.remove(folder)
+        if sys.version_info >= (3, 14):
+            _annotate(sys.modules["minerva.csr.reg"].Register)
     return sys.modules["minerva.core"].Minerva
+
+
+def _annotate(register: Any) -> None:
+    """Registers read their fields from `self.__annotations__`, which only classes have now."""
+    given = register.__init__
+
+    def init(self: Any, *fields: Any) -> None:
+        self.__annotations__ = type(self).__annotations__
+        given(self, *fields)
+
+    register.__init__ = init
 
 
 class _OnlyDivisions(wiring.Component):

@@ -46,7 +46,6 @@ from .verilog_module import (
     Storage,
     exported_module,
     module_storage,
-    module_text,
     with_multiplexers,
 )
 from .verilog_names import bit_range, check_name, domain_port, net_name, port_name
@@ -94,6 +93,8 @@ class Clock:
 
 _OWN = Clock()
 _PLAIN = Style()
+
+_Contents = tuple[tuple[str, tuple[int, ...]], ...]
 _UNTITLED = "an interconnection network"
 
 # All lint rules that Verilator is told to ignore. Old versions know these names too.
@@ -175,26 +176,24 @@ class _Modules:
         names: set[str] = set()
         numbers: dict[str, int] = {}
         for type_, cells in fabric.types().items():
-            ports = _ports(type_, style)
             # Memory contents are part of a module's text: cells with different contents share none,
             # but their texts differ in the rows only, if there are any.
-            templates: dict[tuple[tuple[str, bool], ...], ModuleTemplate] = {}
-            paths = ModulePaths({}, frozenset())
+            templates: dict[tuple[tuple[str, bool], ...], tuple[ModuleTemplate, ModulePaths]] = {}
             for contents in dict.fromkeys(_frozen(cell) for cell in cells):
                 base = name = f"{top}_{type_.name}"
                 while name in names:
                     numbers[base] = numbers.get(base, 1) + 1
                     name = f"{base}_{numbers[base]}"
                 names.add(name)
-                rows = dict(contents)
                 memories = tuple((memory, any(row)) for memory, row in contents)
                 if memories in templates and style.initial:
-                    text = templates[memories].text(name, rows)
+                    template, paths = templates[memories]
+                    text = template.text(name, dict(contents))
                 else:
-                    text, paths = exported_module(
-                        type_.build(rows), name, ports, target, style, alike=alike
+                    template, paths = templates[memories] = _template(
+                        type_, contents, target, style, alike
                     )
-                    templates[memories] = ModuleTemplate(text, name)
+                    text = template.text(name, {})
                 header = re.search(r"\((.*?)\);", text, re.DOTALL)
                 assert header is not None, f"there is no module {name}"
                 present = set(re.findall(r"(\w+),?$", header[1], re.MULTILINE))
@@ -223,13 +222,22 @@ def _ports(type_: CellType, style: Style) -> list[str]:
 
 
 @lru_cache(maxsize=256)
+def _template(
+    type_: CellType, contents: _Contents, target: Target, style: Style, alike: bool
+) -> tuple[ModuleTemplate, ModulePaths]:
+    """The module of a cell type whose memories have these contents, and its paths."""
+    component, ports = type_.build(dict(contents)), _ports(type_, style)
+    text, paths = exported_module(component, type_.name, ports, target, style, alike=alike)
+    return ModuleTemplate(text, type_.name), paths
+
+
 def storage_of(type_: CellType) -> tuple[Storage, ...]:
     """The registers and memories in the Verilog module of a cell type, by their names there."""
-    text = module_text(type_.build(), f"network_{type_.name}", _ports(type_, _PLAIN))
-    return tuple(module_storage(text))
+    template, _ = _template(type_, (), find_target("lut4"), _PLAIN, alike=False)
+    return tuple(module_storage(template.text(type_.name, {})))
 
 
-def _frozen(cell: Cell) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def _frozen(cell: Cell) -> _Contents:
     return tuple(sorted(cell.contents.items()))
 
 

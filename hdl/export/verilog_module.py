@@ -358,20 +358,27 @@ def _yosys(netlist: str, commands: Sequence[str]) -> str:
 
 
 def _without_numbered(netlist: str) -> str:
-    """RTLIL in which wires that Amaranth had to number, `\\o__valid$12`, have no public name.
+    """RTLIL in which wires that Amaranth had to name or number, `\\$signal` and `\\o__valid$12`, have
+    no public name.
 
     They join ports of submodules, and Yosys then keeps the names of these: `queue_8__o__valid`.
-    Registers keep their names.
+    Registers with a name of their own keep it. Which signals have none depends on the Python.
     """
 
     def unnamed(module: re.Match[str]) -> str:
         wires = re.findall(
-            r"((?:^  attribute .*\n)*)^  wire (?:width \d+ )?\\(\S+\$\d+)$", module[0], re.M
+            r"((?:^  attribute .*\n)*)^  wire (?:width \d+ )?\\(\S+\$\d+|\$\S+)$",
+            module[0],
+            re.M,
         )
-        kept = {name for attributes, name in wires if re.search(rf"\\(init|{_MARK}) ", attributes)}
-        inner = {name for _, name in wires} - kept
+        stored = rf"\\(init|{_MARK}) "
+        inner = {
+            name
+            for attributes, name in wires
+            if name[0] == "$" or not re.search(stored, attributes)
+        }
         return re.sub(
-            r"(?<!^    connect )\\(\S+\$\d+)(?=\s)",  # but the port of a submodule
+            r"(?<!^    connect )\\(\S+\$\d+|\$\S+)(?=\s)",  # but the port of a submodule
             lambda name: f"${name[1]}" if name[1] in inner else name[0],
             module[0],
             flags=re.M,

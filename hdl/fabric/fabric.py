@@ -730,6 +730,7 @@ class FabricComponent(wiring.Component):
 
     @cached_property
     def fabric(self) -> Fabric:
+        """The cells and links that it is made of."""
         return self._given if isinstance(self._given, Fabric) else self._given()
 
     def elaborate(self, platform: object) -> Module:

@@ -206,6 +206,7 @@ class LivePage(Page):
 
     @cached_property
     def bench(self) -> LiveBench:  # type: ignore[override]
+        """The network between the terminals of the page."""
         return LiveBench(self.network, self.run)
 
     def about(self) -> dict[str, Any]:

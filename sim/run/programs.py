@@ -124,7 +124,7 @@ class ProgramRun:
 
         Raises
         ------
-        Undecided
+        MulticubeError
             If this could not be determined.
         """
         initial = [self.initial.get(word, 0) for word in range(len(self.memory))]

@@ -105,7 +105,8 @@ def _members(owner: Documented) -> Iterator[Documented]:
     for base in owner.item.__mro__:
         if base.__module__.startswith("multicube"):
             for name, item in vars(base).items():
-                own = (getattr(item, "__module__", None) or "multicube").startswith("multicube")
+                made = item.func if isinstance(item, cached_property) else item
+                own = (getattr(made, "__module__", None) or "multicube").startswith("multicube")
                 kinds = FunctionType, property, cached_property, classmethod, staticmethod
                 if own and isinstance(item, kinds) and not re.match("_|elaborate$", name):
                     yield Documented(f"{owner.name}.{name}", item, base)

@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from amaranth.hdl import Cat, Module, Signal, unsigned
+from amaranth.hdl import Cat, Const, Module, Signal, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -79,7 +79,7 @@ class RandomBits(wiring.Component):
         m.d.comb += [bit.eq(now.value(2)) for bit in self.early]
         m.d.comb += [
             self.late.eq(late.value(3)),
-            self.chain_out.eq(self.chain ^ late.value(2)[0]),
+            self.chain_out.eq(self.chain ^ Cat(late.value(2), Const(0, 1))[0]),
             self.small_out.eq(now.value(2)),
             self.wide_out.eq(Cat(now.value(2), late.value(1), self.small)),
         ]
