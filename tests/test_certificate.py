@@ -303,6 +303,14 @@ def test_a_network_that_can_deadlock_has_no_certificate() -> None:
     assert told == ["writes the Verilog"]  # no contract was proved in vain
 
 
+def test_classes_of_messages_have_no_certificate() -> None:
+    """With `arbiter=priority` a class may wait for ever."""
+    network = build("mesh k=2 n=1 classes=2 arbiter=priority")
+    says = "^There is no certificate of networks with classes of messages: mesh k=2 "
+    with pytest.raises(InvalidValue, match=says):
+        certificate(network, limit=0)
+
+
 @pytest.mark.parametrize("limit", [-1, float("nan"), float("inf")])
 def test_a_limit_is_a_number_of_seconds(limit: float) -> None:
     with pytest.raises(
