@@ -344,9 +344,7 @@ def test_the_command_writes_a_certificate_and_its_verilog(
     assert done.stderr.startswith("void: ")
 
 
-@pytest.mark.parametrize(
-    "words", ["", "cert", "none none", ". .", "odd net", "deep net", "a b c"]
-)
+@pytest.mark.parametrize("words", ["", "cert", "none none", ". .", "odd net", "deep net", "a b c"])
 def test_the_checker_names_what_it_cannot_read(words: str, tmp_path: Path) -> None:
     (tmp_path / "cert").write_text("{}")
     (tmp_path / "odd").write_text("{")
