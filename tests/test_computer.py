@@ -405,6 +405,12 @@ def test_refusals(options: dict[str, Any], message: str, tmp_path: Path) -> None
         run(tmp_path, SHORT, **options)
 
 
+def test_memory_is_at_terminals_and_not_at_the_endpoints_of_classes() -> None:
+    network = build("torus k=2 n=1 classes=2")
+    computer = Computer(network, program=[], local_rows=16, shared_words=40)
+    assert (len(computer.nodes), computer.rows) == (2, 32)
+
+
 def test_rows_of_nodes_are_not_rows_of_memory() -> None:
     network = build("twisted-torus columns=4 rows=2")
     assert len(Computer(network, program=[], local_rows=16).nodes) == network.ports
