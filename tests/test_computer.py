@@ -286,6 +286,29 @@ WRONG = {
         "int other(int);\nint main(void) {\n  return other(1);\n}\n",
         r"program.c:4: error: undefined symbol: other",
     ),
+    "C's own atomics": (
+        "_Atomic int count;\nvolatile double half;\nint main(void) {\n  half /= 2;\n"
+        "  return count++ < 0;\n}\n",
+        r"program.c:6: error: undefined symbol: __atomic_fetch_add_4 \(shared words are updated "
+        r"by mc_fetch_add and the like\)",
+    ),
+    "a constructor": (
+        "volatile int x;\n__attribute__((constructor)) void set(void) { x = 1; }\n"
+        "int main(void) {}\n",
+        "program.c: error: no constructors: cores begin at main",
+    ),
+    "a thread-local variable": (
+        "_Thread_local int own = 5;\nint main(void) { return own++; }\n",
+        "program.c: error: no thread-local variables: a core's own are mc_own",
+    ),
+    "a main without a result": (
+        "void main(void) {}\n",
+        r"program.c:2:1: error: return type of 'main' is not 'int' .*",
+    ),
+    "a function of the runtime": (
+        "void mc_print(const char *text) {}\nint main(void) {}\n",
+        "program.c: error: duplicate symbol: mc_print",
+    ),
     "no main": ("int other(void) {\n  return 0;\n}\n", "program.c: error: undefined symbol: main"),
 }
 
@@ -331,6 +354,14 @@ def test_what_was_printed_before_a_fault_is_shown(
     assert all(counted.startswith(line.text) for line in before)
 
 
+def test_main_may_print_any_text_and_return_nothing(tmp_path: Path) -> None:
+    """It returns 0 then, and what is printed is in UTF-8, also if its last byte is missing."""
+    text = "100 % grüßt\\t≤ 3 µs \\xc3"
+    done = run(tmp_path, f'int main(void) {{ mc_print("{text}"); }}', "combining ports=2")
+    assert done.results == [0, 0]
+    assert [line.text for line in done.console] == ["100 % grüßt\t≤ 3 µs \ufffd"] * 2
+
+
 @pytest.mark.long
 def test_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, "volatile int x;\nint main(void) { return mc_fetch_add(&x, 1) > 2; }\n")
@@ -372,6 +403,12 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_refusals(options: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match=f"^{message}$"):
         run(tmp_path, SHORT, **options)
+
+
+def test_memory_is_at_terminals_and_not_at_the_endpoints_of_classes() -> None:
+    network = build("torus k=2 n=1 classes=2")
+    computer = Computer(network, program=[], local_rows=16, shared_words=40)
+    assert (len(computer.nodes), computer.rows) == (2, 32)
 
 
 def test_rows_of_nodes_are_not_rows_of_memory() -> None:

@@ -9,16 +9,17 @@ that requests for two words never combine; and each tag leads every processor to
 status is 0 if the certificate holds, and 1 if not.
 """
 
-from check_certificate import begin, main, need
+from certified_verilog import need
+from check_certificate import begin, main
 
 
 class Checker:
-    def __init__(self, cert, verilog, ports):
+    def __init__(self, cert, verilog):
         self.cert = cert
         self.net, self.kind = begin(cert, verilog, "multicube memory certificate 1")
-        names = {port["name"] for port in ports if port["name"].endswith("__request__valid")}
-        own = {f"i__{p}__request__valid" for p in range(cert["processors"])}
-        need(names == own, "other processors")
+        names = {port for port in self.net.ports if port.endswith("__request__valid")}
+        own = {f"i__{p}__request__valid" for p in range(len(names))}
+        need(names == own and cert["processors"] == len(own), "other processors")
         self.behind, self.depth = {}, {}
         for cell, about in self.kind.items():
             box = about["kind"] == "box"
@@ -79,8 +80,8 @@ class Checker:
         return cell
 
 
-def check(cert, verilog, ports):
-    checker = Checker(cert, verilog, ports)
+def check(cert, verilog):
+    checker = Checker(cert, verilog)
     ends = set()
     for tags in cert["tags"]:
         cells = {checker.end(p, tag) for p in range(cert["processors"]) for tag in tags}

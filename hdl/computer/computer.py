@@ -108,16 +108,15 @@ class Computer(Fabric):
         super().__init__({"on": In(1)})
         _check_defaults(network)
         self.network = network
-        if shared_words > (most := network.ports * _MOST_ROWS):
+        count = network.ports // network.classes  # each has an endpoint for each class
+        if shared_words > (most := count * _MOST_ROWS):
             raise InvalidValue(
-                f"Shared words must be at most {most} on {network.ports} terminals, "
-                f"not {shared_words}"
+                f"Shared words must be at most {most} on {count} terminals, not {shared_words}"
             )
-        self.rows = max(_LEAST_ROWS, _power(-(-shared_words // network.ports)))
+        self.rows = max(_LEAST_ROWS, _power(-(-shared_words // count)))
         self.memory: MemoryNetwork | RemoteMemory | None = None
         if shared_words or not messages:
             self.memory = bus_memory(network, WORD_BITS, self.rows, ALL_WINDOWS, outstanding=1)
-        count = network.ports if self.memory is None else self.memory.ports
         self.nodes = [f"core_{number}" for number in range(count)]
         self._place_nodes(tuple(program), tuple(local), local_rows, readable)
         self._place_memory(shared or {})

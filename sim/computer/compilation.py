@@ -25,7 +25,9 @@ _OPTIONS = (
     "-mcpu=generic_rv32+m",
     "-std=gnu11",
     "-O2",
-    "-ffreestanding",
+    "-fhosted",  # so main returns 0 if it says nothing
+    "-Werror=main-return-type",
+    "-fno-builtin",
     "-fno-sanitize=all",
     "-fno-stack-protector",
     "-fno-asynchronous-unwind-tables",
@@ -53,6 +55,10 @@ SECTIONS {{
   .own mc_stack_top : {{ *(.own) }} > own
   .data : {{ *(.data .data.* .sdata .sdata.*) }} > shared
   .bss : {{ *(.bss .bss.* .sbss .sbss.* COMMON) }} > shared
+  .init_array : {{ *(.init_array .init_array.*) }} > shared
+  ASSERT(SIZEOF(.init_array) == 0, "no constructors: cores begin at main")
+  .tdata : {{ *(.tdata .tdata.* .tbss .tbss.*) }} > shared
+  ASSERT(SIZEOF(.tdata) == 0, "no thread-local variables: a core's own are mc_own")
   /DISCARD/ : {{ *(.eh_frame .eh_frame_hdr .comment) }}
 }}
 """
@@ -66,6 +72,10 @@ _TOO_LARGE = {
     "shared": "globals are too large",
 }
 """By the region of the linker's script that overflows."""
+
+
+_ATOMIC = "undefined symbol: __atomic"
+"""What C's atomics need, which the compiler makes of others of them, without an end."""
 
 
 def _macro(define: object) -> str:
@@ -139,7 +149,7 @@ def _link(work: Path) -> CompletedProcess[str]:
     the first time it must build these."""
     words = ("-mcpu=generic_rv32+m", *_LINK, "runtime.o", "program.o", "-o", "program.elf")
     done = _call(work, "-nostdlib", *words)
-    if done.returncode and "undefined symbol" in done.stderr:
+    if done.returncode and "undefined symbol" in done.stderr and _ATOMIC not in done.stderr:
         done = _call(work, *words)
     return done
 
@@ -147,11 +157,14 @@ def _link(work: Path) -> CompletedProcess[str]:
 def _first_error(said: str, source: Path) -> str:
     """The first error, in one line; the file is named as the user knows it."""
     lines = said.splitlines()
-    first = next((line for line in lines if "error:" in line), lines[0] if lines else "no message")
+    sign = _ATOMIC if _ATOMIC in said else "error:"
+    first = next((line for line in lines if sign in line), lines[0] if lines else "no message")
+    place = re.search(r">>> referenced by (\S+:\d+)", said.partition(first)[2])
     first = first.replace(f"{source.parent}/", "").removeprefix("ld.lld: ")
-    place = re.search(r">>> referenced by (\S+:\d+)", said)
+    if _ATOMIC in first:
+        first += " (shared words are updated by mc_fetch_add and the like)"
     if "undefined symbol" in first:
         return f"{Path(place[1]).name if place else source.name}: {first}"
     if overflow := re.search(r"will not fit in region '(\w+)': overflowed by (\d+)", first):
-        return f"{source.name}: error: {_TOO_LARGE[overflow[1]]} by {overflow[2]} bytes"
-    return first
+        first = f"error: {_TOO_LARGE[overflow[1]]} by {overflow[2]} bytes"
+    return f"{source.name}: {first}" if first.startswith("error:") else first

@@ -76,4 +76,10 @@ class Console:
     def lines(self) -> list[ConsoleLine]:
         """All lines, in the order in which they were begun; the last of a core may have no end."""
         left = [ConsoleLine(core, begun, text) for core, (begun, text) in self._open.items()]
-        return sorted([*self._lines, *left], key=lambda line: (line.cycle, line.core))
+        found = sorted([*self._lines, *left], key=lambda line: (line.cycle, line.core))
+        return [line._replace(text=_decoded(line.text)) for line in found]
+
+
+def _decoded(text: str) -> str:
+    """What was printed byte by byte, in UTF-8."""
+    return text.encode("latin-1").decode(errors="replace")

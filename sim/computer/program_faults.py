@@ -66,7 +66,7 @@ def fault_of(engine: NodeReader, console: Console, image: ProgramImage) -> Progr
     # An instruction that is not in the program has no place: the jump to it has.
     place = image.place(pc if image.has(pc) else last_pc)
     what = _CAUSES.get(cause, "exception {cause}").format(value=value, cause=cause)
-    if value == DEVICES + 4 * Device.SEND:
+    if cause == 7 and value == DEVICES + 4 * Device.SEND:
         what = "a message for a core that does not exist"
     if cause in (5, 7) and _GUARD <= value < LOCAL:
         what = what.replace("access outside", "stack overflow")

@@ -86,14 +86,15 @@ def certificate(
 def _check(network: PacketNetwork) -> None:
     if not isinstance(network, PacketNetwork):
         raise InvalidValue(f"Network must carry packets, not {network.family!r}")
-    for name, says in (
-        ("broadcasts", "masks"),
-        ("drops", "packets that are dropped"),
-        ("recovers", "packets that are discarded"),
-        ("groups", "groups"),
-        ("holds_links", "links that are held"),
+    for there, says in (
+        (network.broadcasts, "masks"),
+        (network.drops, "packets that are dropped"),
+        (network.recovers, "packets that are discarded"),
+        (network.groups, "groups"),
+        (network.holds_links, "links that are held"),
+        (network.classes > 1, "classes of messages"),
     ):
-        if getattr(network, name):
+        if there:
             raise InvalidValue(f"There is no certificate of networks with {says}: {network}")
 
 

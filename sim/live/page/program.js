@@ -5,6 +5,9 @@ const CAUSES = { 0: "a jump to an odd address", 1: "a jump outside of the progra
   3: "a break point", 4: "a load that is not aligned", 5: "a load from outside", 6: "a store that is not aligned",
   7: "a store to outside", 11: "a system call" };
 
+/** What was printed byte by byte, in UTF-8. */
+const fromBytes = (text) => new TextDecoder().decode(Uint8Array.from(text, (byte) => byte.charCodeAt(0)));
+
 class Program {
   constructor(page) {
     this.page = page;
@@ -97,7 +100,7 @@ class Program {
       : lines[this.core] ? `line ${lines[this.core]}` : "in the runtime";
     byId("core-state").textContent = `${state}, address 0x${pc[this.core].toString(16).padStart(8, "0")}, ${instructions[this.core]} instructions`;
     byId("console").replaceChildren(...this.texts.slice(-200).map(({ core, cycle, text }) =>
-      element("li", { title: `cycle ${cycle}` }, element("span", { class: "soft" }, `core ${core}: `), text)));
+      element("li", { title: `cycle ${cycle}` }, element("span", { class: "soft" }, `core ${core}: `), fromBytes(text))));
     byId("program-end").textContent = this.frame.over ? this.verdict() : "";
   }
 }
