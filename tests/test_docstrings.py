@@ -5,9 +5,9 @@ import doctest
 import inspect
 import os
 import re
-import textwrap
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
