@@ -229,17 +229,17 @@ def test_long_chains_in_lock_step(component: type[wiring.Component]) -> None:
 
 
 class Cases(wiring.Component):
-    """Choices by a number: with and without other cases, in part, and the first of equal ones."""
+    """Choices by a number: with and without other cases, in part, by no bits, the first of equals."""
 
     number: In(3)
     enable: In(1)
     words: In(64)
-    o: Out(24)
+    o: Out(32)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         data = [self.words.word_select(at, 8) for at in range(8)]
-        o = [Signal(8, name=f"o_{at}") for at in range(3)]
+        o = [Signal(8, name=f"o_{at}") for at in range(4)]
         previous = Signal(8)
         m.d.comb += [self.o.eq(Cat(o)), o[1].eq(data[7])]
         with m.Switch(self.number):
@@ -258,6 +258,10 @@ class Cases(wiring.Component):
                     m.d.comb += o[2].eq(data[place])
             with m.Default():
                 m.d.comb += o[2].eq(previous)
+        with m.Switch(self.number[:0]):
+            for place in range(3):
+                with m.Case(0):
+                    m.d.comb += o[3].eq(data[place])
         m.d.sync += previous.eq(~o[2])
         return m
 

@@ -148,6 +148,28 @@ def test_time_passes_alike() -> None:
     assert len(same(scenario)) == 14
 
 
+def test_waits_in_a_domain_without_registers() -> None:
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        m.domains += ClockDomain("sync"), ClockDomain("empty")
+        m.d.sync += Signal(8).eq(1)
+        seen = []
+
+        async def bench(ctx: Any) -> None:
+            for count in (1, 2, 5):
+                await ctx.tick("empty").repeat(count)
+                seen.append(ctx._engine.now)
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_clock(0.7e-6, domain="empty")
+        simulator.add_testbench(bench)
+        simulator.run()
+        return seen
+
+    assert len(same(scenario)) == 3
+
+
 def test_repeat_is_ended_by_a_reset() -> None:
     def scenario(kind: Callable[..., Any]) -> Any:
         m = Module()
@@ -275,6 +297,58 @@ def test_shapes_and_memories() -> None:
     assert same(scenario)
 
 
+def test_read_ports_with_an_asynchronous_reset() -> None:
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        m.domains.sync = domain = ClockDomain(async_reset=True)
+        m.submodules.memory = memory = Memory(shape=8, depth=4, init=[5, 6])
+        port = memory.read_port()
+        m.d.comb += port.addr.eq(1)
+        seen = []
+
+        async def bench(ctx: Any) -> None:
+            for enable, reset in ((1, 0), (0, 0), (0, 1), (1, 1), (0, 1), (0, 0)):
+                ctx.set(port.en, enable)
+                ctx.set(domain.rst, reset)
+                seen.append(ctx.get(port.data))
+                await ctx.tick()
+                seen.append(ctx.get(port.data))
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(bench)
+        simulator.run()
+        return seen
+
+    assert same(scenario) == [0, 6, 6, 6, 0, 0, 0, 6, 6, 0, 0, 0]
+
+
+def test_a_memory_of_no_rows() -> None:
+    """It has no registers to be in, as two clocks write it."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        m.domains += ClockDomain("sync"), ClockDomain("other")
+        m.submodules.memory = memory = Memory(shape=8, depth=0, init=[])
+        ports = [memory.write_port(domain=domain) for domain in ("sync", "other")]
+        m.d.comb += [port.en.eq(1) for port in ports]
+        read = memory.read_port(transparent_for=ports[:1])
+        seen = []
+
+        async def bench(ctx: Any) -> None:
+            ctx.set(ports[0].data, 7)
+            await ctx.tick()
+            seen.append(ctx.get(read.data))
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(bench)
+        simulator.run()
+        return seen
+
+    assert len(same(scenario)) == 1
+
+
 def test_clocks_and_resets_that_logic_makes() -> None:
     """A clock divided by two, one that is gated, and an asynchronous reset from a register."""
 
@@ -345,6 +419,34 @@ def test_assertion_without_a_clock() -> None:
         return simulator._engine.now
 
     same(scenario)
+
+
+def test_assertion_that_a_testbench_expects() -> None:
+    """It is raised once each time it begins to fail."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        count, limit = Signal(8), Signal(8)
+        m.d.sync += count.eq(count + 1)
+        m.d.comb += Assert(limit != 5)
+        seen: list[Any] = []
+
+        async def bench(ctx: Any) -> None:
+            for value in (5, 6, 5):
+                try:
+                    ctx.set(limit, value)
+                except AssertionError as error:
+                    seen.append(str(error))
+                await ctx.tick().repeat(2)
+                seen.append(ctx.get(count))
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(bench)
+        simulator.run()
+        return seen
+
+    assert same(scenario) == ["Assertion violated", 2, 4, "Assertion violated", 6]
 
 
 def test_a_domain_of_reports_only(capsys: pytest.CaptureFixture[str]) -> None:
@@ -566,7 +668,7 @@ def waves(text: str) -> dict[tuple[str, int], str]:
 
 
 def test_waveforms_are_the_same() -> None:
-    """Of signals, parts of them, values with names, and rows of memories."""
+    """Of signals, parts of them, values with names, rows of memories, also of what is sampled."""
 
     def scenario(kind: Callable[..., Any]) -> Any:
         m = Module()
@@ -583,9 +685,14 @@ def test_waveforms_are_the_same() -> None:
                 ctx.set(note, value % 5)
                 await ctx.tick()
 
+        async def samples(ctx: Any) -> None:
+            while True:
+                await ctx.changed(note).sample(Cat(colour))
+
         simulator = kind(m)
         simulator.add_clock(1e-6)
         simulator.add_testbench(bench)
+        simulator.add_testbench(samples, background=True)
         file, view = StringIO(), StringIO()
         file.name = "waves.vcd"
         texts = []

@@ -287,8 +287,8 @@ def memory_rows(memory: MemoryData) -> tuple[int, ...]:
     return tuple(memory._init._raw)
 
 
-def read_resets(design: Design) -> list[tuple[Signal, Signal]]:
-    """The data of read ports with a clock, and the synchronous resets of their domains."""
+def read_resets(design: Design) -> list[tuple[Signal, Signal, bool]]:
+    """The data of read ports with a clock, the resets of their domains, and which need no clock."""
     found = []
     for fragment in design.fragments:
         for port in fragment._read_ports if isinstance(fragment, MemoryInstance) else ():
@@ -296,9 +296,9 @@ def read_resets(design: Design) -> list[tuple[Signal, Signal]]:
                 continue
             domain = fragment.domains[port._domain]
             data = Value.cast(port._data)
-            if domain.rst is not None and not domain.async_reset and isinstance(data, Signal):
-                found.append((data, domain.rst))
-    return [(data, reset) for data, reset in found if not data.reset_less]
+            if domain.rst is not None and isinstance(data, Signal) and not data.reset_less:
+                found.append((data, domain.rst, domain.async_reset))
+    return found
 
 
 def femtoseconds(time: Any) -> int:

@@ -160,8 +160,8 @@ class _Reading(Lowering):
         nets = [self.netlist.signals[signal] for signal in inputs]
         self.external = {value[0].cell: number for number, value in enumerate(nets) if len(value)}
         self._read_resets = {
-            self.netlist.signals[data][0].cell: (self.netlist.signals[reset], data.init)
-            for data, reset in read_resets(design)
+            self.netlist.signals[data][0].cell: (self.netlist.signals[reset], data.init, at_once)
+            for data, reset, at_once in read_resets(design)
             if reset in self.netlist.signals and len(data)
         }
         self._edges: dict[Edge, None] = {}
@@ -178,7 +178,7 @@ class _Reading(Lowering):
                     self._move(index, self._clock(cell) | self._reset(cell))
                 case nir.SyncReadPort():
                     self._declare_state(index, cell.width, 0)
-                    self._move(index, self._clock(cell))
+                    self._move(index, self._clock(cell) | self._read_reset(index))
                 case nir.Instance() | nir.IOBuffer() | nir.AnyValue() | nir.Initial():
                     what = type(cell).__name__
                     named = f" {cell.type!r}" if isinstance(cell, nir.Instance) else ""
@@ -247,6 +247,11 @@ class _Reading(Lowering):
     def _reset(self, cell: nir.FlipFlop) -> frozenset[Edge]:
         return self._edge(cell.arst, 1)
 
+    def _read_reset(self, index: int) -> frozenset[Edge]:
+        """That of a read port, if it needs no clock."""
+        reset, _, at_once = self._read_resets.get(index, ((), 0, False))
+        return self._edge(reset[0], 1) if at_once else frozenset()
+
     def _only_edge(self, cell: nir.Cell) -> Edge:
         """That of a clock, which may be a constant: then it never occurs."""
         return next(iter(self._clock(cell)), Edge(cell.clk, 1))
@@ -271,7 +276,7 @@ class _Reading(Lowering):
         words = super()._not_read(index)
         if index not in self._read_resets:
             return words
-        reset, init = self._read_resets[index]
+        reset, init, _ = self._read_resets[index]
         initial = self.arithmetic.const(init, self.netlist.cells[index].width)
         return self.arithmetic.mux(self.value(reset)[0], initial, words)
 

@@ -127,7 +127,7 @@ class PartTables:
             for value in values
         ]
         if rows is not None:
-            rows[cell, first : first + len(values)] = words
+            rows[cell, first : first + len(values)] = np.reshape(words, (len(values), len(widths)))
             return
         assert memory.registers is not None
         vector, lane = divmod(cell, self._part.lanes)

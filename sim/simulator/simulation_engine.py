@@ -26,6 +26,7 @@ from ..engines.amaranth_internals import (
     value_to_string,
 )
 from ..engines.compiled.compiled_errors import UnsupportedConstruct
+from ..engines.compiled.tables import lane_word
 from .design_division import read_design
 from .design_machine import DesignMachine
 from .design_parts import Place
@@ -96,7 +97,7 @@ class SimulationEngine(PySimEngine):
         self.watched: dict[Logic, None] = {}
         self.followed: dict[Logic, None] = {}
         self.before: dict[Logic, int] = {}
-        self._covered: dict[tuple[int, int], str] = {}
+        self._said: dict[tuple[int, int], str] = {}
         self._settling: dict[Logic, int] = {}
         self._settled_version = 0
         combinational = combinational_signals(design)
@@ -140,7 +141,7 @@ class SimulationEngine(PySimEngine):
             view.state.reset()
         self._edges.clear()
         self.before.clear()
-        self._covered.clear()
+        self._said.clear()
         self._changed, self.settled = True, False
         self._levels = [0] * len(self._levels)
 
@@ -227,11 +228,12 @@ class SimulationEngine(PySimEngine):
                 self.machine.advance(edges)
             still = self._state.commit(changes)
             self._changed = self.machine.version != before
-            self.settled, self.before = True, settling
-            if self._changed or settles:
-                still = not (self._notify(levels) or self._changed) and still
+            self.settled, self.before = True, {}
             for writer in self._vcd_writers:
                 writer.record(changes or (), self._now_plus_deltas(writer.fs_per_delta))
+            self.before = settling
+            if self._changed or settles:
+                still = not (self._notify(levels) or self._changed) and still
             self._delta_cycles += 1
         self.before = {}
 
@@ -303,19 +305,19 @@ class SimulationEngine(PySimEngine):
                 if alarms.value(number, run):
                     self._report(report, run)
                 else:
-                    self._covered.pop((id(report), run), None)
+                    self._said.pop((id(report), run), None)
 
     def _report(self, report: Report, run: int) -> None:
         file, line = report.place
         text = "".join(self._formatted(part, run) for part in report.text or ())
+        if report.edge is None:  # of what lasts it is said once
+            if self._said.get((id(report), run)) == text:
+                return
+            self._said[id(report), run] = text
         match report.kind:
             case "print":
                 print(text, end="")
             case "cover":
-                if report.edge is None:  # of what lasts it is said once
-                    if self._covered.get((id(report), run)) == text:
-                        return
-                    self._covered[id(report), run] = text
                 print(f"Coverage hit at {file}:{line}:", text)
             case kind:
                 what = {"assert": "Assertion", "assume": "Assumption"}[kind]
@@ -382,7 +384,7 @@ class SimulationEngine(PySimEngine):
         wakers = clock.slot.wakers
         edges = {waker.edge for waker in wakers if isinstance(waker, EdgeWaker)}
         made = self.machine.clock(clock.pieces, clock.due, clock.half, edges)
-        made.own_level = clock.slot.curr
+        made.own_level = lane_word(clock.slot.curr, 0, 1)
         for rises in (0, 1):
             allowed = [
                 waker.passes(rises) if isinstance(waker, Countdown) else 0

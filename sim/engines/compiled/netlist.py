@@ -562,7 +562,7 @@ class Lowering:
             if "-" in match.patterns[0] or value not in (None, match.value):
                 return None
             value = match.value
-            numbers.append(int(match.patterns[0], 2))
+            numbers.append(int("0" + match.patterns[0], 2))  # which may be empty
         if value is None or 1 << len(value) > 4 * len(numbers):
             return None
         return _Choice(cell.en, value, tuple(numbers))
