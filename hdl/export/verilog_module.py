@@ -358,8 +358,8 @@ def _yosys(netlist: str, commands: Sequence[str]) -> str:
 
 
 def _without_numbered(netlist: str) -> str:
-    """RTLIL in which wires that Amaranth had to name or number, `\\$signal` or `\\o__valid$12`, have
-    no public name.
+    """RTLIL in which wires that Amaranth named or numbered, `\\$signal` or `\\o__valid$12`, have no
+    public name.
 
     They join ports of submodules, and Yosys then keeps the names of these: `queue_8__o__valid`.
     Registers with a name of their own keep it. Which signals have none depends on the Python.
