@@ -34,7 +34,8 @@ def measure(
     """Print distances, fan-out time and bisection of a network of nodes and links.
 
     Distances are in links, on shortest paths. The mean is over all pairs of terminals, including
-    each with itself, as in uniform traffic. A bus is two nodes and the link between them, to which
+    each with itself, as in uniform traffic. In a multistage network the boxes are the nodes, and F
+    and e are not looked for. A bus is two nodes and the link between them, to which
     the links of its members are added; `compare --per wire` takes it for one link. The other
     measures are those of Ginosar and Egozi (1989). A number that is not found exactly within the
     limit is shown as two bounds, each with its method.
