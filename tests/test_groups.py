@@ -12,6 +12,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 from command_line import exit_status
 from group_traffic import FOLDS, Members, Traffic
+from long_runs import long
 from multicube.hdl import PacketNetwork, build
 from multicube.hdl.bench.group_bench import GroupTask
 from multicube.hdl.graphs.routing.group_deadlock import group_deadlock
@@ -196,16 +197,18 @@ def test_groups_of_rows_merge_at_the_same_time() -> None:
     assert {arrived.ended[3 * row + 2] for row in range(3)} == {2 + 3 + 2 + 4}
 
 
-def crossing(switch: str) -> tuple[PacketNetwork, Members]:
+def crossing(switch: str, k: int) -> tuple[PacketNetwork, Members]:
     """Two multicasts between opposite corners of a mesh, to all."""
     depth = 16 if switch == "cut-through" else 2
-    network = build("mesh", k=3, group_entries=2, length=16, switch=switch, depth=depth)
-    return network, {0: (0, range(9)), 1: (8, range(9))}
+    network = build("mesh", k=k, group_entries=2, length=16, switch=switch, depth=depth)
+    every = range(network.ports)
+    return network, {0: (0, every), 1: (every[-1], every)}
 
 
-def test_copies_at_once_lock_up_and_those_in_passes_do_not() -> None:
+@pytest.mark.parametrize("k", [2, long(3)])
+def test_copies_at_once_lock_up_and_those_in_passes_do_not(k: int) -> None:
     """The routing is free for packets to one terminal."""
-    network, groups = crossing("wormhole")
+    network, groups = crossing("wormhole", k)
     assert network.relation is not None
     assert network.relation.deadlock() is None
     cycle = deadlock(network, groups, (Kind.SINGLE, M))
@@ -216,7 +219,7 @@ def test_copies_at_once_lock_up_and_those_in_passes_do_not() -> None:
             traffic.multicast(group, words(16, of=10 * group + number))
     stuck = traffic.run(3000, stride=50)
     assert stuck.packets != traffic.expected
-    network, groups = crossing("cut-through")
+    network, groups = crossing("cut-through", k)
     assert deadlock(network, groups, (Kind.SINGLE, M)) is None
     free = Traffic(network, groups)
     free.scripts, free.expected = traffic.scripts, traffic.expected
