@@ -229,7 +229,7 @@ def test_long_chains_in_lock_step(component: type[wiring.Component]) -> None:
 
 
 class Cases(wiring.Component):
-    """Choices by a number: with and without other cases, partial, by no bits, first of equals."""
+    """Choices by a number: with other cases or none, in part, of no bits, the first of equals."""
 
     number: In(3)
     enable: In(1)
