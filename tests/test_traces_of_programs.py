@@ -370,6 +370,13 @@ def test_a_wrong_chakra_is_refused_in_one_line(
     assert said == f"multicube: Chakra {prefix}{message.format(prefix=prefix)}\n"
 
 
+def test_ranks_of_chakra_have_ascii_digits(tmp_path: Path) -> None:
+    prefix = files(tmp_path, [node(1, COMP, micros=1)])
+    other = (tmp_path / "run.0.et").rename(tmp_path / "run.\N{ARABIC-INDIC DIGIT THREE}.et")
+    (tmp_path / "run.0.et").write_bytes(other.read_bytes())
+    assert len(read_chakra(prefix).messages) == 1
+
+
 def test_files_of_chakra_that_end_early_or_are_missing(tmp_path: Path) -> None:
     prefix = files(tmp_path, [node(1, COMP, micros=1)], [node(1, COMP)], [])
     path = tmp_path / "run.0.et"

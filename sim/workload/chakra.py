@@ -15,6 +15,7 @@ from typing import Any
 
 from ...hdl.fabric.checks import check_limit, check_path
 from ...hdl.fabric.errors import InvalidValue, MulticubeError
+from ...hdl.fabric.numerals import is_natural
 from ...hdl.support.input_file import read_content
 from .chakra_collectives import COLLECTIVES, Transfer
 from .packets import MOST_PACKETS, Scale
@@ -59,7 +60,7 @@ def chakra_prefix(path: str | os.PathLike[str]) -> str | None:
     text = os.fspath(path)
     if text.endswith(".et"):
         prefix, _, rank = text.removesuffix(".et").rpartition(".")
-        return prefix if prefix and rank.isdecimal() else None
+        return prefix if prefix and is_natural(rank) else None
     return text if os.path.exists(f"{text}.0.et") else None
 
 
@@ -340,7 +341,7 @@ def _files(prefix: str) -> list[str]:
     folder, _, name = prefix.rpartition(os.sep)
     for each in os.listdir(folder or os.curdir) if os.path.isdir(folder or os.curdir) else ():
         rank = each.removeprefix(f"{name}.").removesuffix(".et")
-        if each == f"{name}.{rank}.et" and rank.isdecimal() and int(rank) >= count:
+        if each == f"{name}.{rank}.et" and is_natural(rank) and int(rank) >= count:
             raise InvalidValue(f"Chakra {prefix}.{count}.et is missing, but there is {each}")
     if not count:
         raise InvalidValue(f"Chakra {prefix}.0.et can't be read: there is no such file")
