@@ -9,7 +9,9 @@ drawing are all derived from this one description, and none of them depends on t
 a *strap*, an input held constant, so that all cells of one `CellType` share one module.
 """
 
+import atexit
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -19,7 +21,7 @@ from operator import attrgetter
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from amaranth.hdl import DomainRenamer, Module, Shape, ShapeCastable, ShapeLike
+from amaranth.hdl import DomainRenamer, Elaboratable, Module, Shape, ShapeCastable, ShapeLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -43,6 +45,11 @@ __all__ = [
     "Scope",
     "member",
 ]
+
+if sys.version_info >= (3, 13):
+    # Components of which only the ports were read live until the program ends. Amaranth can't read
+    # then that this file allows it, and would tell of each that it was never used.
+    atexit.register(setattr, Elaboratable, "_MustUse__silence", True)
 
 SYNC = "sync"
 """The clock of a fabric's cells, unless they name others; so Amaranth calls it, too."""
