@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Module, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -26,7 +26,13 @@ from multicube.sim.run.run import Run
 from multicube.sim.workload.traffic import pattern
 from random_modules import flat, lock_step, results
 from started import run_tool
-from verilog_tools import assert_lint_free, check_with_yosys, lint_with_verilator, read_with_icarus
+from verilog_tools import (
+    assert_lint_free,
+    check_with_yosys,
+    lint_with_verilator,
+    read_with_icarus,
+    run_yosys,
+)
 
 CUBES: list[dict[str, Any]] = [
     {"ports": ports, "radix": radix, "switch": switch, "routing": routing, "depth": depth}
@@ -87,6 +93,30 @@ def test_bits_that_only_repeat_others_are_left_out(tmp_path: Path) -> None:
     router, *_ = build("ring", k=4, directions=2, group_entries=1).fabric.types()
     write_verilog(Fabric.alone(router), tmp_path / "router.v")
     assert_lint_free([tmp_path / "router.v"])
+
+
+class Negated(wiring.Component):
+    """A difference that is one bit wider than its operand, before another bit."""
+
+    a: In(4)
+    b: In(1)
+    c: In(6)
+    o: Out(6)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.o.eq(Mux(self.c[0], self.c, Cat(-self.a, self.b)))
+        return m
+
+
+def test_negations_have_their_width(tmp_path: Path) -> None:
+    """In a concatenation Verilog gives them that of the operand."""
+    (tmp_path / "m.v").write_text(module_text(Negated(), "m", ["a", "b", "c", "o"]))
+    script = [
+        "read_verilog m.v; hierarchy; proc",
+        "sat -set a 3 -set b 1 -set c 0 -prove o 61 -verify",
+    ]
+    run_yosys(script, tmp_path, "-q")
 
 
 @pytest.mark.long

@@ -400,6 +400,7 @@ def _without_aliases(netlist: str) -> str:
 
 
 _COMPARE = {"$eq", "$ne", "$lt", "$le", "$gt", "$ge"}
+_UNARY = {"$neg", "$not"}
 _COMBINE = {"$add", "$sub", "$mul", "$and", "$or", "$xor", "$xnor"}
 _LEFT = {"$shl", "$sshl"}
 _RIGHT = {"$shr", "$sshr", "$shift"}
@@ -425,6 +426,9 @@ def _equal_widths(netlist: str) -> str:
             left = _fitted(pins["A"], a, wider, all(signed))
             right = _fitted(pins["B"], b, wider, all(signed))
             return _cell(type_, name, all(signed), A=(left, wider), B=(right, wider), Y=result)
+        if type_ in _UNARY:
+            operand = _fitted(pins["A"], a, y, signed[0])
+            return _cell(type_, name, A=(operand, y), Y=result)
         if type_ in _COMBINE:
             left = _fitted(pins["A"], a, y, all(signed))
             right = _fitted(pins["B"], b, y, all(signed))
