@@ -365,11 +365,11 @@ def _without_numbered(netlist: str) -> str:
     Registers with a name of their own keep it. Which signals have none depends on the Python.
     """
 
+    made_up = r"\\(\S+\$\d+|\$\S+)"
+
     def unnamed(module: re.Match[str]) -> str:
         wires = re.findall(
-            r"((?:^  attribute .*\n)*)^  wire (?:width \d+ )?\\(\S+\$\d+|\$\S+)$",
-            module[0],
-            re.M,
+            rf"((?:^  attribute .*\n)*)^  wire (?:width \d+ )?{made_up}$", module[0], re.M
         )
         stored = rf"\\(init|{_MARK}) "
         inner = {
@@ -378,7 +378,7 @@ def _without_numbered(netlist: str) -> str:
             if name[0] == "$" or not re.search(stored, attributes)
         }
         return re.sub(
-            r"(?<!^    connect )\\(\S+\$\d+|\$\S+)(?=\s)",  # but the port of a submodule
+            rf"(?<!^    connect ){made_up}(?=\s)",  # but the port of a submodule
             lambda name: f"${name[1]}" if name[1] in inner else name[0],
             module[0],
             flags=re.M,

@@ -253,7 +253,7 @@ class Network(FabricComponent, ABC):
     def _set_up(self) -> None:
         """Set all attributes, from `parameters`."""
 
-    @property
+    @cached_property
     def described(self) -> Relation | None:
         """Its `relation`, or that of the boxes of its `wiring_plan`, if either is known."""
         if self.relation is None and self.wiring_plan is not None:
