@@ -8,16 +8,16 @@ import pytest
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.graphs.conversion import from_networkx
-from multicube.hdl.graphs.graph import Graph
+from multicube.hdl.graphs.graph import Graph, ListedGraph
 from multicube.sim.measure.bisection import bisection, link_weights
 from multicube.sim.measure.flows import congestion
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 
 def graph_of(words: str) -> Graph:
-    relation = build(words, allow_deadlock=1).relation
-    assert relation is not None
-    return relation.graph
+    described = build(words).described
+    assert described is not None
+    return described.graph
 
 
 def crossing(graph: Graph, side: frozenset[int]) -> float:
@@ -25,11 +25,14 @@ def crossing(graph: Graph, side: frozenset[int]) -> float:
 
 
 def by_trying(graph: Graph) -> float:
-    """The least links of all cuts whose sides differ least in terminals."""
+    """The least links of all cuts whose sides differ least in terminals, each whole on a side."""
     shares = np.bincount(graph.homes, minlength=graph.nodes)
+    ends = list(zip(graph.homes, graph.exit_homes))
     found: dict[int, float] = {}
     for count in range(graph.nodes + 1):
         for chosen in itertools.combinations(range(graph.nodes), count):
+            if any((one in chosen) != (other in chosen) for one, other in ends):
+                continue
             uneven = abs(len(graph.homes) - 2 * sum(shares[node] for node in chosen))
             cut = crossing(graph, frozenset(chosen))
             found[uneven] = min(cut, found.get(uneven, cut))
@@ -59,9 +62,26 @@ def test_random_graphs(seed: int) -> None:
     assert bisection(graph).width.exact == by_trying(graph)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_terminals_at_two_nodes(seed: int) -> None:
+    """Where they send from and where they receive are on one side."""
+    random = np.random.default_rng(seed)
+    given = from_networkx(nx.gnp_random_graph(9, 0.5, seed=seed, directed=seed % 2 == 1))
+    nodes = random.permutation(9).tolist()
+    homes, exit_homes = nodes[0:8:2] + nodes[:1], nodes[1:8:2] + nodes[5:6]
+    graph = ListedGraph(9, given.links(), homes, exit_homes=exit_homes)
+    found = bisection(graph)
+    assert found.width.exact == by_trying(graph)
+    if found.side:
+        assert crossing(graph, found.side) == found.width.exact
+        inside = [home in found.side for home in homes]
+        assert inside == [home in found.side for home in exit_homes]
+
+
 @pytest.mark.parametrize(
     "words",
     [
+        *("cube ports=8", "baseline ports=8", "benes ports=4", "clos m=2 n=2 r=4"),
         *("hypercube n=3", "ring k=7 n=1", "torus k=3 n=2", "star nodes=7", "psnn n=3", "pse n=3"),
         *("tree nodes=8 branching=3", "chordal-ring nodes=10", "fat-tree k=2 n=2"),
         long("chordal-ring nodes=12 chords=2"),

@@ -119,7 +119,8 @@ def test_fan_out_needs_terminals_at_one_node(call: Callable[..., Any]) -> None:
     status, out, err = call("measure", "benes", "--limit", "0.1")
     assert (status, err) == (0, "")
     assert out.endswith(
-        "Packets of each terminal must enter and leave at one node to look for F and e\n"
+        "  bisection e       4\n"
+        "Packets of each terminal must enter and leave at one node to look for F\n"
     )
 
 
@@ -132,13 +133,17 @@ def test_command(call: Callable[..., Any]) -> None:
     assert (record["network"], record["diameter"], record["mean_distance"]) == ("torus", 4, 2.0)
 
 
-@pytest.mark.parametrize(("ports", "links", "diameter"), [(2, 0, 0), (8, 16, 2), (16, 48, 3)])
-def test_boxes_are_nodes(call: Callable[..., Any], ports: int, links: int, diameter: int) -> None:
+@pytest.mark.parametrize(
+    ("ports", "links", "diameter", "width"), [(2, 0, 0, None), (8, 16, 2, 4), (16, 48, 3, 8)]
+)
+def test_boxes_are_nodes(
+    call: Callable[..., Any], ports: int, links: int, diameter: int, width: int | None
+) -> None:
     found = json.loads(call("measure", "omega", f"ports={ports}", "--json").out)
     assert found["terminals"] == ports
     assert (found["links"], found["one_way_links"]) == (links, links)
     assert (found["diameter"], found["mean_distance"]) == (diameter, diameter)
-    assert "bisection" not in found
+    assert (found["bisection"]["exact"] if width else found.get("bisection")) == width
 
 
 @pytest.mark.parametrize(

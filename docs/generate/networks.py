@@ -373,9 +373,10 @@ def network_list(drawn: Collection[str]) -> str:
         "## Which one?",
         _which(drawn),
         measured_at(*_chosen_files()),
-        f"*Diameter and bisection count links between switches. Saturation is the load, in packets "
-        f"per terminal per cycle, from which on uniform traffic of single flits waits longer and "
-        f"longer, in windows of {_WINDOW:,} cycles. Tables are the look-up tables of all boxes or "
+        f"*Diameter and bisection count links between switches; a one-way link is half a link of "
+        f"the bisection. Saturation is the load, in packets per terminal per cycle, from which on "
+        f"uniform traffic of single flits waits longer and longer, in windows of {_WINDOW:,} "
+        f"cycles. Tables are the look-up tables of all boxes or "
         f"routers in an ECP5, with payloads of 16 bits: one of each kind is synthesised, and "
         f"multiplied by their number. `make docs-data` measures all of it. "
         f"[How to choose.](../how-to/choose.md)*",

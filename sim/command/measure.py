@@ -11,6 +11,7 @@ from .shared_arguments import network_arguments, network_from
 
 if TYPE_CHECKING:
     from ...hdl.networks.network import Network
+    from ..measure.bisection import Bisection
     from ..measure.bounds import Bounds
     from ..measure.graph_measures import CommunicationMeasures, GraphMeasures
 
@@ -35,12 +36,18 @@ def measure(
 
     Distances are in links, on shortest paths. The mean is over all pairs of terminals, including
     each with itself, as in uniform traffic. In a multistage network the boxes are the nodes, and F
-    and e are not looked for. A bus is two nodes and the link between them, to which
-    the links of its members are added; `compare --per wire` takes it for one link. The other
-    measures are those of Ginosar and Egozi (1989). A number that is not found exactly within the
-    limit is shown as two bounds, each with its method.
+    is not looked for. A bus is two nodes and the link between them, to which the links of its
+    members are added; `compare --per wire` takes it for one link. The other measures are those of
+    Ginosar and Egozi (1989). A number that is not found exactly within the limit is shown as two
+    bounds, each with its method.
     """
-    from ..measure.graph_measures import communication_measures, graph_measures, unsearched
+    from ..measure.bisection import bisection
+    from ..measure.graph_measures import (
+        communication_measures,
+        graph_measures,
+        unsearched,
+        unspread,
+    )
 
     built = network_from(network, parameters)
     if built.described is None:
@@ -48,8 +55,11 @@ def measure(
             f"Only networks of nodes and links can be measured, not {built.family!r}"
         )
     graph = built.described.graph
-    why = unsearched(graph)
-    found = None if why else communication_measures(graph, alpha, limit, seed)
+    found, halves, why = None, None, unsearched(graph)
+    if why is None:
+        why = unspread(graph)
+        found = None if why else communication_measures(graph, alpha, limit, seed)
+        halves = bisection(graph, limit, seed) if found is None else found.bisection
     basic = graph_measures(graph) if found is None else found.graph
     stated = None if graph.bisection is None else graph.bisection / 2
     formulas = _formulas(built, basic, found)
@@ -60,17 +70,38 @@ def measure(
             **asdict(basic),
             "stated_bisection": stated,
         }
+        if halves is not None:
+            record["bisection"] = _bounds(halves.width) | {"side": sorted(halves.side)}
         if found is not None:
             record |= _record(found)
         click.echo(json.dumps({**record, "formulas": formulas}))
         return
     click.echo(built.family)
-    for title, value in {**_basic_rows(basic), **_rows(found, stated)}.items():
+    for title, value in _rows(basic, halves, found, stated).items():
         click.echo(f"  {title:<18}{value}")
     if why:
         click.echo(why)
     if formulas:
         _print_formulas(formulas)
+
+
+def _rows(
+    basic: "GraphMeasures",
+    halves: "Bisection | None",
+    found: "CommunicationMeasures | None",
+    stated: float | None,
+) -> dict[str, object]:
+    rows = _basic_rows(basic)
+    if found is not None:
+        rows["fan-out time F"] = _told(found.fan_out.time)
+    if halves is not None:
+        width, agrees = halves.width, ""
+        if stated is not None and not width.lower <= stated <= width.upper:
+            agrees = f"; the network states {stated:g}"
+        rows["bisection e"] = _told(width) + agrees
+    elif stated is not None:
+        rows["bisection e"] = f"{stated:g} (stated by the network)"
+    return rows if found is None else rows | _derived_rows(found)
 
 
 def _basic_rows(found: "GraphMeasures") -> dict[str, object]:
@@ -89,16 +120,8 @@ def _basic_rows(found: "GraphMeasures") -> dict[str, object]:
     }
 
 
-def _rows(found: "CommunicationMeasures | None", stated: float | None) -> dict[str, str]:
-    if found is None:
-        return {} if stated is None else {"bisection e": f"{stated:g} (stated by the network)"}
-    width = found.bisection.width
-    agrees = ""
-    if stated is not None and not width.lower <= stated <= width.upper:
-        agrees = f"; the network states {stated:g}"
+def _derived_rows(found: "CommunicationMeasures") -> dict[str, object]:
     return {
-        "fan-out time F": _told(found.fan_out.time),
-        "bisection e": _told(width) + agrees,
         "disconnectivity D": str(found.disconnectivity),
         "looseness L": f"{found.looseness} (alpha {found.alpha:g})",
         "connectivity C": f"{found.connectivity:.4g}",
@@ -115,18 +138,20 @@ def _told(bounds: "Bounds") -> str:
     return f"{bounds} (at least: {bounds.lower_method}; at most: {bounds.upper_method})"
 
 
+def _bounds(bounds: "Bounds") -> dict[str, Any]:
+    return {"exact": bounds.exact, **asdict(bounds)}
+
+
 def _record(found: "CommunicationMeasures") -> dict[str, Any]:
     record: dict[str, Any] = {"alpha": found.alpha}
     for name, bounds in (
         ("fan_out", found.fan_out.time),
-        ("bisection", found.bisection.width),
         ("disconnectivity", found.disconnectivity),
         ("looseness", found.looseness),
         ("cost_effectiveness", found.cost_effectiveness),
     ):
-        record[name] = {"exact": bounds.exact, **asdict(bounds)}
+        record[name] = _bounds(bounds)
     record["fan_out"] |= {"source": found.fan_out.source, "steps": found.fan_out.steps}
-    record["bisection"]["side"] = sorted(found.bisection.side)
     for name in ("connectivity", "cost", "spectral_gap"):
         record[name] = getattr(found, name)
     return record

@@ -2,7 +2,8 @@
 
 The width e is the least number of links whose removal parts the graph into two halves with
 floor(T / 2) and ceil(T / 2) of its T terminals (Ginosar and Egozi 1989, 5.3); nodes without
-terminals may be on either side. A link in both directions counts once, and a one-way link half: the
+terminals may be on either side, and two nodes that a terminal sends from and receives at are on
+one. A link in both directions counts once, and a one-way link half: the
 paper's one-way ring has e = 1 (A.3.2). If nodes with several terminals allow no such halves, the
 halves differ as little as they can.
 
@@ -18,6 +19,8 @@ from math import ceil, gcd, inf
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from ...hdl.fabric.checks import check_seed
 from ...hdl.graphs.graph import Graph
@@ -26,7 +29,7 @@ from .bounds import Bounds
 from .flows import congestion
 from .spectrum import lowest_modes
 
-__all__ = ["Bisection", "bisection", "link_weights"]
+__all__ = ["Bisection", "bisection", "joined_nodes", "link_weights"]
 
 _STARTS = 60
 """Starts of Kernighan and Lin's heuristic."""
@@ -61,7 +64,7 @@ def bisection(graph: Graph, limit: float = 10.0, seed: int = 1) -> Bisection:
     Parameters
     ----------
     graph : Graph
-        With at least two nodes that have terminals.
+        With terminals that can be on two sides: `joined_nodes` are not the same for all.
     limit : float
         Seconds of processor time that heuristics, flows and search may take together. A few
         seconds are added in graphs of about 1,000 nodes.
@@ -94,7 +97,8 @@ def bisection(graph: Graph, limit: float = 10.0, seed: int = 1) -> Bisection:
             if found < below:
                 cut, side, upper = found, frozenset(), "search"
             least, lower = cut, "search"
-    return Bisection(Bounds(_links(least), _links(cut), lower, upper), side)
+    nodes = np.flatnonzero(np.isin(joined_nodes(graph), list(side)))
+    return Bisection(Bounds(_links(least), _links(cut), lower, upper), frozenset(nodes.tolist()))
 
 
 def _links(directions: int) -> float:
@@ -102,19 +106,30 @@ def _links(directions: int) -> float:
     return directions // 2 if directions % 2 == 0 else directions / 2
 
 
+def joined_nodes(graph: Graph) -> NDArray[np.intp]:
+    """For each node, the number of its group: the nodes that terminals keep on one side with it."""
+    ends = np.array([graph.homes, graph.exit_homes])
+    joins = coo_array((np.ones(ends.shape[1]), ends), shape=(graph.nodes, graph.nodes))
+    return connected_components(joins, directed=False)[1]
+
+
 def link_weights(graph: Graph) -> Weights:
-    """For any two nodes, the directions of links between them: 2 for a link in both."""
-    weights = np.zeros((graph.nodes, graph.nodes), np.int64)
+    """For any two groups of joined nodes, the directions of links between them: 2 for a link in
+    both."""
+    groups = joined_nodes(graph)
+    weights = np.zeros((int(groups.max()) + 1,) * 2, np.int64)
     for link in graph.links():
-        if link.node != link.peer:
-            weights[link.node, link.peer] += 1
-            weights[link.peer, link.node] += 1
+        one, other = groups[link.node], groups[link.peer]
+        if one != other:
+            weights[one, other] += 1
+            weights[other, one] += 1
     return weights
 
 
 @dataclass(frozen=True)
 class _Cut:
-    """What is to be cut: links are counted in directions, two for a link in both.
+    """What is to be cut: links are counted in directions, two for a link in both. A group of joined
+    nodes is one node.
 
     Attributes
     ----------
@@ -136,11 +151,13 @@ class _Cut:
 
     @classmethod
     def of(cls, graph: Graph) -> "_Cut":
+        groups = joined_nodes(graph)
         weights = link_weights(graph)
-        ways = [(link.node, link.peer) for link in graph.links()]
-        leave, come = (np.bincount(ends, minlength=graph.nodes) for ends in zip(*ways))
+        count = len(weights)
+        ways = groups[[(link.node, link.peer) for link in graph.links()]].T
+        leave, come = (np.bincount(ends, minlength=count) for ends in ways)
         balanced = np.array_equal(leave, come)
-        shares = np.bincount(graph.homes, minlength=graph.nodes).astype(np.int64)
+        shares = np.bincount(groups[list(graph.homes)], minlength=count).astype(np.int64)
         sums = {0}
         for share in shares.tolist():
             sums |= {one + share for one in sums} if share else set()

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import dijkstra
 from ...hdl.fabric.checks import check_number
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.graphs.graph import Graph
-from .bisection import Bisection, bisection, link_weights
+from .bisection import Bisection, bisection, joined_nodes, link_weights
 from .bounds import Bounds
 from .fan_out import FanOut, fan_out
 from .spectrum import second_eigenvalue
@@ -189,13 +189,18 @@ class CommunicationMeasures:
 
 
 def unsearched(graph: Graph) -> str | None:
-    """Why F and e are not looked for; None if they are."""
+    """Why F and e are not looked for; None if they are, or if e is, and only F not."""
     if graph.nodes > _MOST_NODES:
         return f"Nodes must be at most {_MOST_NODES} to look for F and e, not {graph.nodes}"
-    if list(graph.homes) != list(graph.exit_homes):
-        return "Packets of each terminal must enter and leave at one node to look for F and e"
-    if len(set(graph.homes)) < 2:
+    if len(set(joined_nodes(graph)[list(graph.homes)])) < 2:
         return "Terminals must be at two nodes at least to look for F and e, not at one"
+    return None
+
+
+def unspread(graph: Graph) -> str | None:
+    """Why F is not looked for in a graph whose e is; None if it is."""
+    if list(graph.homes) != list(graph.exit_homes):
+        return "Packets of each terminal must enter and leave at one node to look for F"
     return None
 
 
@@ -241,7 +246,7 @@ def communication_measures(
         raise InvalidValue(f"Alpha must be from 0 to 1, not {alpha}")
     if not check_number("Limit", limit) > 0:
         raise InvalidValue(f"Limit must be above 0 seconds, not {limit}")
-    if why := unsearched(graph):
+    if why := unsearched(graph) or unspread(graph):
         raise InvalidValue(why)
     basic = graph_measures(graph)
     spread = fan_out(graph, limit, seed)
