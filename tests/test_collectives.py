@@ -528,6 +528,12 @@ test_refusals = refusals(
         "Network must have group_entries=1 or more, for the algorithm network",
     ),
     (
+        "data-manipulator",
+        "barrier",
+        {"algorithm": "network"},
+        "Group must have a node for an all-reduce at which values of all members meet, ...",
+    ),
+    (
         "mesh k=2 group_entries=1 reduction=max",
         "reduce",
         {"algorithm": "network"},

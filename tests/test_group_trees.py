@@ -19,10 +19,11 @@ def relations() -> list[str]:
     ]
 
 
-def delivered(tree: GroupTree) -> Counter[int]:
-    """How often each terminal gets a multicast: entries are followed as routers do."""
+def delivered(tree: GroupTree, start: int) -> Counter[int]:
+    """How often each terminal gets a multicast from a node on: entries are followed as routers
+    do."""
     graph, found = tree.graph, Counter[int]()
-    waiting, steps = [graph.homes[tree.root]], 0
+    waiting, steps = [start], 0
     terminals = {exit_: terminal for terminal, exit_ in enumerate(graph.exits)}
     while waiting:
         steps += 1
@@ -35,8 +36,8 @@ def delivered(tree: GroupTree) -> Counter[int]:
     return found
 
 
-def merged(tree: GroupTree) -> Counter[int]:
-    """How often the value of each terminal is in the root's, by what routers wait for."""
+def merged(tree: GroupTree, last: int) -> Counter[int]:
+    """How often the value of each terminal is in what leaves a node, by what routers wait for."""
     graph = tree.graph
     entries = {entry: terminal for terminal, entry in enumerate(graph.entries)}
 
@@ -50,22 +51,27 @@ def merged(tree: GroupTree) -> Counter[int]:
                 found += values(child.node)
         return found
 
-    home = graph.exit_homes[tree.root]
-    assert tree.nodes[home].onward == graph.exits[tree.root]
-    return values(home)
+    return values(last)
 
 
 @pytest.mark.parametrize("name", relations())
 def test_trees_reach_each_member_once_and_merge_each_once(name: str) -> None:
     relation = example(name).relation
     assert isinstance(relation, Relation)
-    last = relation.ports - 1
-    for root in (0, relation.ports // 2, last):
-        for members in (range(relation.ports), [last, 1], [root]):
+    end = relation.ports - 1
+    for root in (0, relation.ports // 2, end):
+        for members in (range(relation.ports), [end, 1], [root]):
             tree = group_tree(relation, root, members)
             once = Counter(dict.fromkeys(members, 1))
-            assert delivered(tree) == once
-            assert merged(tree) == once
+            graph = tree.graph
+            home, last = graph.homes[root], graph.exit_homes[root]
+            assert delivered(tree, home) == once
+            assert merged(tree, last) == once
+            assert tree.nodes[last].onward == graph.exits[root]
+            both = [node for node, part in tree.nodes.items() if part.exits and part.children]
+            turns = {node for node in both if delivered(tree, node) == merged(tree, node) == once}
+            assert tree.turn in turns if turns else tree.turn is None
+            assert tree.turn == home or home != last
             assert all(relation.is_escape(one) for one in tree.copied if one.port >= 0)
 
 

@@ -15,7 +15,8 @@ from group_traffic import FOLDS, Members, Traffic
 from long_runs import long
 from multicube.hdl import PacketNetwork, build
 from multicube.hdl.bench.group_bench import GroupTask
-from multicube.hdl.graphs.routing.group_deadlock import group_deadlock
+from multicube.hdl.graphs.graph import Channel
+from multicube.hdl.graphs.routing.group_deadlock import _Search, group_deadlock
 from multicube.hdl.graphs.routing.group_tree import Kind, group_tree
 from multicube.hdl.operations.folds import Fold
 from multicube.sim.engines.amaranth import AmaranthEngine
@@ -70,6 +71,19 @@ CASES: list[Any] = [
         {0: (2, range(10))},
         (Kind.SINGLE, M),
         id="any graph",
+        marks=pytest.mark.long,
+    ),
+    pytest.param(
+        "clos n=2 m=2 r=2",
+        {0: (1, range(4))},
+        (Kind.SINGLE, A),
+        id="values turn in the middle",
+    ),
+    pytest.param(
+        "benes ports=8 switch=cut-through depth=4",
+        {0: (5, range(8))},
+        EVERY,
+        id="values turn in the middle, in passes",
         marks=pytest.mark.long,
     ),
     pytest.param(
@@ -203,6 +217,47 @@ def crossing(switch: str, k: int) -> tuple[PacketNetwork, Members]:
     network = build("mesh", k=k, group_entries=2, length=16, switch=switch, depth=depth)
     every = range(network.ports)
     return network, {0: (0, every), 1: (every[-1], every)}
+
+
+Step = tuple[Channel, Channel, int | None]
+"""What waits, for what, and the label of this dependency."""
+
+
+def closes(steps: list[Step], start: Channel, at: Channel) -> bool:
+    """Whether steps lead from one channel to another, each label once at most."""
+    return any(
+        other == start
+        or closes([step for step in steps if label is None or step[2] != label], start, other)
+        for one, other, label in steps
+        if one == at
+    )
+
+
+def waits(steps: list[Step], label: int | None) -> dict[Channel, set[Channel]]:
+    own = [(one, other) for one, other, its in steps if its == label]
+    return {one: {other for each, other in own if each == one} for one, _ in own}
+
+
+def test_search_of_cycles_against_all_paths() -> None:
+    """Of random dependencies, in cycles in which each label has one at most."""
+    random.seed(1)
+    found = 0
+    for _ in range(300):
+        nodes = [Channel(node, 0) for node in range(6)]
+        pairs = [(one, other) for one in nodes for other in nodes if one != other]
+        steps: list[Step] = [
+            (*pair, None) for pair in random.sample(pairs, 3) if pair == (*sorted(pair),)
+        ]
+        for label in range(4):
+            steps += [(*pair, label) for pair in random.sample(pairs, random.randint(1, 3))]
+        shown = _Search(
+            waits(steps, None), [(tree, waits(steps, tree)) for tree in range(4)]
+        ).cycle()
+        assert (shown is not None) == any(closes(steps, node, node) for node in nodes)
+        labels = [wait.tree for wait in shown or () if wait.tree is not None]
+        assert len(labels) == len(set(labels))
+        found += shown is not None
+    assert 50 < found < 250
 
 
 @pytest.mark.parametrize("k", [2, long(3)])

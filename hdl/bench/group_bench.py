@@ -177,13 +177,15 @@ class GroupBench(Bench):
     Raises
     ------
     ValueError
-        If the network has no groups, or there is no tree for this one.
+        If the network has no groups, or the packets of this one have no way.
     """
 
     network: PacketNetwork
 
     def __init__(self, network: PacketNetwork, task: GroupTask) -> None:
         tables = network.group_tables({0: (task.root, task.members)})
+        if why := network.group_refusal(task.kind, task.root, task.members):
+            raise InvalidValue(why)
         super().__init__(2, LONG_TIME_BITS, False, False)
         self.network, self.task = network, task
         self.packet = packet = network.packet_of(task.width)

@@ -187,7 +187,6 @@ def group_rows(
         if number not in range(groups.count):
             raise InvalidValue(f"Group must be from 0 to {groups.count - 1}, not {number}")
         _check_turns(tree, shapes)
-        root = tree.graph.exit_homes[tree.root]
         for node, part in tree.nodes.items():
             shape, rows = shapes[node], found[f"groups_{node}"]
             copies = _outputs(shape, part.exits)
@@ -197,7 +196,7 @@ def group_rows(
                 values = {
                     "children": _inputs(tree, shape, part.children),
                     "exits": _outputs(shape, exits),
-                    "around": copies if node == root else 0,
+                    "around": copies if node == tree.turn else 0,
                 }
                 row = MergeRow(len(shape.inputs), len(shape.outputs))
                 rows["merges"][number] = row.number(values)

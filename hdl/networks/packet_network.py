@@ -254,6 +254,30 @@ class PacketNetwork(Network):
         """
         raise self._no_groups
 
+    def group_refusal(self, kind: Kind, root: int, members: Iterable[int]) -> str | None:
+        """Why packets of a kind have no way in a group; None if they have.
+
+        Parameters
+        ----------
+        kind : Kind
+            Of a packet for the group.
+        root : int
+            The root of the group.
+        members : Iterable[int]
+            Its members.
+
+        Returns
+        -------
+        str or None
+            A message.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is not of routers, or there is no such tree.
+        """
+        raise self._no_groups
+
     def group_pins(self, root: int, members: Iterable[int]) -> tuple[list[Pin], list[Pin]]:
         """The drivers of the links on which the packets of a group are copied, and merged: of
         diagrams' lines, with the ports `i` of the terminals that send.

@@ -651,6 +651,9 @@ class RoutedNetwork(PacketNetwork):
         passes = self.parameters.switch != "wormhole"
         return group_cycle(self.relation, trees, kinds, passes=passes, named=self.named)
 
+    def group_refusal(self, kind: Kind, root: int, members: Iterable[int]) -> str | None:
+        return group_tree(self.relation, root, members).refusal(kind)
+
     def group_pins(self, root: int, members: Iterable[int]) -> tuple[list[Pin], list[Pin]]:
         tree = group_tree(self.relation, root, members)
         exits = self.terminals.outputs

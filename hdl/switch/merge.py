@@ -58,7 +58,8 @@ class MergeRow(data.StructLayout):
     """What a node does with the packets of a group that are merged.
 
     `children` are the inputs by which they come, and `exits` the output by which the merged one
-    leaves. Only at the root, `around` are the outputs by which it leaves if it is for all members.
+    leaves. Only at the `GroupTree.turn`, `around` are the outputs by which it leaves if it is for
+    all members.
     """
 
     def __init__(self, inputs: int, outputs: int) -> None:
@@ -111,7 +112,7 @@ class Merge(wiring.Component):
         Its entry.
     o : Out(stream.Signature(packet))
         The merged packet, or what is at the head of the lane: a header that is to be merged is
-        shown too, and not taken. From the root on, what is for all members is a multicast.
+        shown too, and not taken. From the turn on, what is for all members is a multicast.
     own : In(outputs)
         With a lane: the outputs of the header at its head.
     exits : Out(outputs)

@@ -135,6 +135,10 @@ def _group_cycle(
     if not groups:
         raise InvalidValue("Kind needs a group: --group ROOT:MEMBERS")
     found = {number: parse_group(words, network.sinks) for number, words in enumerate(groups)}
-    chosen = [Kind[kind.upper().replace("-", "_")] for kind in kinds] or [*Kind][1:]
+    chosen = [Kind[kind.upper().replace("-", "_")] for kind in kinds] or [
+        kind
+        for kind in [*Kind][1:]
+        if not any(network.group_refusal(kind, *group) for group in found.values())
+    ]
     cycle = network.group_cycle(found, chosen)
     return None if cycle is None else [*cycle, cycle[0]][::-1]

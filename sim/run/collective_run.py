@@ -183,15 +183,22 @@ def _asked(
     if kind == "barrier":
         operation = "add" if algorithm == NETWORK and len(members) > _MOST_BITS else "or"
     network = _able(network, kind, algorithm, operation)
-    algorithms = _algorithms(network, kind, algorithm, operation)
     if not isinstance(network, MemoryNetwork):
         check_for_messages(network)
         if root is None and kind in ("allreduce", "barrier"):
             first = middle(network, members)
+    algorithms = _algorithms(network, kind, algorithm, operation, first, members)
     return _Asked(network, kind, members, first, flits, operation, algorithms)
 
 
-def _algorithms(network: Network, kind: str, algorithm: str, operation: Operation) -> Sequence[str]:
+def _algorithms(
+    network: Network,
+    kind: str,
+    algorithm: str,
+    operation: Operation,
+    root: int,
+    members: Sequence[int],
+) -> Sequence[str]:
     """The algorithms that are to be run.
 
     Raises
@@ -210,7 +217,7 @@ def _algorithms(network: Network, kind: str, algorithm: str, operation: Operatio
     check_word(f"Algorithm of {kind}", algorithm, (*able, "auto"))
     if algorithm not in (NETWORK, "auto"):
         return [algorithm]
-    wrong = _hindrance(network, kind, operation)
+    wrong = _hindrance(network, kind, operation, root, members)
     if algorithm == "auto" and network.ports > _MOST_TRIED:
         if wrong is None:
             return [NETWORK]
@@ -234,9 +241,11 @@ def _able(network: Network, kind: str, algorithm: str, operation: Operation) -> 
     return network.altered(group_entries=1, **reduction)
 
 
-def _hindrance(network: Network, kind: str, operation: Operation) -> str | None:
+def _hindrance(
+    network: Network, kind: str, operation: Operation, root: int, members: Sequence[int]
+) -> str | None:
     """Why routers can't perform a collective; None if they can."""
-    if not isinstance(network, PacketNetwork) or not network.groups:
+    if not isinstance(network, PacketNetwork) or not network.groups or kind not in GROUP_KINDS:
         return _NO_GROUPS
     merges, operation = operation_name(network.parameters["reduction"]), operation_name(operation)
     if kind == "barrier" and merges not in ("add", operation):
@@ -244,7 +253,7 @@ def _hindrance(network: Network, kind: str, operation: Operation) -> str | None:
         return f"Reduction must be {allowed}, for a barrier by the network, not {merges}"
     if kind in ("reduce", "allreduce") and merges != operation:
         return f"Operation must be {merges}, the reduction of the network, not {operation}"
-    return None
+    return network.group_refusal(GROUP_KINDS[kind], root, members)
 
 
 def _counted(

@@ -64,21 +64,24 @@ def _sends(entry: Channel) -> Channel:
     return entry._replace(number=SENDS)
 
 
-def _merging(tree: GroupTree) -> dict[Channel, Channel | None]:
-    """The channels of packets that are merged, each with the one after it."""
-    root = tree.graph.exit_homes[tree.root]
-    found: dict[Channel, Channel | None] = {}
-    for node, part in tree.nodes.items():
-        if part.children:
-            found[_merge_at(node)] = None if node == root else part.onward
-            children = (_sends(one) if one.port < 0 else one for one in part.children)
-            found |= dict.fromkeys(children, _merge_at(node))
+def _merging(tree: GroupTree, last: int) -> dict[Channel, Channel | None]:
+    """The channels of packets that are merged, up to a node, each with the one after it."""
+    found: dict[Channel, Channel | None] = {_merge_at(last): None}
+    waiting = [last]
+    for node in waiting:
+        for child in tree.nodes[node].children:
+            if child.port < 0:
+                found[_sends(child)] = _merge_at(node)
+            else:
+                found |= {child: _merge_at(node), _merge_at(child.node): child}
+                waiting.append(child.node)
     return found
 
 
-def _lanes(tree: GroupTree) -> dict[Channel, Channel]:
-    """The queues of terminals that what is merged may go on from, though their values are not."""
-    merged = {node: part.children for node, part in tree.nodes.items() if part.children}
+def _lanes(tree: GroupTree, nodes: Iterable[int]) -> dict[Channel, Channel]:
+    """The queues of terminals at these nodes that what is merged may go on from, though their
+    values are not."""
+    merged = {node: tree.nodes[node].children for node in nodes}
     entries = (one for one in tree.graph.entries if one not in merged.get(one.node, (one,)))
     return {_sends(one): _merge_at(one.node) for one in entries}
 
@@ -110,40 +113,53 @@ def group_waits(
         Kinds of packets that there are.
     passes : bool
         Whether multicasts are copied in passes.
+
+    Raises
+    ------
+    ValueError
+        If a packet of one of the kinds has no way.
     """
     ordered: list[Waits] = []
     others: Waits = {}
     down, entry = tree.copied, _sends(tree.graph.entries[tree.root])
-    merging = _merging(tree)
+    for kind in kinds:
+        if why := tree.refusal(kind):
+            raise InvalidValue(why)
     around = Kind.ALL_REDUCE in kinds
+    turn = _merge_at(tree.turn) if around and tree.turn is not None else None
     if passes:
         if around or Kind.MULTICAST in kinds:
             for channel, before in down.items():
                 starts = [before] if before is not None else [entry] * (Kind.MULTICAST in kinds)
-                if before is None and around:
-                    starts.append(_merge_at(channel.node))
+                if turn is not None and channel.node == turn.node:
+                    starts.append(turn)
                 for one in starts:
                     others.setdefault(one, set()).add(channel)
     elif Kind.MULTICAST in kinds:
         ordered.append(_copied_at_once(down, entry))
-    if around or Kind.REDUCE in kinds:
-        lanes = _lanes(tree)
-        waits = _every(merging | lanes)
-        if passes:
-            waits = {channel: own - lanes.keys() for channel, own in waits.items()}
-        if around and not passes:
-            root = _merge_at(tree.graph.exit_homes[tree.root])
-            copied = _copied_at_once(down, root)
-            for own in waits.values():
-                own |= down.keys()
-            for channel, nexts in copied.items():
-                waits.setdefault(channel, set()).update(nexts)
-        if Kind.REDUCE in kinds:
-            exit_ = tree.graph.exits[tree.root]
-            for channel, own in waits.items():
-                own |= {exit_} - {channel}
-        ordered.append(waits)
-    return ordered, others
+    merged: Waits = {}
+    if Kind.REDUCE in kinds:
+        exit_ = tree.graph.exits[tree.root]
+        for channel, own in _merged(tree, exit_.node, passes).items():
+            merged[channel] = own | {exit_} - {channel}
+    if turn is not None:
+        waits, back = _merged(tree, turn.node, passes), set[Channel]()
+        copied: Waits = {}
+        if not passes:
+            copied, back = _copied_at_once(tree.returned, turn), set(tree.returned)
+        for channel, own in waits.items():
+            merged.setdefault(channel, set()).update(own, back - {channel})
+        for channel, own in copied.items():
+            merged.setdefault(channel, set()).update(own)
+    return [*ordered, *([merged] if merged else [])], others
+
+
+def _merged(tree: GroupTree, last: int, passes: bool) -> Waits:
+    """What packets wait for that are merged up to a node."""
+    merging = _merging(tree, last)
+    lanes = _lanes(tree, {one.node for one in merging})
+    waits = _every(merging | lanes)
+    return {channel: own - lanes.keys() for channel, own in waits.items()} if passes else waits
 
 
 def _copied_at_once(down: Mapping[Channel, Channel | None], start: Channel) -> Waits:
@@ -203,7 +219,7 @@ def group_deadlock(
     Raises
     ------
     ValueError
-        If there are more than ten different trees.
+        If there are more than ten different trees, or packets of a kind have no way.
     """
     moves = map(relation.moves, range(relation.ports))
     common = dependencies(moves, lambda channel: channel.port < 0 or relation.is_escape(channel))
@@ -239,6 +255,7 @@ class _Search:
             for waits in everywhere
         ]
         self.trees = [tree for tree, _ in labels]
+        self._known: dict[tuple[int, int], int] = {}
         self._reach: dict[int, int] = {}
         for at in _from_the_end(self.common):
             found = 1 << at
@@ -256,13 +273,16 @@ class _Search:
     def _reached(self, some: int, left: int) -> int:
         """All that can be reached from some channels, with each of the labels from `left` at most
         once."""
-        found = self._onward(some)
+        if (known := self._known.get((some, left))) is not None:
+            return known
+        found = start = self._onward(some)
         for label, waits in enumerate(self.labels):
             if left >> label & 1:
                 nexts = 0
-                for at in _bits(found):
+                for at in _bits(start):
                     nexts |= waits.get(at, 0)
-                found |= self._reached(nexts, left & ~(1 << label)) if nexts & ~found else 0
+                found |= self._reached(nexts, left & ~(1 << label)) if nexts & ~start else 0
+        self._known[some, left] = found
         return found
 
     def cycle(self) -> list[Wait] | None:

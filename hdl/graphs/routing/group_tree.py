@@ -93,6 +93,37 @@ class GroupTree:
         return _ordered(self.graph, self.graph.homes[self.root], self.nodes)
 
     @cached_property
+    def turn(self) -> int | None:
+        """The node at which an all-reduce turns from merging to copying: all values meet before it
+        or in it, and no copy is made before it. It is the root's, if packets enter and leave at one
+        node; None if there is no such node."""
+        graph, last = self.graph, self.graph.exit_homes[self.root]
+        meets, node = [last], self.nodes[last]
+        while len(node.children) == 1 and node.children[0].port >= 0:
+            meets.append(node.children[0].node)
+            node = self.nodes[meets[-1]]
+        starts = [graph.homes[self.root]]
+        for channel in self.copied:
+            if channel.port < 0 or len(self.nodes[channel.node].exits) > 1:
+                break
+            starts.append(graph.link_of(channel).peer)
+        return next((node for node in meets if node in starts), None)
+
+    def refusal(self, kind: Kind) -> str | None:
+        """Why packets of a kind have no way; None if they have."""
+        if kind is not Kind.ALL_REDUCE or self.turn is not None:
+            return None
+        return (
+            f"Group must have a node for an all-reduce at which values of all members meet, and "
+            f"from which all copies go: root {self.root} has none"
+        )
+
+    @cached_property
+    def returned(self) -> dict[Channel, Channel | None]:
+        """Those channels of a multicast that an all-reduce takes: from its turn on."""
+        return {} if self.turn is None else _ordered(self.graph, self.turn, self.nodes)
+
+    @cached_property
     def merged(self) -> dict[Channel, Channel]:
         """The links by which values are merged, each with the channel after it: from the root on,
         so the last ones come first."""
