@@ -32,6 +32,7 @@ from amaranth.lib.wiring import In, Out
 from long_runs import long
 from multicube.hdl.fabric.errors import MulticubeError
 from multicube.sim import Simulator
+from multicube.sim.engines.amaranth_internals import nir
 from random_modules import RandomLogic, RandomMemory
 from simulator_pairs import KINDS, check_equal
 
@@ -242,6 +243,54 @@ def test_processes_in_the_place_of_logic() -> None:
         return seen
 
     assert len(same(scenario)) > 30
+
+
+def test_bits_that_the_design_leaves_to_others() -> None:
+    """Beside bits of a register: a process sets some, a testbench others, and no reset does."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        m.domains.sync = domain = ClockDomain()
+        bits = Signal(12, init=0x210)
+        m.d.sync += bits[:4].eq(bits[:4] + 1)
+        seen = []
+
+        async def process(ctx: Any) -> None:
+            async for _, _, value in ctx.tick().sample(bits):
+                ctx.set(bits[4:8], value + 3)
+
+        async def bench(ctx: Any) -> None:
+            for cycle in range(12):
+                ctx.set(bits[8:], cycle)
+                ctx.set(domain.rst, cycle % 5 == 3)
+                await ctx.tick()
+                seen.append(ctx.get(bits))
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_process(process)
+        simulator.add_testbench(bench)
+        simulator.run()
+        return seen
+
+    assert same(scenario)[3] & 0xF0F == 0x300
+
+
+def test_reading_a_signal_takes_no_walk_over_the_design(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of which a waveform of all signals would take one for each."""
+    m = Module()
+    given, made = Signal(8), Signal(8)
+    m.d.comb += made.eq(given + 1)
+    simulator, seen = Simulator(m), []
+
+    async def bench(ctx: Any) -> None:
+        seen.append(ctx.get(made))
+
+    simulator.add_testbench(bench)
+    monkeypatch.delattr(nir.Operator, "output_nets")
+    monkeypatch.setattr(nir.Cell, "output_nets", None, raising=False)
+    simulator.run()
+    assert seen == [1]
 
 
 class Colour(enum.Enum, shape=2):

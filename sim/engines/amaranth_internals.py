@@ -12,7 +12,13 @@ from amaranth.hdl import Fragment, Signal, Value
 from amaranth.hdl import _ast as ast
 from amaranth.hdl import _nir as nir
 from amaranth.hdl._ast import SignalDict
-from amaranth.hdl._ir import Design, NetlistEmitter, PortDirection, RequirePosedge
+from amaranth.hdl._ir import (
+    Design,
+    NetlistDriver,
+    NetlistEmitter,
+    PortDirection,
+    RequirePosedge,
+)
 from amaranth.hdl._mem import MemoryData, MemoryInstance
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
@@ -141,6 +147,20 @@ class _Emitter(NetlistEmitter):
                 "reasonable time"
             )
         return super().emit_rhs(module_idx, value)
+
+    def emit_drivers(self) -> None:
+        # In a simulation, bits of a register to which nothing is assigned are set from outside, and
+        # no reset changes them. Amaranth makes them part of a register that has one driver only.
+        for signal, drivers in self.drivers.items() if self.all_undef_to_ff else ():
+            driver, *_ = drivers.values()
+            assigned = 0
+            for each in driver.assignments:
+                assigned |= (1 << len(each.value)) - 1 << each.start
+            if driver.domain is not None and assigned.bit_count() < len(signal):
+                drivers.setdefault(
+                    None, NetlistDriver(driver.module_idx, signal, None, src_loc=driver.src_loc)
+                )
+        super().emit_drivers()
 
 
 def _netlist(design: Design, all_undef_to_ff: bool = False) -> nir.Netlist:

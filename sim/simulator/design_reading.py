@@ -21,7 +21,7 @@ from ..engines.amaranth_internals import (
 )
 from ..engines.compiled.compiled_errors import CombinationalLoop, UnsupportedConstruct, ValueTooWide
 from ..engines.compiled.ir import Module, Node, Words
-from ..engines.compiled.netlist import Lowering, deep_recursion, place, signal_names
+from ..engines.compiled.netlist import Lowering, place, signal_names
 from ..engines.compiled.words import word_widths
 
 __all__ = ["Bits", "Edge", "PartLogic", "Report", "read_logic"]
@@ -142,8 +142,9 @@ def read_logic(
         raise UnsupportedConstruct(str(error)) from None
     except OverflowError as error:
         raise ValueTooWide(str(error)) from None
-    with deep_recursion(netlist):
-        return _Reading("design", netlist, {}, False).read(design, inputs)
+    reading = _Reading("design", netlist, {}, False)
+    with reading.deep_recursion():
+        return reading.read(design, inputs)
 
 
 class _Reading(Lowering):
@@ -320,7 +321,7 @@ class _Reading(Lowering):
         return Report(kind, self.graph.and_(enabled, hit), edge, text, cell.src_loc)
 
     def words(self, nets: Sequence[nir.Net]) -> Words:
-        with deep_recursion(self.netlist):
+        with self.deep_recursion():
             return self.value(nets)
 
     def bits(self, nets: Sequence[nir.Net]) -> list[Bits] | None:

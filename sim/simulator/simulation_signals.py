@@ -8,6 +8,7 @@ import numpy as np
 from amaranth.hdl import Shape, Signal
 
 from ..engines.amaranth_internals import MemoryData, MemoryState, SignalState, SimulationState
+from ..engines.compiled.tables import ones
 from .design_machine import DesignMachine
 from .design_parts import Part, Piece
 from .design_reading import Edge
@@ -120,6 +121,7 @@ class Logic:
     def reset(self) -> None:
         self.last = self.signal.init
         self._next: int | None = None
+        self._found = self.last
 
     @property
     def value(self) -> int:
@@ -137,6 +139,8 @@ class Logic:
         return self.curr if self._next is None else self._next
 
     def update(self, value: int, mask: int = ~0) -> None:
+        if self._next is None:
+            self._found = self.curr
         self._next = (self.next & ~mask) | (value & mask)
         self.engine.state.pending.add(self)
 
@@ -145,7 +149,11 @@ class Logic:
         if value is None or value == self.curr:
             return False
         assert isinstance(self.source, Stored)
-        self.engine.machine.write(self.source.pieces, value)
+        pieces = self.source.pieces
+        if not all(piece.moved for piece in pieces):  # what was set, not its neighbours
+            changed = value ^ self._found
+            pieces = [piece for piece in pieces if changed >> piece.at & ones(piece.width)]
+        self.engine.machine.write(pieces, value)
         return True
 
     def add_waker(self, waker: Callable[[int, int], bool]) -> None:

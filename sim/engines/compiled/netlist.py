@@ -26,7 +26,7 @@ from .compiled_errors import CombinationalLoop, UnsupportedConstruct, ValueTooWi
 from .ir import WORD, Event, Graph, Memory, Module, Node, Register, Words, Write
 from .words import Arithmetic, word_widths
 
-__all__ = ["Lowering", "deep_recursion", "lower", "lowered", "place", "signal_names"]
+__all__ = ["Lowering", "lower", "lowered", "place", "signal_names"]
 
 _WIDE = 16
 """A bitwise cell of at least this width is computed as a whole if its bits are used apart, ..."""
@@ -79,24 +79,9 @@ def lower(component: wiring.Component, name: str, by_bit: bool = False) -> Modul
         raise CombinationalLoop(f"In {name}: {path}") from None
     except OverflowError as error:
         raise ValueTooWide(f"In {name}: {error}") from None
-    with deep_recursion(netlist):
-        return Lowering(name, netlist, paths, by_bit).module(signal_names(design, netlist))
-
-
-@contextmanager
-def deep_recursion(netlist: nir.Netlist) -> Iterator[None]:
-    """Let a chain of all bits be followed by recursion: a bus has a gate for each terminal.
-
-    The functions that recurse call each other from Python only, in lists and not in generators,
-    which takes no space on the stack.
-    """
-    usual = sys.getrecursionlimit()
-    bits = sum(len(cell.output_nets(index)) for index, cell in enumerate(netlist.cells))
-    sys.setrecursionlimit(usual + _FRAMES * bits)
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(usual)
+    lowering = Lowering(name, netlist, paths, by_bit)
+    with lowering.deep_recursion():
+        return lowering.module(signal_names(design, netlist))
 
 
 def signal_names(design: Design, netlist: nir.Netlist) -> dict[str, nir.Value]:
@@ -204,6 +189,21 @@ class Lowering:
         self._inputs: list[tuple[int, int, str]] = sorted(
             (start, width, port) for port, (start, width) in netlist.top.ports_i.items()
         )
+        self._bits = sum(len(cell.output_nets(index)) for index, cell in enumerate(netlist.cells))
+
+    @contextmanager
+    def deep_recursion(self) -> Iterator[None]:
+        """Let a chain of all bits be followed by recursion: a bus has a gate for each terminal.
+
+        The functions that recurse call each other from Python only, in lists and not in generators,
+        which takes no space on the stack.
+        """
+        usual = sys.getrecursionlimit()
+        sys.setrecursionlimit(usual + _FRAMES * self._bits)
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(usual)
 
     def module(self, names: Mapping[str, nir.Value]) -> Module:
         cells = self.netlist.cells
