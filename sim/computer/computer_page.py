@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...hdl.catalogue.catalogue import build
-from ...hdl.computer.address_map import CONSOLE_ROWS
+from ...hdl.computer.address_map import CONSOLE_ROWS, PROGRAM
 from ...hdl.computer.computer import Computer
 from ...hdl.fabric.checks import check_kind, check_word
 from ...hdl.fabric.diagram import Node, Terminal
@@ -21,6 +21,7 @@ from ..live.design_page import Design, DesignPage
 from .compilation import compile_program
 from .computer_run import computer_of
 from .defaults import STACK_BYTES
+from .program_faults import CAUSES
 from .program_image import ProgramImage
 
 __all__ = ["ComputerPage", "lesson_page", "program_lessons"]
@@ -82,7 +83,7 @@ class ComputerPage(DesignPage):
 
     def about(self) -> dict[str, Any]:
         return super().about() | {
-            "words": f"{self.title} {self.computer.network}",
+            "words": f"{self.title} {self.computer.words}",
             "lesson": self.lesson,
             "lessons": self.lessons,
             "titles": {name: lesson["title"] for name, lesson in self.lessons.items()},
@@ -95,6 +96,8 @@ class ComputerPage(DesignPage):
                     for line in read_content("Program", self.path).splitlines()
                 ],
                 "places": _places(self.program, self.path.name),
+                "range": [PROGRAM, PROGRAM + 4 * len(self.program.program)],
+                "causes": CAUSES,
                 "console_rows": CONSOLE_ROWS,
             },
         }
