@@ -9,11 +9,18 @@ from browser import Tab, browser, needs_chromium
 from command_line import exit_status
 from long_runs import long
 from multicube.hdl import build
+from multicube.hdl.computer.computer import Computer
 from multicube.sim import ProgramFault, run_computer
 from multicube.sim.computer.compilation import compile_program
-from multicube.sim.computer.computer_page import ComputerPage, lesson_page, program_lessons
+from multicube.sim.computer.computer_page import (
+    ComputerPage,
+    lesson_page,
+    picture,
+    program_lessons,
+)
 from multicube.sim.computer.computer_run import computer_of
 from multicube.sim.engines.compiled import CompiledEngine
+from multicube.sim.live.design_page import Design
 
 pytest.importorskip("pythondata_cpu_minerva")
 pytestmark = needs_chromium
@@ -196,6 +203,21 @@ def test_a_lesson_on_a_queue(chromium: Any, tmp_path: Path) -> None:
     (line,) = tab.page.evaluate("multicube.program.texts.map(({ text }) => text)")
     assert sorted(map(int, line.split())) == [0, 1, 10, 11, 20, 21, 30, 31]
     assert not tab.errors
+
+
+@pytest.mark.parametrize(
+    ("network", "words"),
+    [("combining-graph network=ring:k=4", 4), ("hypercube n=2", 0)],
+)
+def test_what_is_drawn_passes_packets_on(network: str, words: int) -> None:
+    """Cores, routers and memory, each at a link; a core is what sends for it, too."""
+    computer = Computer(
+        build(network), program=[0], local_rows=16, shared_words=words, messages=not words
+    )
+    diagram = Design(computer, "", picture(computer), wires=False).diagram
+    linked = {end.index for line in diagram.lines for end in (line.source, line.target)}
+    assert linked == set(range(len(diagram.nodes)))
+    assert set(computer.nodes) <= {node.cells[0] for node in diagram.nodes}
 
 
 def test_the_command_writes_a_page(
