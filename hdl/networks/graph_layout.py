@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     import numpy as np
     import scipy.sparse
 
-__all__ = ["cells_layout", "fabric_layout", "graph_diagram", "graph_layout", "groups_layout", "spread"]
+__all__ = [
+    "cells_layout",
+    "fabric_layout",
+    "graph_diagram",
+    "graph_layout",
+    "groups_layout",
+    "spread",
+]
 
 _MOST_EXACT = 150
 """Most nodes of which the lengths of all paths are laid out; more would take minutes."""

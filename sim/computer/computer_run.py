@@ -95,7 +95,7 @@ class ComputerRun(CoresRun):
     memory_requests : list[int]
         Requests that reached each memory module.
     shared : dict[str, list[int]]
-        The words of each global at the end, as signed numbers.
+        The words of each global of whole words at the end, as signed numbers.
     warnings : str
         What the compiler said.
     """
