@@ -216,6 +216,18 @@ def test_example_host(cube: Path) -> None:
     assert alone.endswith("mean latency 3.00 cycles\n")
 
 
+def test_a_flit_that_is_a_packet_is_its_last(tmp_path: Path) -> None:
+    """The example leaves the field 0: later packets followed the first, to other sinks."""
+    folder = tmp_path / "network"
+    write_c_library(_network("cube ports=4 switch=wormhole payload=32"), folder)
+    host = _compiled(folder, "example", ROOT / "examples/c_host.c", "-I.", "-O0")
+    words = run_tool(host, "0.9", "100", folder=folder).split()
+    assert int(words[0]) == int(words[3]) > 100
+    header = (folder / "mc.h").read_text()
+    assert "A packet is a flit." in header
+    assert "last; /* 1 bit: taken as 1, since a packet is a flit */" in header
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -39,7 +39,7 @@ def run(folder: Path, code: str, network: str = "combining ports=4", **options: 
 
 
 UPDATES = """
-volatile int sum, bits = 12, mask = 15, parity, last, least = 50, most = -50;
+volatile int sum, bits = 12, mask = 15, parity, mc_last, least = 50, most = -50;
 short halves[4] = {1, -2, 3};
 const int constants[4] = {10, 20, 30, 40};
 mc_own int mine = 7;
@@ -51,7 +51,7 @@ int main(void) {
   mc_fetch_or(&bits, 1 << id);
   mc_fetch_and(&mask, ~(1 << id));
   mc_fetch_xor(&parity, 3 << id);
-  mc_swap(&last, id + 1);
+  mc_swap(&mc_last, id + 1);
   mc_fetch_min(&least, -3 * id);
   mc_fetch_max(&most, -3 * id - 1);
   halves[id] += constants[id];
@@ -73,7 +73,8 @@ def test_updates_of_shared_words(network: str, tmp_path: Path) -> None:
     shared = done.shared
     assert (shared["sum"], shared["bits"], shared["mask"]) == ([15], [15], [0])
     assert (shared["parity"], shared["least"], shared["most"]) == ([3 ^ 6 ^ 12 ^ 24], [-9], [-1])
-    assert shared["last"][0] in (1, 2, 3, 4)
+    assert shared["mc_last"][0] in (1, 2, 3, 4)
+    assert not any("barrier" in name for name in shared)
     halves = [word >> 16 * half & 0xFFFF for word in shared["halves"] for half in (0, 1)]
     assert halves == [11, 18, 33, 40]
     assert shared["owns"] == [7, 8, 9, 10]

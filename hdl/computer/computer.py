@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In
 
 from ..bench.instruments import Timer
 from ..bench.meters import meter_links, place_meters
-from ..catalogue.catalogue import FAMILIES
+from ..catalogue.catalogue import FAMILIES, summary
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.wires import Lane, Wire, named_wires, streams
@@ -25,7 +25,7 @@ from .computer_node import ComputerNode
 from .message_end import MessageEnd, NoMessages, message_payload
 from .shared_window import NoSharedMemory, SharedWindow
 
-__all__ = ["WORD_BITS", "Computer", "memory_cell", "own_parameters"]
+__all__ = ["WORD_BITS", "Computer", "memory_cell"]
 
 WORD_BITS = 32
 
@@ -75,6 +75,8 @@ class Computer(Fabric):
     Attributes
     ----------
     network : Network
+    words : str
+        The network in words, without the parameters that the computer sets itself.
     nodes : list[str]
         Names of the cells of the nodes.
     rows : int
@@ -90,7 +92,7 @@ class Computer(Fabric):
     ------
     TypeError, ValueError
         As `bus_memory`; if there are too many shared words; or a parameter of the network that the
-        computer sets itself (`own_parameters`) has another value than its default.
+        computer sets itself has another value than its default.
     """
 
     def __init__(
@@ -108,6 +110,9 @@ class Computer(Fabric):
         super().__init__({"on": In(1)})
         _check_defaults(network)
         self.network = network
+        own = _own_parameters(network)
+        chosen = {name: value for name, value in network.chosen.items() if name not in own}
+        self.words = summary(network.family, chosen)
         count = network.ports // network.classes  # each has an endpoint for each class
         if shared_words > (most := count * _MOST_ROWS):
             raise InvalidValue(
@@ -128,7 +133,7 @@ class Computer(Fabric):
         self.link_meters = meter_links(self, between, on)
 
     def __repr__(self) -> str:
-        return f"<Computer of {len(self.nodes)} cores, {self.network}: {len(self.cells)} cells>"
+        return f"<Computer of {len(self.nodes)} cores, {self.words}: {len(self.cells)} cells>"
 
     @cached_property
     def wires(self) -> dict[Pin, Wire]:
@@ -238,7 +243,7 @@ class Computer(Fabric):
         return names
 
 
-def own_parameters(network: Network) -> tuple[str, ...]:
+def _own_parameters(network: Network) -> tuple[str, ...]:
     """The network's parameters that a computer sets itself, since its words have 32 bits."""
     return ("width", "rows", "operations") if network.has_memory else ("payload",)
 
@@ -247,7 +252,7 @@ def _check_defaults(network: Network) -> None:
     """Refuse values of parameters that the computer sets itself."""
     if network.family not in FAMILIES:
         return
-    own = own_parameters(network)
+    own = _own_parameters(network)
     for about in FAMILIES[network.family].parameters:
         value = network.parameters[about.name]
         if about.name in own and value != about.default:

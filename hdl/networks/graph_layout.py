@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     import numpy as np
     import scipy.sparse
 
-__all__ = ["cells_layout", "fabric_layout", "graph_diagram", "graph_layout", "spread"]
+__all__ = [
+    "cells_layout",
+    "fabric_layout",
+    "graph_diagram",
+    "graph_layout",
+    "groups_layout",
+    "spread",
+]
 
 _MOST_EXACT = 150
 """Most nodes of which the lengths of all paths are laid out; more would take minutes."""
@@ -164,26 +171,24 @@ def cells_layout(
 
 def fabric_layout(fabric: Fabric) -> Layout:
     """The layout of any fabric: its cells, so that linked ones are close."""
-    cells = [cell for cell in fabric.cells.values() if not cell.type.auxiliary]
-    number = {cell.name: index for index, cell in enumerate(cells)}
+    cells = [(cell.name,) for cell in fabric.cells.values() if not cell.type.auxiliary]
+    return groups_layout(fabric, cells, fabric.links)
+
+
+def groups_layout(
+    fabric: Fabric, groups: Sequence[tuple[str, ...]], links: Iterable[tuple[Pin, Pin]]
+) -> Layout:
+    """The layout of groups of cells, which have the name of their first, so that linked ones are
+    close."""
+    number = {cell: index for index, group in enumerate(groups) for cell in group}
     pairs = [
-        (number[a.cell], number[b.cell])
-        for a, b in fabric.links
-        if a.cell in number and b.cell in number
+        (number[a.cell], number[b.cell]) for a, b in links if a.cell in number and b.cell in number
     ]
-    places = spread(len(cells), pairs)
-    nodes = [
-        Node(
-            cell.title,
-            (cell.name,),
-            *place,
-            _width(cell.title),
-            _HEIGHT,
-            cell.type.name,
-            cell.title,
-        )
-        for cell, place in zip(cells, places)
-    ]
+    nodes = []
+    for group, place in zip(groups, spread(len(groups), pairs)):
+        first = fabric.cells[group[0]]
+        title = first.title
+        nodes.append(Node(title, group, *place, _width(title), _HEIGHT, first.type.name, title))
     return Layout(nodes, unit=_UNIT)
 
 

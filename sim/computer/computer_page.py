@@ -9,21 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from ...hdl.catalogue.catalogue import build
-from ...hdl.computer.address_map import CONSOLE_ROWS
+from ...hdl.computer.address_map import CONSOLE_ROWS, PROGRAM
 from ...hdl.computer.computer import Computer
 from ...hdl.fabric.checks import check_kind, check_word
 from ...hdl.fabric.diagram import Node, Terminal
 from ...hdl.fabric.layout import Layout
-from ...hdl.networks.graph_layout import fabric_layout
+from ...hdl.networks.graph_layout import groups_layout
 from ...hdl.networks.network import Network
 from ...hdl.support.input_file import read_content
 from ..live.design_page import Design, DesignPage
 from .compilation import compile_program
 from .computer_run import computer_of
 from .defaults import STACK_BYTES
+from .program_faults import CAUSES
 from .program_image import ProgramImage
 
-__all__ = ["ComputerPage", "lesson_page", "program_lessons"]
+__all__ = ["ComputerPage", "lesson_page", "picture", "program_lessons"]
 
 _HERE = Path(__file__).parent
 
@@ -78,11 +79,11 @@ class ComputerPage(DesignPage):
         self.program, _ = compile_program(program, defines=defines, stack=stack)
         self.path = Path(program)
         self.computer = computer_of(network, self.program, stack)
-        super().__init__(Design(self.computer, self.path.name, _layout(self.computer), wires=False))
+        super().__init__(Design(self.computer, self.path.name, picture(self.computer), wires=False))
 
     def about(self) -> dict[str, Any]:
         return super().about() | {
-            "words": f"{self.title} {self.computer.network}",
+            "words": f"{self.title} {self.computer.words}",
             "lesson": self.lesson,
             "lessons": self.lessons,
             "titles": {name: lesson["title"] for name, lesson in self.lessons.items()},
@@ -95,6 +96,8 @@ class ComputerPage(DesignPage):
                     for line in read_content("Program", self.path).splitlines()
                 ],
                 "places": _places(self.program, self.path.name),
+                "range": [PROGRAM, PROGRAM + 4 * len(self.program.program)],
+                "causes": CAUSES,
                 "console_rows": CONSOLE_ROWS,
             },
         }
@@ -135,13 +138,13 @@ def _places(image: ProgramImage, file: str) -> list[list[int]]:
     return found
 
 
-def _layout(computer: Computer) -> Layout:
+def picture(computer: Computer) -> Layout:
     """The network's own places where its cells are in the computer as they are in the network, and
     each core at the terminal by which it sends."""
     network = computer.network
     own = network.layout
     if not network.has_memory or not own.terminals:
-        return fabric_layout(computer)
+        return _close(computer)
     nodes, kept = list(own.nodes), []
     for terminal in own.terminals:
         senders = [pin.path[1] for pin in terminal.pins if pin.path[0] == "i"]
@@ -150,6 +153,18 @@ def _layout(computer: Computer) -> Layout:
             continue
         nodes.append(_core(computer, int(senders[0]), terminal))
     return replace(own, nodes=nodes, terminals=kept, labels=None)
+
+
+def _close(computer: Computer) -> Layout:
+    """The cells that pass packets on, so that linked ones are close; a core sends them itself."""
+    cores = [
+        tuple(cell for cell in (core, f"target_{n}", f"message_end_{n}") if cell in computer.cells)
+        for n, core in enumerate(computer.nodes)
+    ]
+    own = {cell for core in cores for cell in core}
+    cells = (str(pin.cell) for link in computer.streams for pin in link)
+    others = dict.fromkeys(cell for cell in cells if cell not in own)
+    return groups_layout(computer, [*cores, *((cell,) for cell in others)], computer.streams)
 
 
 def _core(computer: Computer, number: int, terminal: Terminal) -> Node:

@@ -6,9 +6,8 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ...hdl.catalogue.catalogue import summary
 from ...hdl.computer.address_map import CONSOLE_ROWS
-from ...hdl.computer.computer import WORD_BITS, Computer, memory_cell, own_parameters
+from ...hdl.computer.computer import WORD_BITS, Computer, memory_cell
 from ...hdl.computer.computer_node import COUNTERS
 from ...hdl.fabric.checks import check_integer, check_kind, check_several
 from ...hdl.fabric.errors import InvalidValue
@@ -96,7 +95,7 @@ class ComputerRun(CoresRun):
     memory_requests : list[int]
         Requests that reached each memory module.
     shared : dict[str, list[int]]
-        The words of each global at the end, as signed numbers.
+        The words of each global of whole words at the end, as signed numbers.
     warnings : str
         What the compiler said.
     """
@@ -243,14 +242,12 @@ def _run(
 
 def cores_run(engine: NodeReader, computer: Computer, console: Console) -> CoresRun:
     """What the cores of a computer say that have all ended."""
-    nodes, network = computer.nodes, computer.network
+    nodes = computer.nodes
     cores = {name: engine.read(nodes, name) for name in ("ended", *COUNTERS)}
     counted = zip(*(cores[name] for name in COUNTERS))
     cores["pipeline"] = [1 + end - sum(each) for end, each in zip(cores["ended"], counted)]
-    own = own_parameters(network)
-    chosen = {name: value for name, value in network.chosen.items() if name not in own}
     return CoresRun(
-        network=summary(network.family, chosen),
+        network=computer.words,
         engine=engine.name,
         cycles=1 + max(cores["ended"]),
         results=[_signed(value) for value in engine.read(nodes, "result")],

@@ -5,23 +5,31 @@ from ...hdl.fabric.errors import MulticubeError
 from .console import Console, ConsoleLine, NodeReader
 from .program_image import ProgramImage
 
-__all__ = ["ProgramFault", "fault_of", "not_ended"]
+__all__ = ["CAUSES", "ProgramFault", "fault_of", "not_ended"]
 
 _GUARD = PROGRAM + (1 << 20)
 """From here to the own memory there is nothing: what a stack that is too small runs into."""
 
-_CAUSES = {
-    0: "a jump to the odd address {value:#010x}",
-    1: "a jump outside of the program, to {value:#010x}",
-    2: "an illegal instruction, {value:#010x}",
-    3: "a break point",
-    4: "a load from {value:#010x}, which is not a multiple of its size",
-    5: "access outside: a load from {value:#010x}",
-    6: "a store to {value:#010x}, which is not a multiple of its size",
-    7: "access outside: a store to {value:#010x}",
-    11: "a system call, and there is no system",
-}
-"""What the exceptions of RISC-V mean, by `mcause`."""
+_SEND = DEVICES + 4 * Device.SEND
+
+_ANY = 0, 1 << 32
+
+CAUSES = (
+    (0, *_ANY, "a jump to the odd address {value}"),
+    (1, *_ANY, "a jump outside of the program, to {value}"),
+    (2, *_ANY, "an illegal instruction, {value}"),
+    (3, *_ANY, "a break point"),
+    (4, *_ANY, "a load from {value}, which is not a multiple of its size"),
+    (5, _GUARD, LOCAL, "stack overflow: a load from {value}"),
+    (5, *_ANY, "access outside: a load from {value}"),
+    (6, *_ANY, "a store to {value}, which is not a multiple of its size"),
+    (7, _SEND, _SEND + 1, "a message for a core that does not exist"),
+    (7, _GUARD, LOCAL, "stack overflow: a store to {value}"),
+    (7, *_ANY, "access outside: a store to {value}"),
+    (11, *_ANY, "a system call, and there is no system"),
+)
+"""What the exceptions of RISC-V mean: `mcause`, the range of the value (`mtval`), and the text. The
+first that fits is meant."""
 
 
 class ProgramFault(MulticubeError):
@@ -65,11 +73,8 @@ def fault_of(engine: NodeReader, console: Console, image: ProgramImage) -> Progr
     )
     # An instruction that is not in the program has no place: the jump to it has.
     place = image.place(pc if image.has(pc) else last_pc)
-    what = _CAUSES.get(cause, "exception {cause}").format(value=value, cause=cause)
-    if cause == 7 and value == DEVICES + 4 * Device.SEND:
-        what = "a message for a core that does not exist"
-    if cause in (5, 7) and _GUARD <= value < LOCAL:
-        what = what.replace("access outside", "stack overflow")
+    meant = (text for own, first, end, text in CAUSES if own == cause and first <= value < end)
+    what = next(meant, f"exception {cause}").format(value=f"{value:#010x}")
     console.read(engine)
     return ProgramFault(f"Core {core}, cycle {ended[core]}, {place}: {what}", console.lines())
 

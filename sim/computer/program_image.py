@@ -17,6 +17,9 @@ __all__ = ["ProgramImage", "Variable", "read_image"]
 _MESSAGES = "mc_uses_messages"
 """The symbol that code has if it sends or receives messages."""
 
+_BARRIER = "mc_barrier_arrived"
+"""The shared global of the runtime."""
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -127,7 +130,7 @@ def _words(data: bytes | bytearray) -> list[int]:
 
 
 def _globals(symbols: Iterable[Any]) -> tuple[dict[str, Variable], list[tuple[int, str]]]:
-    """Shared variables of whole words, and functions."""
+    """The program's shared variables of whole words, and functions."""
     variables: dict[str, Variable] = {}
     functions = []
     for symbol in symbols:
@@ -139,7 +142,8 @@ def _globals(symbols: Iterable[Any]) -> tuple[dict[str, Variable], list[tuple[in
             and at >= SHARED
             and size
             and not (at | size) % 4
-            and not symbol.name.startswith((".", "mc_"))
+            and not symbol.name.startswith(".")
+            and symbol.name != _BARRIER
         ):
             variables[symbol.name] = Variable(at - SHARED >> 2, size // 4)
     return variables, sorted(functions)

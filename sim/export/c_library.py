@@ -144,6 +144,7 @@ class CLibrary:
         self.tables = Tables([self.fabric], modules, plan)
         self.tables.fill()
         self.words = word_count(network.packet.size)
+        self.lone = network.flits and network.lengths[1] == 1  # each flit is a packet
         # Of each field that has bits: name, lowest bit and width.
         self.fields = [
             (str(key), field.offset, field.width) for key, field in network.packet if field.width
@@ -199,7 +200,7 @@ class CLibrary:
         network = self.network
         members = [
             f"  uint64_t {name}{f'[{-(-width // 64)}]' if width > 64 else ''};"
-            f" /* {counted(width, 'bit')}{_MEANINGS.get(name, '')} */\n"
+            f" /* {counted(width, 'bit')}{self._meaning(name)} */\n"
             for name, _, width in self.fields
         ]
         given = {
@@ -211,14 +212,24 @@ class CLibrary:
             "longest": network.lengths[1] if network.flits else 1,
             "bits": network.packet.size,
             "words": self.words,
-            "about": " The tag of other flits than the first is data." if network.flits else "",
+            "about": " The tag of other flits than the first is data." * self._several,
             "members": "".join(members),
             "tags": self._about_tags(),
         }
         return self._template("library.h", given)
 
+    @property
+    def _several(self) -> bool:
+        """Whether packets can have several flits."""
+        return self.network.flits and not self.lone
+
+    def _meaning(self, field: str) -> str:
+        if field == "last" and self.lone:
+            return ": taken as 1, since a packet is a flit"
+        return _MEANINGS.get(field, "")
+
     def _about_packets(self) -> str:
-        if not self.network.flits:
+        if not self._several:
             return "A packet is a flit."
         low, high = self.network.lengths
         told = f"{high}" if low == high else f"from {low} to {high}"
@@ -309,6 +320,9 @@ class CLibrary:
         yield _array("static const struct { size_t member; unsigned at, width; } fields[]", fields)
         yield _array("static const uint64_t source_tags[]", source_tags)
         yield _array("static const uint64_t sink_tags[]", sink_tags)
+        always = self.network.packet.const({"last": 1} if self.lone else {}).as_bits()
+        given = [f"0x{always >> 32 * word & 0xFFFFFFFF:x}" for word in range(self.words)]
+        yield _array("static const uint32_t always[]", given)
         yield self._combined()
         yield (
             f"enum {{ TYPES = {len(types)}, TASKS = {len(tasks) or 1}, TASK_COUNT = {len(tasks)}, "
@@ -362,6 +376,7 @@ class CLibrary:
 _MEANINGS = {
     "tag": ": of the first flit, it leads to the sink",
     "mask": ": 1 for both values of this bit of the tag",
+    "kind": ": 0 if it is for one sink, and not for a group",
     "last": ": 1 in the last flit of a packet",
     "length": ": so many cycles the packet holds a link",
 }

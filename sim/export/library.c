@@ -174,7 +174,8 @@ int mc_offer_bits(mc_network *n, int source, const uint32_t *bits) {
 
 int mc_offer(mc_network *n, int source, const mc_flit *flit) {
   if (!n || !flit) return MC_NULL;
-  uint32_t bits[MC_FLIT_WORDS] = {0};
+  uint32_t bits[MC_FLIT_WORDS];
+  memcpy(bits, always, sizeof bits);
   for (int i = 0; i < FIELDS; i++) {
     uint64_t x;
     memcpy(&x, (const char *)flit + fields[i].member, sizeof x);

@@ -392,7 +392,7 @@ class Page {
   /** What the page is about, and what can be chosen. */
   fill() {
     byId("title").textContent = ABOUT.title;
-    byId("words").textContent = ABOUT.words.split(" ").slice(1).join(" ");
+    byId("words").textContent = ABOUT.words.slice(ABOUT.title.length + 1);
     byId("words").title = ABOUT.words;
     byId("pattern").append(...ABOUT.patterns.map(({ name }) => element("option", { value: name }, name === "hotspot" ? "hot spot" : name)));
     byId("target").max = ABOUT.sinks - 1;

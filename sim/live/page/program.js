@@ -1,9 +1,8 @@
 "use strict";
 // The program of a parallel computer: its lines with the cores that are there, and what they print.
 
-const CAUSES = { 0: "a jump to an odd address", 1: "a jump outside of the program", 2: "an illegal instruction",
-  3: "a break point", 4: "a load that is not aligned", 5: "a load from outside", 6: "a store that is not aligned",
-  7: "a store to outside", 11: "a system call" };
+/** An address, or an instruction. */
+const hex = (value) => `0x${value.toString(16).padStart(8, "0")}`;
 
 /** What was printed byte by byte, in UTF-8. */
 const fromBytes = (text) => new TextDecoder().decode(Uint8Array.from(text, (byte) => byte.charCodeAt(0)));
@@ -54,13 +53,23 @@ class Program {
 
   /** How the program has ended. */
   verdict() {
-    const { trapped, done, ended, result, lines } = this.frame;
-    const core = trapped.findIndex((each) => each);
-    if (core >= 0) return `Core ${core}, cycle ${ended[core]}, line ${lines[core]}: ${CAUSES[result[core]] ?? "an exception"}.`;
+    const { trapped, done, ended, result } = this.frame;
+    if (trapped.some((each) => each)) return this.fault();
     if (!done.every((each) => each)) return "";
     const wrong = result.findIndex((each) => each | 0);
     const cycles = 1 + Math.max(...ended);
     return wrong >= 0 ? `Core ${wrong} returned ${result[wrong] | 0}, after ${cycles} cycles.` : `All cores have ended, after ${cycles} cycles.`;
+  }
+
+  /** The first exception of any core, in the words of the command. */
+  fault() {
+    const { trapped, ended, result, fault, lines, pc } = this.frame;
+    const cores = [...trapped.keys()].filter((each) => trapped[each]);
+    const core = cores.reduce((first, each) => ended[each] < ended[first] ? each : first);
+    const [, , , text] = ABOUT.program.causes.find(([cause, begin, end]) =>
+      cause === result[core] && begin <= fault[core] && fault[core] < end) ?? [, , , `exception ${result[core]}`];
+    const place = lines[core] ? `line ${lines[core]}` : `address ${hex(pc[core])}`;
+    return `Core ${core}, cycle ${ended[core]}, ${place}: ${text.replace("{value}", hex(fault[core]))}.`;
   }
 
   /** Until the chosen core is at another line. */
@@ -98,7 +107,7 @@ class Program {
     });
     const state = trapped[this.core] ? "stopped by an exception" : done[this.core] ? "ended"
       : lines[this.core] ? `line ${lines[this.core]}` : "in the runtime";
-    byId("core-state").textContent = `${state}, address 0x${pc[this.core].toString(16).padStart(8, "0")}, ${instructions[this.core]} instructions`;
+    byId("core-state").textContent = `${state}, address ${hex(pc[this.core])}, ${instructions[this.core]} instructions`;
     byId("console").replaceChildren(...this.texts.slice(-200).map(({ core, cycle, text }) =>
       element("li", { title: `cycle ${cycle}` }, element("span", { class: "soft" }, `core ${core}: `), fromBytes(text))));
     byId("program-end").textContent = this.frame.over ? this.verdict() : "";

@@ -28,8 +28,14 @@ class RunningProgram {
     });
   }
 
+  /** Where each core is. An instruction outside of the program has no place: the jump to it has. */
+  at() {
+    const last = this.read("last_pc"), [begin, end] = this.about.range;
+    return this.read("pc").map((pc, core) => begin <= pc && pc < end ? pc : last[core]);
+  }
+
   /** The line at which a core is; 0 in code of others. */
-  line(core) { return this.lineOf(this.read("pc")[core]); }
+  line(core) { return this.lineOf(this.at()[core]); }
 
   lineOf(address) {
     const { places } = this.about;
@@ -59,7 +65,8 @@ class RunningProgram {
     const printed = this.fresh;
     this.fresh = [];
     const found = { printed, over: this.over };
-    for (const port of ["pc", "done", "trapped", "ended", "result", "fault", "instructions"]) found[port] = this.read(port);
+    for (const port of ["done", "trapped", "ended", "result", "fault", "instructions"]) found[port] = this.read(port);
+    found.pc = this.at();
     found.lines = found.pc.map((address) => this.lineOf(address));
     return found;
   }
