@@ -274,7 +274,7 @@ class PacketNetwork(Network):
         Raises
         ------
         TypeError, ValueError
-            If it is not of routers, or there is no such tree.
+            If it is not of routers, or there is no tree for an all-reduce.
         """
         raise self._no_groups
 

@@ -652,7 +652,9 @@ class RoutedNetwork(PacketNetwork):
         return group_cycle(self.relation, trees, kinds, passes=passes, named=self.named)
 
     def group_refusal(self, kind: Kind, root: int, members: Iterable[int]) -> str | None:
-        return group_tree(self.relation, root, members).refusal(kind)
+        if kind is not Kind.ALL_REDUCE:
+            return None
+        return group_tree(self.relation, root, members).no_turn
 
     def group_pins(self, root: int, members: Iterable[int]) -> tuple[list[Pin], list[Pin]]:
         tree = group_tree(self.relation, root, members)

@@ -3,9 +3,9 @@
 The width e is the least number of links whose removal parts the graph into two halves with
 floor(T / 2) and ceil(T / 2) of its T terminals (Ginosar and Egozi 1989, 5.3); nodes without
 terminals may be on either side, and two nodes that a terminal sends from and receives at are on
-one. A link in both directions counts once, and a one-way link half: the
-paper's one-way ring has e = 1 (A.3.2). If nodes with several terminals allow no such halves, the
-halves differ as little as they can.
+one. A link in both directions counts once, and a one-way link half: the paper's one-way ring has
+e = 1 (A.3.2). If nodes with several terminals allow no such halves, the halves differ as little as
+they can.
 
 Upper bounds are bisections: by Kernighan and Lin's heuristic from seeded starts, some of them along
 eigenvectors of the Laplacian. Lower bounds are the eigenvalue's (Fiedler, 1973) and that of flows

@@ -117,15 +117,14 @@ def group_waits(
     Raises
     ------
     ValueError
-        If a packet of one of the kinds has no way.
+        If an all-reduce has no way.
     """
     ordered: list[Waits] = []
     others: Waits = {}
     down, entry = tree.copied, _sends(tree.graph.entries[tree.root])
-    for kind in kinds:
-        if why := tree.refusal(kind):
-            raise InvalidValue(why)
     around = Kind.ALL_REDUCE in kinds
+    if around and (why := tree.no_turn):
+        raise InvalidValue(why)
     turn = _merge_at(tree.turn) if around and tree.turn is not None else None
     if passes:
         if around or Kind.MULTICAST in kinds:
@@ -143,15 +142,14 @@ def group_waits(
         for channel, own in _merged(tree, exit_.node, passes).items():
             merged[channel] = own | {exit_} - {channel}
     if turn is not None:
-        waits, back = _merged(tree, turn.node, passes), set[Channel]()
-        copied: Waits = {}
-        if not passes:
-            copied, back = _copied_at_once(tree.returned, turn), set(tree.returned)
-        for channel, own in waits.items():
-            merged.setdefault(channel, set()).update(own, back - {channel})
-        for channel, own in copied.items():
+        back = {} if passes else tree.returned
+        for channel, own in _merged(tree, turn.node, passes).items():
+            merged.setdefault(channel, set()).update(own, back.keys() - {channel})
+        for channel, own in _copied_at_once(back, turn).items():
             merged.setdefault(channel, set()).update(own)
-    return [*ordered, *([merged] if merged else [])], others
+    if merged:
+        ordered.append(merged)
+    return ordered, others
 
 
 def _merged(tree: GroupTree, last: int, passes: bool) -> Waits:
@@ -219,7 +217,7 @@ def group_deadlock(
     Raises
     ------
     ValueError
-        If there are more than ten different trees, or packets of a kind have no way.
+        If there are more than ten different trees, or an all-reduce has no way.
     """
     moves = map(relation.moves, range(relation.ports))
     common = dependencies(moves, lambda channel: channel.port < 0 or relation.is_escape(channel))

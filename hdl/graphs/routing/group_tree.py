@@ -109,9 +109,10 @@ class GroupTree:
             starts.append(graph.link_of(channel).peer)
         return next((node for node in meets if node in starts), None)
 
-    def refusal(self, kind: Kind) -> str | None:
-        """Why packets of a kind have no way; None if they have."""
-        if kind is not Kind.ALL_REDUCE or self.turn is not None:
+    @property
+    def no_turn(self) -> str | None:
+        """Why an all-reduce has no way; None if it has."""
+        if self.turn is not None:
             return None
         return (
             f"Group must have a node for an all-reduce at which values of all members meet, and "
