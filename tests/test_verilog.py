@@ -436,6 +436,15 @@ def test_a_port_of_a_cell_may_be_a_keyword() -> None:
     assert re.search(r"\.inside_\(\w+\)", verilog_text(fabric))
 
 
+@pytest.mark.parametrize(
+    ("name", "module"), [("Table", "network_table"), ("Büchse", "network_b_chse")]
+)
+def test_a_component_may_have_any_name(name: str, module: str) -> None:
+    """Also a keyword of Verilog, or one with letters that Verilog does not know."""
+    kind = type(name, (Negated,), {})
+    assert f"\nmodule {module} (" in verilog_text(Fabric.alone(CellType(kind)))
+
+
 @pytest.mark.parametrize("name", ["module", "bit", "logic", "do", "final"])
 def test_verilog_text_rejects_keyword(name: str) -> None:
     with pytest.raises(ValueError, match=rf"^Module name must not be the Verilog keyword '{name}'"):
