@@ -16,7 +16,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from long_runs import long
 from multicube.hdl import FAMILIES, MultistageNetwork, build, write_verilog
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Pins
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Meter, Pin, Pins
 from multicube.hdl.graphs.plans.multistage import PLANS
 from refusals import refusals
 
@@ -197,6 +197,21 @@ test_cell_type_rejects = refusals(
     (Table(), "Component must be a class of components, not <..."),
     (lambda: Table(), "Component must be a class of components, not <function ..."),
     error=TypeError,
+)
+
+
+class Counted(Pipe):
+    def __init__(self, meter: Any) -> None:
+        super().__init__()
+        self.meters = (meter,)
+
+
+test_meter_rejects = refusals(
+    lambda meter: Fabric.alone(CellType(Counted, meter=meter)).metered(),
+    ("passed", TypeError, "Meter of counted must be a Meter, not 'passed'"),
+    (Meter("passed", "x", "pulses"), "Meter of counted must count an output, not 'x'"),
+    (Meter("passed", "i", "number"), "Meter of counted must count an output, not 'i'"),
+    (Meter("passed", "o", "events"), "Kind of a meter of counted must be one of pulses, ..."),
 )
 
 

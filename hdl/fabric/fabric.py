@@ -19,14 +19,14 @@ from functools import cached_property
 from itertools import groupby, product
 from numbers import Integral
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from amaranth.hdl import DomainRenamer, Elaboratable, Module, Shape, ShapeCastable, ShapeLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .checks import check_kind, shown
+from .checks import check_kind, check_word, shown
 from .digest import Digest
 from .errors import InvalidType, InvalidValue
 from .pins import Path, Pin, Pins
@@ -59,6 +59,9 @@ _MOST_INPUT_BITS = 2**16 - 4
 """Netlists of Amaranth number the input bits of a module, clock and reset included, in 16 bits."""
 
 
+MeterKind = Literal["pulses", "number", "level"]
+
+
 class Meter(NamedTuple):
     """An output of a component that is to be counted; a component lists these in its `meters`.
 
@@ -75,7 +78,7 @@ class Meter(NamedTuple):
 
     statistic: str
     port: str
-    kind: Literal["pulses", "number", "level"]
+    kind: MeterKind
 
 
 class Leaf(NamedTuple):
@@ -240,6 +243,15 @@ class CellType:
     def meters(self) -> tuple[Meter, ...]:
         """The outputs to be counted in each cell."""
         return getattr(self._example, "meters", ())
+
+    def check_meters(self) -> None:
+        """Raise TypeError or ValueError if a meter is none, or not of an output."""
+        for meter in self.meters:
+            check_kind(f"Meter of {self.name}", meter, Meter, "a Meter")
+            check_word(f"Kind of a meter of {self.name}", meter.kind, get_args(MeterKind))
+            leaf = self.leaves.get((meter.port,))
+            if leaf is None or leaf.flow == In:
+                raise InvalidValue(f"Meter of {self.name} must count an output, not {meter.port!r}")
 
     @property
     def leaves(self) -> dict[Path, Leaf]:
@@ -586,6 +598,7 @@ class Fabric:
         """The outputs of cells to be counted, by statistic."""
         found: dict[str, list[tuple[Pin, Meter]]] = {}
         for type_, cells in self._runs():
+            type_.check_meters()
             for cell in cells if type_.meters else ():
                 for meter in type_.meters:
                     pins = found.setdefault(meter.statistic, [])

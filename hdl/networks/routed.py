@@ -221,7 +221,7 @@ class RoutedNetwork(PacketNetwork):
             of them that had arrived before.
         """
         if not self.recovers:
-            return {}
+            return super().statistics(readings, window)
         return {
             name: sum(counts["measured"] for counts in readings.get(name, {}).values())
             for name in ("discarded", "resent", "repeated")

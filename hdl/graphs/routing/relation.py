@@ -237,8 +237,11 @@ class Relation(ABC):
                     if channel not in seen:
                         seen.add(channel)
                         link = by_output.get((channel.node, channel.port))
-                        numbers = range(0 if link is None else link.channels)
-                        if channel.node != node or channel.number not in numbers:
+                        if (
+                            link is None
+                            or channel.node != node
+                            or not 0 <= channel.number < link.channels
+                        ):
                             raise InvalidValue(
                                 f"Packet can't leave node {graph.name(node)} by {channel}: "
                                 "there is no such channel"
