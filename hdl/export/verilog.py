@@ -19,6 +19,7 @@ the form that takes the fewest of its tables (`target`, `primitives.multiplexer`
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -228,6 +229,9 @@ def _template(
     """The module of a cell type whose memories have these contents, and its paths."""
     component, ports = type_.build(dict(contents)), _ports(type_, style)
     name = plain_name(type_.name)
+    for port, count in Counter(ports).items():
+        if count > 1:
+            raise InvalidValue(f"Port name {port!r} of {type_.name} is that of {count} ports")
     text, paths = exported_module(component, name, ports, target, style, alike=alike)
     return ModuleTemplate(text, name), paths
 
