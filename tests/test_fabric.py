@@ -3,8 +3,10 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Module
@@ -13,9 +15,10 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from long_runs import long
-from multicube.hdl import FAMILIES, MultistageNetwork, build
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Pins
+from multicube.hdl import FAMILIES, MultistageNetwork, build, write_verilog
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Meter, Pin, Pins
 from multicube.hdl.graphs.plans.multistage import PLANS
+from refusals import refusals
 
 BYTE = data.StructLayout({"low": 4, "high": 4})
 OTHER_BYTE = data.StructLayout({"low": 2, "high": 6})
@@ -175,6 +178,54 @@ def test_place_rejects_a_strap_out_of_its_range(value: int) -> None:
     message = f"Strap 'offset' of cell 'one' must fit 4 bits, not {value}"
     with rejected(ValueError, message):
         Fabric({}).place(Cell("one", ADDER, {"offset": value}))
+
+
+def test_a_strap_is_an_integer_of_any_type(tmp_path: Path) -> None:
+    """In Verilog True was 4'dTrue, and 1.0 was 4'd1.0."""
+    alike = [chain(value) for value in (1, True, np.int64(1))]
+    texts = set()
+    for fabric in alike:
+        write_verilog(fabric, tmp_path / "a.v", name="a")
+        texts.add((tmp_path / "a.v").read_text() + rtlil.convert(FabricComponent(fabric)))
+    assert len(texts) == 1
+    with rejected(TypeError, "Strap 'offset' of cell 'add_0' must be an integer, not 1.0"):
+        chain(1.0)
+
+
+test_cell_type_rejects = refusals(
+    CellType,
+    (Table(), "Component must be a class of components, not <..."),
+    (lambda: Table(), "Component must be a class of components, not <function ..."),
+    error=TypeError,
+)
+
+
+class Counted(Pipe):
+    def __init__(self, meter: Any) -> None:
+        super().__init__()
+        self.meters = (meter,)
+
+
+test_meter_rejects = refusals(
+    lambda meter: Fabric.alone(CellType(Counted, meter=meter)).metered(),
+    ("passed", TypeError, "Meter of counted must be a Meter, not 'passed'"),
+    (Meter("passed", "x", "pulses"), "Meter of counted must count an output, not 'x'"),
+    (Meter("passed", "i", "number"), "Meter of counted must count an output, not 'i'"),
+    (Meter("passed", "o", "events"), "Kind of a meter of counted must be one of pulses, ..."),
+)
+
+
+def test_a_component_without_elaborate_is_named() -> None:
+    class Abstract(wiring.Component):
+        o: Out(1)
+
+    with rejected(TypeError, "Component Abstract must have an elaborate()"):
+        Fabric.alone(CellType(Abstract)).check()
+
+
+def test_parameters_of_a_cell_type_are_hashable() -> None:
+    with rejected(TypeError, "Parameters of Table(rows=[1]) must be hashable"):
+        CellType(Table, rows=[1])
 
 
 @pytest.mark.parametrize("name", ["o", "missing"])

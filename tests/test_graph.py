@@ -1,7 +1,8 @@
 """Graphs and routing relations as data: what is checked, and what follows from them."""
 
 import doctest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -65,6 +66,11 @@ test_graph_rejects = refusals(
     (2, [Link(0, 0, 1, 0, 1, 0)], None, "Latency of the link from node 0 to node 1 must ..."),
     (2, [], [0], "Terminals must be at least 2, not 1"),
     (2, [], [0, 1, 2], "Terminal 2 must be at a node from 0 to 1, not 2"),
+    (2, [], [False, True], TypeError, "Node of terminal 0 must be an integer, not False"),
+    (2, [], {0: 1, 1: 0}, TypeError, "Homes must be a sequence of nodes, not {0: 1, 1: 0}"),
+    (2, [(0, 0, 1, 0)], None, TypeError, "Link must be a Link, not (0, 0, 1, 0)"),
+    (2, [Link(0.0, 0, 1, 0)], None, TypeError, "Node of a link must be an integer, not 0.0"),
+    (2, [], None, (), None, "latecny", "Metric must be one of hops, latency, not 'latecny'..."),
 )
 
 
@@ -83,6 +89,34 @@ def test_unreachable_pairs_are_named() -> None:
 
     with pytest.raises(ValueError, match=r"^Packet can't leave node \d by Channel"):
         check_relation(Wrong(4))
+
+
+def offering(offer: Callable[[int, int], Any]) -> Ring:
+    """A ring whose headers may take what a function of node and destination says."""
+
+    class Offering(Ring):
+        def route(self, node: int, came: Channel | None, destination: int) -> Any:
+            return offer(node, destination) if node != destination else ()
+
+    return Offering(4)
+
+
+test_relation_rejects = refusals(
+    lambda offer: check_relation(offering(offer)),
+    (lambda *_: None, TypeError, "Route must be an iterable of channels, not None"),
+    (lambda node, _: Channel(node, 0), TypeError, "Channel of a route must be a Channel, not 3"),
+    (lambda node, _: [(node, 0)], TypeError, "Channel of a route must be a Channel, not (3, 0)"),
+    (lambda node, _: [Channel(node, 0, -1)], "Packet can't leave node 3 by Channel..."),
+    (
+        lambda node, _: [Channel(node, 0, 0), Channel(node, 0, 1)],
+        "Ordered must be False in a routing that offers several channels, as at node 3: [...",
+    ),
+)
+
+
+def test_a_channel_that_is_offered_twice_is_one() -> None:
+    twice = offering(lambda node, to: 2 * [Channel(node, 0, int(to < node))])
+    assert twice.choices(0, None, 1) == [Channel(0, 0, 0)]
 
 
 def test_networkx_converts_both_ways() -> None:

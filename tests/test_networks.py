@@ -13,6 +13,7 @@ from long_runs import long
 from multicube.hdl import FAMILIES, MultistageNetwork, PacketNetwork, build
 from multicube.hdl.catalogue.catalogue import find
 from multicube.hdl.graphs.plans.multistage import PLANS
+from multicube.hdl.networks.network import Window
 from refusals import refusals
 
 SWITCHES = ["output-queued", "input-queued"]
@@ -358,3 +359,11 @@ test_multistage_network_rejects = refusals(
     ({"routing": "random"}, "Routing must be one of destination, xor, difference, not 'random'"),
     ({"depth": 0}, "Depth must be from 1 to 65536, not 0"),
 )
+
+
+def test_events_that_meters_count_are_statistics() -> None:
+    """Of a network that says nothing else; the accounting has its own."""
+    counts = {"one": {"measured": 2, "total": 9}, "two": {"measured": 1, "total": 9}}
+    readings = {"passed": counts, "dropped": counts, "stored": {"one": {"sum": 5, "max": 3}}}
+    for network in (build("cube", ports=2), build("torus", k=2, n=1)):
+        assert network.statistics(readings, Window(10, 3, None)) == {"passed": 3}

@@ -377,6 +377,19 @@ def test_bad_graphs_are_named() -> None:
         GraphNetwork(graph=Loose(3, 1))
 
 
+def test_descriptions_are_checked() -> None:
+    class Instant(Torus):
+        def links(self) -> Iterator[Link]:
+            return (link._replace(latency=0) for link in super().links())
+
+    class InstantNetwork(RoutedNetwork):
+        description = Instant
+        family = "instant"
+
+    with pytest.raises(ValueError, match=r"^Latency of the link from node 0 to node 1 must be fr"):
+        InstantNetwork(k=3, n=1)
+
+
 @pytest.mark.parametrize(
     ("links", "way"),
     [([], "into"), ([Link(0, 0, 1, 0)], "out of"), ([Link(1, 0, 0, 0)], "into")],

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from command_line import exit_status
 from multicube.hdl import MultistageNetwork, build
-from multicube.hdl.families.multistage.switching import SWITCHES
+from multicube.hdl.families.multistage.multistage_parameters import MultistageParameters
+from multicube.hdl.families.multistage.switching import SWITCHES, SwitchingMode
 from multicube.hdl.networks.flits import parse_lengths
 from multicube.hdl.primitives.arbiters import ARBITERS
 from refusals import refusals
@@ -465,3 +466,20 @@ def test_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
     words = set(re.split(r"[^\w:-]+", _list(capsys, "cube")))
     assert words >= {*SWITCH_NAMES, *listed, *set.union(*arguments.values())}
     assert set(SWITCHES) == set(SWITCH_NAMES)
+
+
+def test_a_box_is_a_cell_type() -> None:
+    class Nothing(SwitchingMode):
+        name = "nothing"
+
+        def box(self, *_: Any) -> Any:
+            return None
+
+    class NothingParameters(MultistageParameters):
+        switching = Nothing()
+
+    class NothingCube(MultistageNetwork):
+        parameters_type = NothingParameters
+
+    with pytest.raises(TypeError, match=r"^Box of switch nothing must be a CellType, not None$"):
+        NothingCube(ports=2)

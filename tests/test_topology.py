@@ -3,7 +3,9 @@
 import itertools
 import math
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 from long_runs import long
 from multicube.hdl import MultistageNetwork
@@ -249,6 +251,12 @@ def test_address_code_writes_each_digit_apart() -> None:
     assert code.encode(2 * 9 + 0 * 3 + 1) == 0b10_00_01
     assert all(code.decode(code.encode(address)) == address for address in range(27))
     assert [AddressCode(2, 6).encode(address) for address in range(64)] == list(range(64))
+
+
+@pytest.mark.parametrize("address", [np.uint8(200), np.array([200], np.uint8)])
+def test_codes_of_short_numbers_are_whole(address: Any) -> None:
+    """In the type of the address, which has 8 bits here, a code of 10 bits would be cut off."""
+    assert AddressCode(3, 5).encode(address) == AddressCode(3, 5).encode(200)
 
 
 @pytest.mark.parametrize("address", [-1, 27])

@@ -436,6 +436,34 @@ def test_a_port_of_a_cell_may_be_a_keyword() -> None:
     assert re.search(r"\.inside_\(\w+\)", verilog_text(fabric))
 
 
+@pytest.mark.parametrize(
+    ("name", "module"), [("Table", "network_table"), ("Büchse", "network_b_chse")]
+)
+def test_a_component_may_have_any_name(name: str, module: str) -> None:
+    """Also a keyword of Verilog, or one with letters that Verilog does not know."""
+    kind = type(name, (Negated,), {})
+    assert f"\nmodule {module} (" in verilog_text(Fabric.alone(CellType(kind)))
+
+
+@pytest.mark.parametrize("name", ["a__0", "clk"])
+def test_verilog_text_rejects_a_name_of_two_ports_of_a_cell(name: str) -> None:
+    """The path a, 0 has the name `a__0` too; and each module has a clock."""
+
+    class Twice(wiring.Component):
+        def __init__(self) -> None:
+            super().__init__({"a": In(4).array(1), name: In(4)})
+
+        def elaborate(self, platform: object) -> Module:
+            return Module()
+
+    fabric = Fabric({"i": In(4)})
+    fabric.place(Cell("one", CellType(Twice)))
+    for path in (("a", 0), (name,)):
+        fabric.link(Pin(None, ("i",)), Pin("one", path))
+    with pytest.raises(ValueError, match=f"^Port name '{name}' of twice is that of 2 ports$"):
+        verilog_text(fabric)
+
+
 @pytest.mark.parametrize("name", ["module", "bit", "logic", "do", "final"])
 def test_verilog_text_rejects_keyword(name: str) -> None:
     with pytest.raises(ValueError, match=rf"^Module name must not be the Verilog keyword '{name}'"):

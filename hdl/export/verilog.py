@@ -19,6 +19,7 @@ the form that takes the fewest of its tables (`target`, `primitives.multiplexer`
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -48,7 +49,7 @@ from .verilog_module import (
     module_storage,
     with_multiplexers,
 )
-from .verilog_names import bit_range, check_name, domain_port, net_name, port_name
+from .verilog_names import bit_range, check_name, domain_port, net_name, plain_name, port_name
 from .wrapper import instantiation, wrapper_text
 
 __all__ = ["Clock", "Style", "port_list", "storage_of", "verilog_text", "write_verilog"]
@@ -180,7 +181,7 @@ class _Modules:
             # but their texts differ in the rows only, if there are any.
             templates: dict[tuple[tuple[str, bool], ...], tuple[ModuleTemplate, ModulePaths]] = {}
             for contents in dict.fromkeys(_frozen(cell) for cell in cells):
-                base = name = f"{top}_{type_.name}"
+                base = name = plain_name(f"{top}_{type_.name}")
                 while name in names:
                     numbers[base] = numbers.get(base, 1) + 1
                     name = f"{base}_{numbers[base]}"
@@ -227,8 +228,12 @@ def _template(
 ) -> tuple[ModuleTemplate, ModulePaths]:
     """The module of a cell type whose memories have these contents, and its paths."""
     component, ports = type_.build(dict(contents)), _ports(type_, style)
-    text, paths = exported_module(component, type_.name, ports, target, style, alike=alike)
-    return ModuleTemplate(text, type_.name), paths
+    name = plain_name(type_.name)
+    for port, count in Counter(ports).items():
+        if count > 1:
+            raise InvalidValue(f"Port name {port!r} of {type_.name} is that of {count} ports")
+    text, paths = exported_module(component, name, ports, target, style, alike=alike)
+    return ModuleTemplate(text, name), paths
 
 
 def storage_of(type_: CellType) -> tuple[Storage, ...]:
@@ -295,7 +300,7 @@ def _connection(fabric: Fabric, cell: Cell, path: Path, leaf: Leaf, read: set[Pi
     if leaf.flow != In:
         return net_name(pin) if pin in read else ""
     if path[0] in cell.straps:
-        return f"{leaf.width}'d{cell.straps[str(path[0])]}"
+        return f"{leaf.width}'d{int(cell.straps[str(path[0])])}"
     return net_name(fabric.drivers[pin])
 
 

@@ -74,7 +74,7 @@ def net_name(pin: Pin) -> str:
 
 def plain_name(name: str) -> str:
     """A name without the characters that only an escaped identifier has."""
-    stem = re.sub(r"\W", "_", name)
+    stem = re.sub(r"\W", "_", name, flags=re.ASCII)
     if is_identifier(stem):
         return stem
     return f"{stem}_" if stem in KEYWORDS else f"n{stem}"

@@ -17,15 +17,16 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, product
+from numbers import Integral
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from amaranth.hdl import DomainRenamer, Elaboratable, Module, Shape, ShapeCastable, ShapeLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .checks import check_kind
+from .checks import check_kind, check_word, shown
 from .digest import Digest
 from .errors import InvalidType, InvalidValue
 from .pins import Path, Pin, Pins
@@ -58,6 +59,9 @@ _MOST_INPUT_BITS = 2**16 - 4
 """Netlists of Amaranth number the input bits of a module, clock and reset included, in 16 bits."""
 
 
+MeterKind = Literal["pulses", "number", "level"]
+
+
 class Meter(NamedTuple):
     """An output of a component that is to be counted; a component lists these in its `meters`.
 
@@ -74,7 +78,7 @@ class Meter(NamedTuple):
 
     statistic: str
     port: str
-    kind: Literal["pulses", "number", "level"]
+    kind: MeterKind
 
 
 class Leaf(NamedTuple):
@@ -163,13 +167,23 @@ class CellType:
         Class of the component.
     **parameters
         Arguments of its constructor.
+
+    Raises
+    ------
+    TypeError
+        If it is no class of components, or a parameter isn't hashable.
     """
 
     def __init__(self, component: type[wiring.Component], **parameters: Any) -> None:
+        if not (isinstance(component, type) and issubclass(component, wiring.Component)):
+            raise InvalidType(f"Component must be a class of components, not {shown(component)}")
         self.component = component
         self.parameters = parameters
         self._key = (component, tuple(sorted(parameters.items())))
-        self._hash = hash(self._key)
+        try:
+            self._hash = hash(self._key)
+        except TypeError:
+            raise InvalidType(f"Parameters of {self} must be hashable") from None
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, CellType) and self._key == other._key)
@@ -229,6 +243,15 @@ class CellType:
     def meters(self) -> tuple[Meter, ...]:
         """The outputs to be counted in each cell."""
         return getattr(self._example, "meters", ())
+
+    def check_meters(self) -> None:
+        """Raise TypeError or ValueError if a meter is none, or not of an output."""
+        for meter in self.meters:
+            check_kind(f"Meter of {self.name}", meter, Meter, "a Meter")
+            check_word(f"Kind of a meter of {self.name}", meter.kind, get_args(MeterKind))
+            leaf = self.leaves.get((meter.port,))
+            if leaf is None or leaf.flow == In:
+                raise InvalidValue(f"Meter of {self.name} must count an output, not {meter.port!r}")
 
     @property
     def leaves(self) -> dict[Path, Leaf]:
@@ -383,6 +406,7 @@ class Fabric:
         for name, value in cell.straps.items():
             if name not in allowed:
                 raise InvalidValue(f"Strap {name!r} of cell {cell.name!r} is not an input of it")
+            check_kind(f"Strap {name!r} of cell {cell.name!r}", value, Integral, "an integer")
             if value not in allowed[name]:
                 width = cell.type.leaves[name,].width
                 raise InvalidValue(
@@ -506,7 +530,11 @@ class Fabric:
             raise InvalidValue(f"There is no pin {pin}")
 
     def check(self) -> None:
-        """Raise ValueError if an input of a cell or an output of the boundary has no driver."""
+        """Raise ValueError if an input of a cell or an output of the boundary has no driver, or
+        TypeError if a component can't be elaborated."""
+        for type_ in self.types():
+            if not hasattr(type_.component, "elaborate"):
+                raise InvalidType(f"Component {type_.component.__name__} must have an elaborate()")
         if not self._all_driven():
             for receiver in self.receivers():
                 if receiver not in self.drivers:
@@ -570,6 +598,7 @@ class Fabric:
         """The outputs of cells to be counted, by statistic."""
         found: dict[str, list[tuple[Pin, Meter]]] = {}
         for type_, cells in self._runs():
+            type_.check_meters()
             for cell in cells if type_.meters else ():
                 for meter in type_.meters:
                     pins = found.setdefault(meter.statistic, [])
@@ -749,7 +778,7 @@ class FabricComponent(wiring.Component):
             renamed = DomainRenamer(dict(cell.clocks))(component) if cell.clocks else component
             m.submodules[cell.name] = renamed
             for name, value in cell.straps.items():
-                m.d.comb += getattr(component, name).eq(value)
+                m.d.comb += getattr(component, name).eq(int(value))
         for receiver, driver in self.fabric.drivers.items():
             source = member(self.instances[driver.cell], driver.path)
             m.d.comb += member(self.instances[receiver.cell], receiver.path).eq(source)

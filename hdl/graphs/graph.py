@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import product, zip_longest
 from typing import NamedTuple
 
-from ..fabric.checks import check_integer, check_kind, check_limit, check_word, shown
+from ..fabric.checks import check_integer, check_kind, check_limit, check_several, check_word, shown
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import check_described
 
@@ -394,10 +394,15 @@ class ListedGraph(Graph):
         metric: str = "hops",
     ) -> None:
         self.metric = metric
-        self._nodes, self._links = nodes, tuple(links)
-        self._homes: Sequence[int] = range(nodes) if homes is None else tuple(homes)
-        self._exit_homes = self._homes if exit_homes is None else tuple(exit_homes)
-        self._names = tuple(names)
+        self._nodes = check_integer("Nodes", nodes, 1, MOST_NODES)
+        self._links = tuple(check_several("Links", links, "links"))
+        self._homes: Sequence[int] = range(self._nodes)
+        if homes is not None:
+            self._homes = tuple(check_several("Homes", homes, "nodes"))
+        self._exit_homes = self._homes
+        if exit_homes is not None:
+            self._exit_homes = tuple(check_several("Homes", exit_homes, "nodes"))
+        self._names = tuple(check_several("Names", names, "texts"))
         if self._names and len(self._names) != nodes:
             raise InvalidValue(f"Names must be of {nodes} nodes, not of {len(self._names)}")
         for name in self._names:
@@ -550,16 +555,22 @@ def check_graph(graph: Graph) -> None:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If not. The message names the entry.
     """
+    check_word("Metric", graph.metric, METRICS)
     nodes = range(check_integer("Nodes", graph.nodes, 1, MOST_NODES))
     used: dict[tuple[str, int, int], Link] = {}
     for link in graph.links():
-        what = f"Link from node {link.node} to node {link.peer}"
+        check_kind("Link", link, Link, "a Link")
         for node in (link.node, link.peer):
+            if type(node) is not int:
+                check_integer("Node of a link", node, 0)
             if node not in nodes:
-                raise InvalidValue(f"{what} must join nodes from 0 to {nodes[-1]}, not {node}")
+                raise InvalidValue(
+                    f"Link from node {link.node} to node {link.peer} must join nodes "
+                    f"from 0 to {nodes[-1]}, not {node}"
+                )
         for name, (least, most) in _BOUNDS.items():
             value = getattr(link, name)
             if type(value) is not int or not least <= value <= most:
@@ -576,18 +587,23 @@ def check_graph(graph: Graph) -> None:
                     f"{side} {port} of node {node} must have one link, not two: "
                     f"{other.node} to {other.peer} and {link.node} to {link.peer}"
                 )
-    if len(graph.homes) < 2:
-        raise InvalidValue(f"Terminals must be at least 2, not {len(graph.homes)}")
-    check_limit("Terminals", len(graph.homes), MOST_NODES)
-    if len(graph.exit_homes) != len(graph.homes):
+    homes, exit_homes = (
+        check_several("Homes", each, "nodes") for each in (graph.homes, graph.exit_homes)
+    )
+    if len(homes) < 2:
+        raise InvalidValue(f"Terminals must be at least 2, not {len(homes)}")
+    check_limit("Terminals", len(homes), MOST_NODES)
+    if len(exit_homes) != len(homes):
         raise InvalidValue(
-            f"Terminals must have {len(graph.homes)} nodes to leave at, not {len(graph.exit_homes)}"
+            f"Terminals must have {len(homes)} nodes to leave at, not {len(exit_homes)}"
         )
-    for homes in (graph.homes, graph.exit_homes):
-        for terminal, home in enumerate(homes):
+    for each in (homes, exit_homes):
+        for terminal, home in enumerate(each):
+            if type(home) is not int:
+                check_integer(f"Node of terminal {terminal}", home, 0)
             if home not in nodes:
                 raise InvalidValue(
                     f"Terminal {terminal} must be at a node from 0 to {nodes[-1]}, not {home}"
                 )
-        for node, count in Counter(homes).items():
+        for node, count in Counter(each).items():
             check_limit(f"Terminals of node {graph.name(node)}", count, MOST_TERMINALS)

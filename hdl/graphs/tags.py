@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from ..fabric.checks import shown
+from ..fabric.checks import check_integer, shown
 from ..fabric.errors import InvalidValue
 
 __all__ = [
@@ -245,15 +245,15 @@ class AddressCode:
 
         Raises
         ------
-        ValueError
+        TypeError, ValueError
             If the address does not exist.
         """
         if isinstance(address, np.ndarray):
-            known = bool(np.all((address >= 0) & (address < self.count)))
-        else:
-            known = address in range(self.count)
-        if not known:
-            raise InvalidValue(f"Address must be from 0 to {self.count - 1}, not {address}")
+            if not np.all((address >= 0) & (address < self.count)):
+                raise InvalidValue(f"Address must be from 0 to {self.count - 1}, not {address}")
+            address = address.astype(np.int64)  # in which codes are not cut off
+        elif type(address) is not int or not 0 <= address < self.count:
+            address = check_integer("Address", address, 0, self.count - 1)
         digits: list[Any] = []
         for radix in self.radices:
             address, digit = divmod(address, radix)

@@ -141,6 +141,9 @@ class LinkCounts(NamedTuple):
 Readings = Mapping[str, Mapping[str, Mapping[str, int]]]
 """The counts of the meters of a network's cells: by statistic, cell, and output of the meter."""
 
+_ACCOUNTED = ("dropped", "corrupted")
+"""What the accounting of packets counts; no statistics."""
+
 _ONLY_LANE = Lane()
 
 
@@ -612,7 +615,7 @@ class Network(FabricComponent, ABC):
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """The statistics of a window other than packets and latencies.
 
-        Which there are depends on the network; without meters there are none.
+        By default the sum of the events in the window of each statistic that meters count.
 
         Parameters
         ----------
@@ -626,7 +629,11 @@ class Network(FabricComponent, ABC):
         dict[str, Any]
             Numbers, lists and dictionaries, by the name of the statistic.
         """
-        return {}
+        return {
+            name: sum(counts["measured"] for counts in cells.values())
+            for name, cells in readings.items()
+            if name not in _ACCOUNTED and all("measured" in counts for counts in cells.values())
+        }
 
     @staticmethod
     def statistics_lines(statistics: Mapping[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
 from ..fabric.wires import Lane
-from ..graphs.graph import MOST_NODES, Channel, End, Graph, Link, Turn
+from ..graphs.graph import MOST_NODES, Channel, End, Graph, Link, Turn, check_graph
 from ..graphs.partitions import Partition
 from ..graphs.routing.classed import Classed
 from ..graphs.routing.group_tree import Kind, group_tree
@@ -124,7 +124,6 @@ class RoutedNetwork(PacketNetwork):
         names = [each.name for each in fields(self.description)]  # type: ignore[arg-type]
         described = self.description(**{name: self.parameters[name] for name in names})
         check_limit("Nodes", described.nodes, MOST_NODES)
-        check_limit("Terminals", len(described.homes), MOST_NODES)
         self.parameters._resolve(**{name: getattr(described, name) for name in names})
         return described
 
@@ -133,6 +132,7 @@ class RoutedNetwork(PacketNetwork):
         described = self._described()
         if not isinstance(described, Relation):
             raise InvalidType(f"Description must have a routing, not {described!r}")
+        check_graph(described.graph)
         return described
 
     def _logic(self) -> RouteLogic | None:
@@ -221,7 +221,7 @@ class RoutedNetwork(PacketNetwork):
             of them that had arrived before.
         """
         if not self.recovers:
-            return {}
+            return super().statistics(readings, window)
         return {
             name: sum(counts["measured"] for counts in readings.get(name, {}).values())
             for name in ("discarded", "resent", "repeated")

@@ -13,7 +13,7 @@ from ...boxes.pipelined_switches import PipelinedFlitSwitch, PipelinedSwitch
 from ...boxes.rejecting_wormhole import RejectingWormholeSwitch
 from ...boxes.unbuffered import UnbufferedSwitch
 from ...boxes.wormhole import CutThroughSwitch, WormholeSwitch
-from ...fabric.checks import check_integer, shown
+from ...fabric.checks import check_integer, check_kind, shown
 from ...fabric.errors import InvalidValue
 from ...fabric.fabric import CellType
 from ...graphs.plans.multistage import MultistagePlan
@@ -128,6 +128,8 @@ class SwitchingMode:
         places = _places(given, plan)
         box = self.linked_box if given.has_links else self.box
         types = {place: box(given, packet, place) for place in places}
+        for type_ in types.values():
+            check_kind(f"Box of switch {self.name}", type_, CellType, "a CellType")
         return [types[place] for place in places]
 
     def box(self, given: "StageParameters", packet: Packet, place: "Place") -> CellType:

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar, Literal
 
-from ...fabric.errors import InvalidValue
+from ...fabric.checks import check_kind, shown
+from ...fabric.errors import InvalidType, InvalidValue
 from ..graph import Channel, Graph, Turn
 from ..tags import AddressCode, TagScheme, address_tags
 from .survey import survey
@@ -141,10 +142,26 @@ class Relation(ABC):
         return self.ports
 
     def choices(self, node: int, came: Channel | None, header: int) -> list[Channel]:
-        """What `route` offers, in order of preference."""
-        found = list(self.route(node, came, header))
+        """What `route` offers, each channel once, in order of preference.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it offers no channels but something else, or several although there is no `choice`.
+        """
+        offered = self.route(node, came, header)
+        if not hasattr(offered, "__iter__"):  # much faster than to ask whether it is Iterable
+            raise InvalidType(f"Route must be an iterable of channels, not {shown(offered)}")
+        found = list(offered)
+        for channel in found:
+            check_kind("Channel of a route", channel, Channel, "a Channel")
         if len(found) > 1:
-            found.sort(key=lambda channel: (self.is_escape(channel), channel))
+            found = sorted(set(found), key=lambda channel: (self.is_escape(channel), channel))
+        if len(found) > 1 and not self.choice:
+            raise InvalidValue(
+                "Ordered must be False in a routing that offers several channels, "
+                f"as at node {self.graph.name(node)}: {shown(found)}"
+            )
         return found
 
     def path(self, source: int, destination: int) -> list[Channel]:
@@ -220,7 +237,11 @@ class Relation(ABC):
                     if channel not in seen:
                         seen.add(channel)
                         link = by_output.get((channel.node, channel.port))
-                        if channel.node != node or link is None or channel.number >= link.channels:
+                        if (
+                            link is None
+                            or channel.node != node
+                            or not 0 <= channel.number < link.channels
+                        ):
                             raise InvalidValue(
                                 f"Packet can't leave node {graph.name(node)} by {channel}: "
                                 "there is no such channel"
