@@ -330,3 +330,11 @@ def test_perfect_shuffle_in_two_passes(ports: int, routing: str) -> None:
 def test_run_passes_of_an_empty_pass() -> None:
     with pytest.raises(ValueError, match=r"^Trace pass 2 holds no packets$"):
         run_passes(build("cube", ports=2), [[0, 1], [None, None]])
+
+
+@pytest.mark.parametrize("switch", ["circuit", "wormhole"])
+def test_passes_take_the_cycles_of_a_packet_alone(switch: str) -> None:
+    """One more than there are boxes: for setting up, or in the retry interface."""
+    network = build("cube", ports=4, switch=switch, policy="drop")
+    (result,) = run_passes(network, [[1, None, 3, None]], bins=32)
+    assert result.latency.max == network.zero_load_cycles == network.stages + 1

@@ -109,7 +109,7 @@ class MultistageNetwork(PacketNetwork):
         self.sources = self.plan.sources * self.classes
         self.sinks = self.plan.sinks * self.classes
         self.stages = len(self.radices)
-        self.zero_load_cycles = self.stages * given.switching.box_cycles(given.pipeline)
+        self.zero_load_cycles = given.switching.header_cycles(given, self.stages)
         self.zero_load_cycles += (self.stages - 1) * (given.decision + given.latency - 2)
         tags = self.plan.tags(given.routing)
         self.tags = tags if self.classes == 1 else tags.with_classes(self.classes)

@@ -195,9 +195,9 @@ class SwitchingMode:
         """Whether packets of a flow stay in order in one copy of the network."""
         return True
 
-    def box_cycles(self, pipeline: int) -> int:
-        """Most cycles of an unhindered header in a box."""
-        return 1 + pipeline
+    def header_cycles(self, given: "StageParameters", stages: int) -> int:
+        """Most cycles of an unhindered header in that many boxes, and in their interfaces."""
+        return stages * (1 + given.pipeline)
 
     def theory(self, given: "StageParameters", radices: Sequence[int]) -> Theory | None:
         """The formula for a network of these boxes, or None; `radices` are those on a path."""
@@ -354,8 +354,10 @@ class _Flits(SwitchingMode):
     def keeps_order(self, given: "StageParameters") -> bool:
         return given.channels == 1
 
-    def box_cycles(self, pipeline: int) -> int:
-        return pipeline + 2 if pipeline else 1
+    def header_cycles(self, given: "StageParameters", stages: int) -> int:
+        if given.policy == "drop":
+            return stages + 1  # one in the retry interface
+        return stages * (given.pipeline + 2 if given.pipeline else 1)
 
 
 class Wormhole(_Flits):
@@ -446,6 +448,9 @@ class Circuit(SwitchingMode):
 
     def rejects(self, policy: str, broadcast: int) -> bool:
         return policy != "hold" or broadcast > 0
+
+    def header_cycles(self, given: "StageParameters", stages: int) -> int:
+        return stages + 1  # the request passes a box a cycle, and then the header passes all
 
     def box(self, given: "StageParameters", packet: Packet, place: Place) -> CellType:
         common = _common(given, packet, place)
