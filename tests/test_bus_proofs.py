@@ -12,6 +12,7 @@ from claims import Claims, Rows, needs_yosys
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.links.memory_link import MemoryLink
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.operations.bus_operations import bus_operations, row_bits
 from multicube.hdl.terminals import ordered_requests
 from multicube.hdl.terminals.axi import AxiTarget
@@ -19,7 +20,7 @@ from multicube.hdl.terminals.bus_words import WordMap
 from multicube.hdl.terminals.ordered_requests import RequestsByIdentity
 from multicube.hdl.terminals.remote_memory import (
     RemoteProcessorEnd,
-    masked_link,
+    copied_link,
     reply_payload,
     request_payload,
 )
@@ -79,10 +80,10 @@ SENT = (*(f"aw{name}" for name in MANAGER), *(f"ar{name}" for name in MANAGER))
 @pytest.mark.parametrize("option", ["plain", long("reorder"), long("mask")])
 def test_rules_of_axi(tmp_path: Path, option: str) -> None:
     claims = Claims()
-    mask = option == "mask"
+    mask = int(option == "mask")
     words = replace(WORDS, columns=(1, 2), tag=2) if mask else WORDS
-    link = masked_link(LINK) if mask else LINK
-    target = AxiTarget(link, words=words, data=8, ids=1, mask=mask, reorder=option == "reorder")
+    link = copied_link(LINK, Packet(1, 1, broadcast=True)) if mask else LINK
+    target = AxiTarget(link, words=words, data=8, ids=1, user=mask, reorder=option == "reorder")
     sent = (*SENT, *(["awuser"] if mask else []))
     face = Face(claims, target, (*sent, "wdata", "wstrb", "wlast", "wvalid", "bready", "rready"))
     bus, request = target.bus, target.o.request
@@ -253,17 +254,18 @@ def test_order_of_requests_by_identity(
 
 @proves(
     RemoteProcessorEnd,
-    says="A request with a mask is answered exactly once, with the last of as many replies as the "
-    "mask has modules; the others are swallowed.",
-    sizes="eight modules, two requests, with masks",
+    says="A request with a mask or for a group is answered exactly once, with the last of as many "
+    "replies as it has modules; the others are swallowed.",
+    sizes="eight modules, two requests, with masks and with groups",
 )
-def test_a_request_with_a_mask_has_one_answer(tmp_path: Path) -> None:
+@pytest.mark.parametrize("given", ["cube ports=8 broadcast=1", "hypercube n=3 group_entries=8"])
+def test_a_request_for_several_modules_has_one_answer(tmp_path: Path, given: str) -> None:
     """The replies of one identity, any, are counted upwards."""
     claims = Claims()
-    network = build("cube ports=8 broadcast=1")
+    network = build(given)
     link = MemoryLink(tag=3, identity=1, address=1, width=1)
     sent, received = map(network.packet_of, (request_payload(link), reply_payload(link)))
-    end = RemoteProcessorEnd(link, sent, received, network.tags, queued=False, masks=True)
+    end = RemoteProcessorEnd(link, sent, received, network.tags, queued=False, copies=True)
     claims.m.submodules.end = end
     request, reply, back = end.i.request, end.i.reply, end.back
     for stream, name in ((request, "request"), (back, "back")):
@@ -275,7 +277,7 @@ def test_a_request_with_a_mask_has_one_answer(tmp_path: Path) -> None:
     is_asked = request.valid & request.ready & (request.payload.identity == one)
     is_back = back.valid & back.ready & (back.payload.payload.identity == one)
     ends = reply.valid & reply.ready & (reply.payload.identity == one)
-    mask = request.payload.tag[3:]
+    mask = request.payload.tag[3:6]
     claims.m.d.comb += [
         request.valid.eq(claims.free(1, "offered") & (~asked | (request.payload.identity != one))),
         end.o.ready.eq(claims.free(1, "taken")),
@@ -283,6 +285,8 @@ def test_a_request_with_a_mask_has_one_answer(tmp_path: Path) -> None:
         back.valid.eq(comes & ((back.payload.payload.identity != one) | (left != 0))),
     ]
     named = sum((module & ~mask) == 0 for module in (Const(n, 3) for n in range(8)))
+    if network.groups:
+        named = mask + 1
     with claims.m.If(is_asked):
         claims.m.d.sync += [left.eq(named), asked.eq(1)]
     with claims.m.Elif(is_back):

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import connect
 from amaranth.sim import Simulator
 from long_runs import long
 from multicube.hdl import build
+from multicube.hdl.graphs.routing.group_tree import Kind
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.networks.buses import AxiNetwork, WishboneNetwork
 from multicube.hdl.networks.remote_memory_network import RemoteMemory
@@ -18,6 +19,11 @@ from multicube.hdl.operations.memory import OperationUnit, Rules
 from multicube.hdl.terminals.axi import AxiTarget
 from multicube.hdl.terminals.bus_words import WordMap
 from multicube.hdl.terminals.memory_module import MemoryModule
+from multicube.hdl.terminals.remote_memory import (
+    RemoteProcessorEnd,
+    reply_payload,
+    request_payload,
+)
 from multicube.hdl.terminals.wishbone import WishboneTarget
 
 OKAY, SLVERR, DECERR = 0, 2, 3
@@ -543,26 +549,29 @@ def test_remote_memory_is_a_network_with_memory(simulate: Callable[..., None]) -
     simulate(network, testbench)
 
 
-MASKED = {
+COPIED = {
     "cube": {"ports": 4, "payload": 32, "broadcast": 1},
     "dcsh": {"k": 4, "n": 1, "payload": 32, "broadcast": 1},
+    "mesh": {"k": 2, "n": 2, "payload": 32, "group_entries": 4, "reduction": "none"},
 }
 
 
-@pytest.mark.parametrize("family", ["cube", long("dcsh")])
-def test_a_mask_writes_to_several_modules(family: str, simulate: Callable[..., None]) -> None:
+@pytest.mark.parametrize("family", ["cube", long("dcsh"), "mesh"])
+def test_a_write_to_several_modules(family: str, simulate: Callable[..., None]) -> None:
     """Whatever the mask, all words that it names and no others have the beat when it is answered;
-    what is not a plain store is refused, and changes nothing."""
-    network = AxiNetwork(build(family, **MASKED[family]), rows=4, atomics=True)
+    what is not a plain store is refused, and changes nothing. Group p is all modules, from p on."""
+    network = AxiNetwork(build(family, **COPIED[family]), rows=4, atomics=True)
+    grouped = network.network.groups > 0
     rng = random.Random(49)
     words, quarter = [0] * 16, 16 * 4
 
     async def testbench(ctx: Any) -> None:
         managers = [Manager(ctx, network.port(p)) for p in range(4)]
-        for mask in [*range(4), 3]:
+        for mask in [0, 3, 0, 3, 3] if grouped else [*range(4), 3]:
             first, count = rng.randrange(12), rng.randint(1, 4)
             beats = [rng.getrandbits(32) for _ in range(count)]
-            done = await rng.choice(managers).write(4 * first, beats, user=mask)
+            by = rng.randrange(4)
+            done = await managers[by].write(4 * first, beats, user=mask | grouped * by << 2)
             assert done == OKAY
             for at, beat in enumerate(beats, first):
                 for word in range(16):
@@ -575,5 +584,33 @@ def test_a_mask_writes_to_several_modules(family: str, simulate: Callable[..., N
         assert await managers[0].read(0, 16) == (words, {OKAY})
 
     simulate(network, testbench)
-    assert len(network.port(0).awuser) == 2
+    assert len(network.port(0).awuser) == (4 if grouped else 2)
     assert not hasattr(AxiNetwork(build("cube", ports=4, payload=32)).port(0), "awuser")
+
+
+def test_copies_for_a_group_overtake_nothing(simulate: Callable[..., None]) -> None:
+    """They may take another path, so they wait for the replies of what was sent before."""
+    network = build("mesh k=2 n=2 group_entries=4 reduction=none")
+    link = MemoryLink(tag=2, identity=2, address=1, width=4)
+    sent, received = map(network.packet_of, (request_payload(link), reply_payload(link)))
+    end = RemoteProcessorEnd(link, sent, received, network.tags, queued=False, copies=True)
+
+    async def testbench(ctx: Any) -> None:
+        ctx.set(end.o.ready, 1)
+        ctx.set(end.i.reply.ready, 1)
+        ctx.set(end.i.request.valid, 1)
+        to_one, to_all = 0b01, 0b10_11_01
+        for identity, (tag, ready) in enumerate([(to_one, 1), (to_one, 1), (to_all, 0)]):
+            ctx.set(end.i.request.payload, {"tag": tag, "identity": identity})
+            assert (ctx.get(end.i.request.ready), ctx.get(end.o.valid)) == (ready, ready)
+            await ctx.tick()
+        ctx.set(end.back.valid, 1)
+        for identity in range(2):
+            ctx.set(end.back.payload.payload.identity, identity)
+            assert not ctx.get(end.o.valid)
+            await ctx.tick()
+        ctx.set(end.back.valid, 0)
+        packet = ctx.get(end.o.payload)
+        assert (ctx.get(end.o.valid), packet.kind, packet.tag) == (1, Kind.MULTICAST, 0b10)
+
+    simulate(end, testbench)

@@ -29,7 +29,7 @@ def bus_memory(
     rows: int | None = None,
     windows: tuple[str, ...] = WINDOWS,
     outstanding: int = 16,
-    masks: bool = False,
+    copies: bool = False,
 ) -> MemoryNetwork | RemoteMemory:
     """Memory with the operations of a bus, behind a network.
 
@@ -49,8 +49,8 @@ def bus_memory(
     outstanding : int
         Requests that a processor may wait for, if the network carries packets. If it is 1, they may
         overtake each other.
-    masks : bool
-        Whether requests have masks, if the network carries packets.
+    copies : bool
+        Whether the network copies requests to several modules, if it carries packets.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def bus_memory(
             rows=16 if rows is None else rows,
             operations=operations,
             outstanding=outstanding,
-            masks=masks,
+            copies=copies,
         )
     changed: dict[str, Any] = {"width": row_bits(data), "operations": operations}
     if rows is not None:
@@ -83,11 +83,15 @@ def bus_memory(
 
 
 def word_map(memory: MemoryNetwork | RemoteMemory) -> WordMap:
-    """Where the words of a memory are, for the targets of a bus; with masks, a word's number has
-    one after its module's."""
+    """Where the words of a memory are, for the targets of a bus; with copies, a word's number says
+    which after its module's."""
     columns = tuple(memory.tag(1 << bit) for bit in range((memory.ports - 1).bit_length()))
-    if isinstance(memory, RemoteMemory) and memory.masks:
-        columns += tuple(column << memory.link.tag // 2 for column in columns)
+    if isinstance(memory, RemoteMemory) and memory.copies:
+        one = memory.network.tags.code.width
+        if memory.network.broadcasts:
+            columns += tuple(column << one for column in columns)
+        else:
+            columns += tuple(1 << at for at in range(one, memory.link.tag))
     return WordMap(columns, memory.memory_rows, memory.link.tag)
 
 
@@ -96,11 +100,13 @@ class BusPorts(FabricComponent):
 
     Parameters
     ----------
-    network, data, rows, masks
+    network, data, rows, copies
         As in `bus_memory`.
 
     Attributes
     ----------
+    network : Network
+        The argument.
     memory : MemoryNetwork or RemoteMemory
         The network with the memory's own links.
     data : int
@@ -114,9 +120,10 @@ class BusPorts(FabricComponent):
     """The name of the bus in the names of ports."""
 
     def __init__(
-        self, network: Network, *, data: int | None, rows: int | None, masks: bool = False
+        self, network: Network, *, data: int | None, rows: int | None, copies: bool = False
     ) -> None:
-        self.memory = bus_memory(network, data, rows, masks=masks)
+        self.network = network
+        self.memory = bus_memory(network, data, rows, copies=copies)
         link = self.memory.link
         self.data = link.width * 8 // 9
         self.ports = self.memory.ports
@@ -173,7 +180,7 @@ class WishboneNetwork(BusPorts):
 
     Attributes
     ----------
-    memory, data, ports, words
+    network, memory, data, ports, words
         As in `BusPorts`.
 
     Members
@@ -222,7 +229,7 @@ class AxiNetwork(BusPorts):
 
     Word a, in module a mod N, has the address a times data / 8 at each port; the two address bits
     above choose what a write does. `terminals.axi.AxiTarget` says how. If packets of the network
-    have broadcast masks, a write can have one, too.
+    have broadcast masks, or may be for groups, a write can have one, too (`awuser`).
 
     Parameters
     ----------
@@ -237,7 +244,7 @@ class AxiNetwork(BusPorts):
 
     Attributes
     ----------
-    memory, data, ports, words
+    network, memory, data, ports, words
         As in `BusPorts`.
 
     Members
@@ -264,10 +271,9 @@ class AxiNetwork(BusPorts):
         reorder: bool = False,
     ) -> None:
         self.options: dict[str, Any] = {"reorder": reorder, "ids": ids, "atomics": atomics}
-        masks = isinstance(network, PacketNetwork) and network.broadcasts
-        if masks:
-            self.options["mask"] = True
-        super().__init__(network, data=data, rows=rows, masks=masks)
+        packets = isinstance(network, PacketNetwork)
+        copies = packets and (network.broadcasts or network.groups > 0)
+        super().__init__(network, data=data, rows=rows, copies=copies)
         self.target.build()  # Invalid options must be rejected now, not during elaboration.
 
     @property
@@ -282,6 +288,7 @@ class AxiNetwork(BusPorts):
             AxiTarget,
             link=self.memory.link,
             words=self.words,
+            user=len(self.words.columns) - (self.ports - 1).bit_length(),
             data=self.data,
             lengths=self.memory.side_by_side,
             **self.options,

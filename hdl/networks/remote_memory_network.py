@@ -14,7 +14,7 @@ from ..terminals.memory_module import MemoryModule
 from ..terminals.remote_memory import (
     RemoteMemoryEnd,
     RemoteProcessorEnd,
-    masked_link,
+    copied_link,
     reply_payload,
     request_payload,
 )
@@ -81,9 +81,9 @@ class RemoteMemory(FabricComponent):
         Requests that a processor may wait for.
     operations : tuple[Operation, ...]
         Operations of the memory modules, all of them on words.
-    masks : bool
-        Whether requests have the broadcast masks of the network's packets. The network copies such
-        a request, and the processor gets the last reply.
+    copies : bool
+        Whether requests have the broadcast masks of the network's packets, or are for its groups.
+        The network copies such a request, and the processor gets the last reply.
 
     Attributes
     ----------
@@ -92,8 +92,8 @@ class RemoteMemory(FabricComponent):
     ports, memory_rows : int
         Memory modules, and rows in each.
     link : MemoryLink
-        The link of a processor: tags are addresses of memory modules, with `masks` also of others
-        (`terminals.remote_memory.masked_link`).
+        The link of a processor: tags are addresses of memory modules, with `copies` also of others
+        (`terminals.remote_memory.copied_link`).
 
     Members
     -------
@@ -116,7 +116,7 @@ class RemoteMemory(FabricComponent):
         rows: int = 16,
         outstanding: int = 16,
         operations: tuple[Operation, ...] = OPERATIONS,
-        masks: bool = False,
+        copies: bool = False,
     ) -> None:
         check_packets(network, "Memory ports")
         outstanding = check_integer("Outstanding", outstanding, 1)
@@ -144,8 +144,8 @@ class RemoteMemory(FabricComponent):
             width=width,
             operations=operations,
         )
-        self.masks = masks
-        self.link = masked_link(self._modules) if masks else self._modules
+        self.copies = copies
+        self.link = copied_link(self._modules, network.packet) if copies else self._modules
         super().__init__(self._joined)
 
     @property
@@ -183,8 +183,8 @@ class RemoteMemory(FabricComponent):
             payloads = [_widened(each, widest) for each in payloads]
         request, reply = map(network.packet_of, payloads)
         common = {"link": link, "tags": network.tags, "queued": network.transparent}
-        masks = {"masks": True} if self.masks else {}
-        processor = CellType(RemoteProcessorEnd, **common, sent=request, received=reply, **masks)
+        copies = {"copies": True} if self.copies else {}
+        processor = CellType(RemoteProcessorEnd, **common, sent=request, received=reply, **copies)
         memory_end = CellType(RemoteMemoryEnd, **common, sent=reply, received=request)
         memory = CellType(MemoryModule, link=link, rows=self.memory_rows)
         if classes == 2:

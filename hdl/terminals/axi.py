@@ -47,9 +47,10 @@ class AxiTarget(wiring.Component):
     With `atomics`, `awatop` is that of AXI5: AtomicStore and AtomicLoad with ADD, CLR, EOR and SET,
     little-endian, and AtomicSwap, of one beat of all bytes, whatever the quarter of the address.
 
-    With a `mask`, a write is for several words at once, in as many modules: each beat stores to all
-    words whose number differs from its own only in bits of the module that are 1 in `awuser`. It is
-    answered when all have been stored. Reads have no mask.
+    With `user`, a write can be for several words at once, in as many modules, as the bits of
+    `awuser` say: with broadcast masks, each beat stores to all words whose number differs from its
+    own only in bits of the module that are 1 there; with groups, to the words of this row in the
+    modules of a group. It is answered when all have been stored. Reads are for one word each.
 
     The response is DECERR at words that do not exist, and SLVERR for read-modify-writes without all
     bytes or for several words, and for other atomics. Such a beat changes nothing, but the others
@@ -71,13 +72,13 @@ class AxiTarget(wiring.Component):
     link : MemoryLink
         Its operations are `bus_operations(data)`, its identities have two bits or more.
     words : WordMap
-        With a mask, its columns are those of a module's number, and then those of the mask.
+        With `user`, its columns are those of a module's number, and then those of `awuser`.
     data, ids, atomics
         As in `Axi`.
     reorder : bool
         Whether answers of different identities may overtake each other.
-    mask : bool
-        Whether there is `awuser`, with a bit for each bit of a module's number.
+    user : int
+        Bits of `awuser`; 0: there is none.
     lengths : tuple[int, int]
         Words of a load or a reply, and of any other request (`pacing`).
 
@@ -97,7 +98,7 @@ class AxiTarget(wiring.Component):
         ids: int = 4,
         atomics: bool = False,
         reorder: bool = False,
-        mask: bool = False,
+        user: int = 0,
         lengths: Lengths = (1, 1),
     ) -> None:
         check_link(link)
@@ -111,13 +112,12 @@ class AxiTarget(wiring.Component):
         self.reorder = reorder
         self.lengths = lengths
         self.lane_bits = (data // 8).bit_length() - 1
-        mask_bits = len(words.columns) // 2 if mask else 0
         self.axi = Axi(
-            address=self.lane_bits + words.bits - mask_bits + 2,
+            address=self.lane_bits + words.bits - user + 2,
             data=data,
             ids=ids,
             atomics=atomics,
-            user=mask_bits,
+            user=user,
         )
         super().__init__({"bus": In(self.axi), "o": Out(link)})
 
@@ -161,10 +161,10 @@ class AxiTarget(wiring.Component):
     def _code(self, name: str) -> int:
         return [operation.name for operation in bus_operations(self.data)].index(name)
 
-    def _word(self, address: Value, mask: Value) -> Value:
-        """The number of an address's word, as `words` has it: with a mask after the module's."""
+    def _word(self, address: Value, user: Value) -> Value:
+        """The number of an address's word, as `words` has it: `awuser` is after the module's."""
         number, modules = address[self.lane_bits : -2], len(self.words.columns) - self.axi.user
-        return Cat(number[:modules], mask, number[modules:])
+        return Cat(number[:modules], user, number[modules:])
 
     def _burst(
         self, m: Module, name: str, beat: Value
@@ -275,11 +275,11 @@ class AxiTarget(wiring.Component):
             bus.wready.eq(beats.i[0].ready),
         ]
         active, burst, address, last, forbidden = self._burst(m, "aw", asks.valid & asks.ready)
-        mask: Value = burst.user if self.axi.user else Const(0, 0)
-        word = self._word(address, mask)
+        user: Value = burst.user if self.axi.user else Const(0, 0)
+        word = self._word(address, user)
         response = self._refused(m, "aw", forbidden, word)
         ask, words = asks.payload, beats.o.payload
-        whole = words.strobes.all() & ~mask.any()
+        whole = words.strobes.all() & ~user.any()
         operation, operand = Signal.like(ask.operation), Signal(self.data)
         kind, wrong, answers = Signal(2), Signal(), Signal()
         window = address[-2:]

@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
-from amaranth.hdl import Array, Cat, Module, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.errors import InvalidValue
+from ..graphs.routing.group_tree import Kind
 from ..graphs.tags import TagScheme
 from ..links.memory_link import MemoryLink, check_link
 from ..links.packet import Packet
@@ -17,7 +18,7 @@ __all__ = [
     "RemoteMemoryEnd",
     "RemoteProcessorEnd",
     "address_packet",
-    "masked_link",
+    "copied_link",
     "reply_payload",
     "request_payload",
 ]
@@ -33,11 +34,15 @@ def reply_payload(link: MemoryLink) -> data.StructLayout:
     return link.reply_layout
 
 
-def masked_link(link: MemoryLink) -> MemoryLink:
-    """The link of a processor whose requests may be for several memory modules: above the address
-    of one, its tags have a mask of the bits in which the addresses of the others differ."""
+def copied_link(link: MemoryLink, packet: Packet) -> MemoryLink:
+    """The link of a processor whose requests the network may copy to several memory modules.
+
+    Above the address of one its tags say which others. If packets have broadcast masks, that is a
+    mask of the bits in which their addresses differ; if they may be for groups, it is how many
+    other members the group has, and above that the number of the group.
+    """
     return MemoryLink(
-        tag=2 * link.tag,
+        tag=link.tag * (2 if packet.broadcast else 3),
         identity=link.identity,
         address=link.address,
         width=link.width,
@@ -66,7 +71,7 @@ def address_packet(
 class _End(wiring.Component):
     """What both ends have in common: a packet each way, and the address of the terminal."""
 
-    masks: bool = False
+    copies: bool = False
 
     def __init__(
         self, link: MemoryLink, sent: Packet, received: Packet, tags: TagScheme, queued: bool
@@ -81,7 +86,7 @@ class _End(wiring.Component):
             {
                 "address": In(tags.code.width),
                 "source": In(tags.source_code.width),
-                self._side: self._flow(masked_link(link) if self.masks else link),
+                self._side: self._flow(copied_link(link, sent) if self.copies else link),
                 "o": Out(stream.Signature(sent)),
                 "back": In(stream.Signature(received)),
             }
@@ -99,8 +104,9 @@ class _End(wiring.Component):
 class RemoteProcessorEnd(_End):
     """Sends a processor's requests as packets, and takes its replies. Combinational.
 
-    With `masks` the network copies a request to several memory modules, and it is answered when all
-    have replied, by the last reply.
+    With `copies` the network copies a request to several memory modules, and it is answered when
+    all have replied, by the last reply. Copies for a group may take other paths than requests for
+    one module, or for another group, and must not overtake them: those wait for all replies.
 
     Parameters
     ----------
@@ -112,8 +118,8 @@ class RemoteProcessorEnd(_End):
         The tags of both networks.
     queued : bool
         Whether a queue of two replies, which takes one cycle, is behind the network.
-    masks : bool
-        Whether a request's tag has a mask, which is the broadcast mask of its packet.
+    copies : bool
+        Whether a request's tag says which memory modules get copies (`copied_link`).
 
     Members
     -------
@@ -121,7 +127,7 @@ class RemoteProcessorEnd(_End):
         The terminal's address as a destination. Constant.
     source : In(tags.source_code.width)
         Its address as a source. Constant.
-    i : In(link), or In(masked_link(link))
+    i : In(link), or In(copied_link(link, sent))
     o : Out(stream.Signature(sent))
         Into one network.
     back : In(stream.Signature(received))
@@ -137,11 +143,11 @@ class RemoteProcessorEnd(_End):
         received: Packet,
         tags: TagScheme,
         queued: bool,
-        masks: bool = False,
+        copies: bool = False,
     ) -> None:
-        if masks and not sent.broadcast:
-            raise InvalidValue("Packet must have a broadcast mask, for requests with masks")
-        self.masks = masks
+        if copies and not (sent.broadcast or sent.groups):
+            raise InvalidValue("Packet must have a broadcast mask or groups, for copies")
+        self.copies = copies
         super().__init__(link, sent, received, tags, queued)
 
     def elaborate(self, platform: object) -> Module:
@@ -163,19 +169,19 @@ class RemoteProcessorEnd(_End):
             reply.payload.value.eq(answer.value),
             arriving.ready.eq(reply.ready),
         ]
-        if self.masks:
-            more = self._more(m, arriving)
+        if self.copies:
+            others = self._masked(m) if self.sent.broadcast else self._grouped(m)
+            more = self._more(m, arriving, others)
             m.d.comb += [
                 reply.valid.eq(arriving.valid & ~more),
                 arriving.ready.eq(reply.ready | (arriving.valid & more)),
             ]
         return m
 
-    def _more(self, m: Module, arriving: stream.Interface) -> Value:
-        """Set the mask of a request, and count its replies: whether more of them are to come."""
-        request, identity = self.i.request, arriving.payload.payload.identity
+    def _masked(self, m: Module) -> Value:
+        """Set the mask of a request; how many other modules it names."""
         bits = self.link.tag
-        mask = request.payload.tag[bits:]
+        mask = self.i.request.payload.tag[bits:]
         # A mask is in the order of the tag's digits, but is not a difference of two addresses.
         m.submodules.mask = encoder = TagEncoder(replace(self.tags, routing="destination"))
         m.d.comb += [
@@ -183,12 +189,37 @@ class RemoteProcessorEnd(_End):
             encoder.destination.eq(mask),
             self.o.payload.mask.eq(encoder.tag),
         ]
+        return (Const(1) << sum(mask[at] for at in range(bits))) - 1
+
+    def _grouped(self, m: Module) -> Value:
+        """Set the group of a request, and let it wait for those that go another way; how many
+        others are in the group."""
+        request, reply, bits = self.i.request, self.i.reply, self.link.tag
+        copies = request.payload.tag[bits:]
+        others, group = copies[:bits], copies[bits:]
+        several = Signal()  # named, so that Verilog reads no bit of the payload for another one
+        m.d.comb += several.eq(others != 0)
+        with m.If(several):
+            m.d.comb += [self.o.payload.kind.eq(Kind.MULTICAST), self.o.payload.tag.eq(group)]
+        way = Signal(len(copies))
+        under_way = Signal(self.link.identity + 1)
+        sent, answered = request.valid & request.ready, reply.valid & reply.ready
+        m.d.sync += under_way.eq(under_way + sent - answered)
+        with m.If(sent):
+            m.d.sync += way.eq(copies)
+        with m.If((under_way != 0) & (way != copies)):
+            m.d.comb += [self.o.valid.eq(0), request.ready.eq(0)]
+        return others
+
+    def _more(self, m: Module, arriving: stream.Interface, others: Value) -> Value:
+        """Count the replies of a request: whether more of them are to come."""
+        request, identity = self.i.request, arriving.payload.payload.identity
         left = Array(
-            Signal(bits, name=f"left_{identity}") for identity in range(1 << self.link.identity)
+            Signal(self.link.tag, name=f"left_{identity}")
+            for identity in range(1 << self.link.identity)
         )
-        count = sum(mask[at] for at in range(bits))
         with m.If(request.valid & request.ready):
-            m.d.sync += left[request.payload.identity].eq((1 << count) - 1)
+            m.d.sync += left[request.payload.identity].eq(others)
         with m.If(arriving.valid & (left[identity] != 0)):
             m.d.sync += left[identity].eq(left[identity] - 1)
         return left[identity] != 0
