@@ -998,3 +998,46 @@ def test_bits_beyond_the_end_are_as_documented() -> None:
     simulator.add_testbench(bench)
     simulator.run()
     assert seen == [0x0A, 0xFA, 0xFF]
+
+
+class Lookup(wiring.Component):
+    """A word of a memory, and a sum beside it."""
+
+    at: In(4)
+    wide: In(32)
+    o: Out(32)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=8, depth=16, init=range(16))
+        read = memory.read_port(domain="comb")
+        m.d.comb += [read.addr.eq(self.at), self.o.eq(read.data + self.wide)]
+        return m
+
+
+def test_lanes_without_a_cell_read_no_memory() -> None:
+    """Twelve of sixteen lanes have one. The others read wires behind those of the twelve, of other
+    widths: addresses beyond the memory, and the program was killed."""
+
+    def scenario(kind: Callable[..., Any]) -> list[int]:
+        m = Module()
+        lookups = [Lookup() for _ in range(12)]
+        for number, lookup in enumerate(lookups):
+            m.submodules += lookup
+            at, wide = Signal(4, init=number), Signal(32, init=~number & 0xFFFFFFFF)
+            m.d.comb += [lookup.at.eq(at), lookup.wide.eq(wide)]
+            m.d.sync += [at.eq(at + 1), wide.eq(wide - 1)]
+        found = []
+
+        async def testbench(ctx: Any) -> None:
+            for _ in range(3):
+                await ctx.tick()
+                found.extend(ctx.get(lookup.o) for lookup in lookups)
+
+        simulator = kind(m)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(testbench)
+        simulator.run()
+        return found
+
+    same(scenario)

@@ -313,6 +313,10 @@ class Statements:
         type_, words, rows = self._rows(number)
         return f"({type_} *)t->memories[{number}] + i * {rows * words}L"
 
+    def _address(self, node: Node) -> str:
+        """An address, within its width also in lanes without a cell, which may read any wires."""
+        return f"{self.number(node)} & {(1 << node.width) - 1}u"
+
     def _read(self, node: Node, name: str) -> str:
         number, word, _ = node.attr
         type_, words, rows = self._rows(number)
@@ -322,7 +326,7 @@ class Statements:
         if rows < 1 << address.width:
             value = f"({row} < {rows}u ? {value} : 0)"
         self.lines.append(
-            f"V a_{name} = {self.number(address)}, r_{name}; "
+            f"V a_{name} = {self._address(address)}, r_{name}; "
             f"{{ const {type_} *m_{name} = {self._memory(number)}; "
             f"EACH_LANE r_{name}[l] = {value}; }}"
         )
@@ -337,7 +341,7 @@ class Statements:
         first = len(self.lines)
         self.lines.append(f"{{ unsigned e = {self._lanes(write.enable)}; if (e) {{")
         self.lines.append(
-            f"  {type_} *m = {self._memory(number)}; V a = {self.number(write.address)};"
+            f"  {type_} *m = {self._memory(number)}; V a = {self._address(write.address)};"
         )
         values = [self.number(node) for node in write.data]
         masks = [self.number(node) for node in write.mask or ()]
