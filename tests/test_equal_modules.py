@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Assert, ClockDomain, ClockSignal, Elaboratable, Fragment, Module, Signal
+from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
 from long_runs import long
 from multicube.sim import Simulator
 from multicube.sim.simulator import equal_modules
@@ -222,3 +224,42 @@ def test_clocks_of_lanes_that_never_change_in_several_runs() -> None:
     simulator.add_testbench(bench)
     simulator.run()
     assert seen == [0, 1]
+
+
+class Lookup(wiring.Component):
+    """A word of a memory, and sums beside it."""
+
+    before: In(32)
+    at: In(4)
+    behind: In(32)
+    o: Out(32)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=8, depth=16, init=range(16))
+        read = memory.read_port(domain="comb")
+        m.d.comb += [
+            read.addr.eq(self.at),
+            self.o.eq(read.data + self.before + self.behind),
+        ]
+        return m
+
+
+class Lookups(wiring.Component):
+    o: Out(32)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for number in range(12):
+            m.submodules[f"lookup_{number}"] = lookup = Lookup()
+            at, wide = Signal(4, init=number), Signal(32, init=(1 << 32) - 1 - number)
+            m.d.comb += [lookup.at.eq(at), lookup.before.eq(wide), lookup.behind.eq(wide + 1)]
+            m.d.sync += [at.eq(at + 1), wide.eq(wide - 1), self.o.eq(lookup.o)]
+        return m
+
+
+def test_lanes_without_a_module_read_within_memories() -> None:
+    """Four of sixteen. They read wires behind those of the twelve, wider ones: as addresses, these
+    lay beyond the memory, and the program was killed."""
+    assert lanes(Lookups()) == [12]
+    check_equal(Lookups, cycles=3)
