@@ -159,6 +159,8 @@ def run(folder: Path, tests: list[str], limit: float | None) -> tuple[str, list[
         )
     except subprocess.TimeoutExpired:
         return "time out", [], ""
+    if done.returncode < 0:  # a bug may end Python itself
+        return "killed", [], done.stdout
     found = {0: "survived", 1: "killed"}.get(done.returncode, "no test ran")
     return found, re.findall(r"^FAILED (.*?)(?: - .*)?$", done.stdout, re.M), done.stdout
 
