@@ -205,8 +205,6 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from multicube.hdl.boxes.packet_switches import OutputQueuedSwitch
 from multicube.hdl.fabric.fabric import CellType
-from multicube.hdl.families.multistage.multistage_network import MultistageNetwork
-from multicube.hdl.families.multistage.multistage_parameters import MultistageParameters
 from multicube.hdl.families.multistage.switching import SwitchingMode
 
 
@@ -232,14 +230,6 @@ class Own(SwitchingMode):
 
     def box(self, given, packet, place):
         return CellType(OwnSwitch, packet=packet, radix=place.radix)
-
-
-class OwnParameters(MultistageParameters):
-    switching = Own()
-
-
-class OwnCube(MultistageNetwork):
-    parameters_type = OwnParameters
 """
 
 
@@ -256,7 +246,7 @@ def imported(depth: int) -> ModuleType:
 
 @pytest.fixture
 def own() -> Iterator[Callable[[int], Network]]:
-    yield lambda depth: imported(depth).OwnCube(ports=4)
+    yield lambda depth: build("cube", ports=4, switch=imported(depth).Own())
     sys.modules.pop("own_switch", None)
 
 
@@ -268,6 +258,18 @@ def test_a_changed_component_is_another_run(own: Callable[[int], Network]) -> No
         assert kept.points[0].to_json() == simulate(network, load=0.9, **SHORT).to_json()
     assert own(1).digest == own(1).digest != own(4).digest
     assert len(json.loads(Path("r.json").read_text())["points"]) == 4
+
+
+def test_a_result_names_a_switch_of_ones_own(own: Callable[[int], Network]) -> None:
+    """It is not taken for that of a network of the catalogue."""
+    network = own(1)
+    result = simulate(network, load=0.9, **SHORT)
+    assert "switch=own" in str(network)
+    assert "switch=own" in repr(result)
+    record = json.loads(json.dumps(result.to_json()))
+    assert record["parameters"]["switch"] == "own"
+    with pytest.raises(ValueError, match=r"^Parameter switch must be one of .*, not 'own'$"):
+        rerun(record)
 
 
 def test_a_state_is_of_the_contents_it_began_with() -> None:

@@ -24,6 +24,7 @@ __all__ = [
     "fixed",
     "integer",
     "pairs",
+    "plain_values",
     "text",
     "with_parameters",
     "word",
@@ -447,6 +448,35 @@ def pairs(words: Iterable[str]) -> dict[str, str]:
             raise InvalidValue(f"Parameter {name} is given twice")
         values[name] = value
     return values
+
+
+def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as JSON has them: an object of a user, or a shape, is its name or text.
+
+    Parameters
+    ----------
+    values : Mapping[str, Any]
+        The values by name.
+
+    Returns
+    -------
+    dict[str, Any]
+        Numbers, texts and None by name.
+
+    Examples
+    --------
+    >>> from amaranth.hdl import signed
+    >>> from multicube.hdl.fabric.parameters import plain_values
+    >>> plain_values({"ports": 8, "payload": signed(5)})
+    {'ports': 8, 'payload': 'signed(5)'}
+    """
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (int, float, str)):
+        return value
+    return value.__name__ if isinstance(value, type) else str(value)
 
 
 def with_parameters(text: str, record: type[Parameters]) -> str:
