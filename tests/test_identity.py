@@ -1,6 +1,7 @@
 """No store gives the numbers of another run: resume, checkpoint, saved states, records, heat."""
 
 import json
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -11,10 +12,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from long_runs import long
-from multicube.hdl import Network, build
+from multicube.hdl import GraphNetwork, Network, build
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.sim import Trace, TracePacket, pattern, read_records, rerun, simulate, sweep
@@ -142,6 +144,16 @@ def test_a_network_is_its_file_as_it_was_read(here: Path) -> None:
     assert network.altered(file="h.json").relation.graph.latency == 9
     Path("g.json").unlink()
     assert network.altered().digest == network.digest != build("graph file=h.json").digest
+
+
+def test_a_network_is_its_graph_as_it_was_given() -> None:
+    graph = nx.cycle_graph(4)
+    network = GraphNetwork(graph)
+    path, digest = network.path(0, 2), network.digest
+    graph.add_edge(0, 2)
+    for copy in (pickle.loads(pickle.dumps(network)), network.altered()):
+        assert (copy.path(0, 2), copy.digest) == (path, digest)
+    assert GraphNetwork(graph).path(0, 2) != path
 
 
 @pytest.mark.long
