@@ -403,6 +403,12 @@ def _names(record: type[Parameters]) -> frozenset[str]:
 
 @cache
 def _described(record: type) -> tuple[Parameter, ...]:
+    silent = [each.name for each in fields(record) if "about" not in each.metadata]
+    if silent and issubclass(record, Parameters):  # it would be lost where a network is made again
+        raise InvalidType(
+            f"Field {silent[0]} of {record.__name__} must say what it allows: integer, word, text "
+            f"or fixed of {__name__}"
+        )
     return tuple(
         replace(
             each.metadata["about"],
