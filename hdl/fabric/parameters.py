@@ -358,7 +358,8 @@ class Parameters(Mapping[str, Any]):
     def summary(cls, values: Mapping[str, Any]) -> str:
         """Values as words NAME=VALUE, without those that a summary leaves out."""
         plain = cls.plain()
-        shown = {name: value for name, value in values.items() if value != plain.get(name)}
+        given = plain_values(values)
+        shown = {name: value for name, value in given.items() if value != plain.get(name)}
         return " ".join(f"{name}={value}" for name, value in shown.items())
 
     def __getitem__(self, name: str) -> Any:
