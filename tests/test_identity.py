@@ -276,6 +276,7 @@ def test_a_result_names_a_switch_of_ones_own(own: Callable[[int], Network]) -> N
     """It is not taken for that of a network of the catalogue."""
     network = own(1)
     result = simulate(network, load=0.9, **SHORT)
+    assert rerun(result) == result
     assert "switch=own" in str(network)
     assert "switch=own" in repr(result)
     record = json.loads(json.dumps(result.to_json()))
