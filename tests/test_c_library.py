@@ -19,9 +19,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from command_line import exit_status
 from long_runs import long
-from multicube.hdl import MultistageNetwork, PacketNetwork, build
+from multicube.hdl import PacketNetwork, build
 from multicube.hdl.fabric.fabric import CellType
-from multicube.hdl.families.multistage.multistage_parameters import MultistageParameters
 from multicube.hdl.families.multistage.switching import SwitchingMode
 from multicube.hdl.links.packet import Packet
 from multicube.sim import write_c_library
@@ -502,16 +501,9 @@ class RefusingMode(SwitchingMode):
         return CellType(Refusing, packet=packet, radix=place.radix)
 
 
-class RefusingParameters(MultistageParameters):
-    switching = RefusingMode()
-
-
-class RefusingNetwork(MultistageNetwork):
-    parameters_type = RefusingParameters
-
-
 def test_failed_assertion_is_a_code_until_a_reset(tmp_path: Path) -> None:
-    call = _instance(_loaded(RefusingNetwork(2), tmp_path / "library"), "mc")
+    network = build("cube", ports=2, switch=RefusingMode())
+    call = _instance(_loaded(network, tmp_path / "library"), "mc")
     room = ctypes.create_string_buffer(100_000)
     bytes_ = ctypes.c_size_t(len(room))
 

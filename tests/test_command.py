@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from importlib.metadata import version
+from importlib.metadata import EntryPoint, version
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +269,22 @@ def test_help_of_all(call: Call) -> None:
     assert status == 2
     assert out == ""
     assert err.startswith("Usage: multicube")
+
+
+def test_a_broken_command_of_another_package_costs_no_other(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = importlib.import_module("multicube.sim.command.entry_point")
+    given = {"gone": "nowhere:command", "wrong": "math:pi"}
+    found = {name: EntryPoint(name, value, "multicube.commands") for name, value in given.items()}
+    monkeypatch.setattr(module, "_plugins", lambda: found)
+    listed = " ".join(call("--help").out.split())
+    for name, why in (("gone", "can't be loaded: ModuleNotFound"), ("wrong", "must be a command")):
+        message = f"Command {name} of another package ({given[name]}) {why}"
+        status, _, err = call(name)
+        assert status == 2
+        assert message in err
+        assert message in listed
 
 
 # Each bad input: the words, and what the one line says (all of the parts).

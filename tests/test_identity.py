@@ -1,6 +1,7 @@
 """No store gives the numbers of another run: resume, checkpoint, saved states, records, heat."""
 
 import json
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -11,10 +12,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from long_runs import long
-from multicube.hdl import Network, build
+from multicube.hdl import GraphNetwork, Network, build
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.sim import Trace, TracePacket, pattern, read_records, rerun, simulate, sweep
@@ -144,6 +146,16 @@ def test_a_network_is_its_file_as_it_was_read(here: Path) -> None:
     assert network.altered().digest == network.digest != build("graph file=h.json").digest
 
 
+def test_a_network_is_its_graph_as_it_was_given() -> None:
+    graph = nx.cycle_graph(4)
+    network = GraphNetwork(graph)
+    path, digest = network.path(0, 2), network.digest
+    graph.add_edge(0, 2)
+    for copy in (pickle.loads(pickle.dumps(network)), network.altered()):
+        assert (copy.path(0, 2), copy.digest) == (path, digest)
+    assert GraphNetwork(graph).path(0, 2) != path
+
+
 @pytest.mark.long
 def test_rerun_says_what_has_changed(call: Call) -> None:
     Path("g.json").write_text(ring(2))
@@ -205,8 +217,6 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from multicube.hdl.boxes.packet_switches import OutputQueuedSwitch
 from multicube.hdl.fabric.fabric import CellType
-from multicube.hdl.families.multistage.multistage_network import MultistageNetwork
-from multicube.hdl.families.multistage.multistage_parameters import MultistageParameters
 from multicube.hdl.families.multistage.switching import SwitchingMode
 
 
@@ -232,14 +242,6 @@ class Own(SwitchingMode):
 
     def box(self, given, packet, place):
         return CellType(OwnSwitch, packet=packet, radix=place.radix)
-
-
-class OwnParameters(MultistageParameters):
-    switching = Own()
-
-
-class OwnCube(MultistageNetwork):
-    parameters_type = OwnParameters
 """
 
 
@@ -256,7 +258,7 @@ def imported(depth: int) -> ModuleType:
 
 @pytest.fixture
 def own() -> Iterator[Callable[[int], Network]]:
-    yield lambda depth: imported(depth).OwnCube(ports=4)
+    yield lambda depth: build("cube", ports=4, switch=imported(depth).Own())
     sys.modules.pop("own_switch", None)
 
 
@@ -268,6 +270,19 @@ def test_a_changed_component_is_another_run(own: Callable[[int], Network]) -> No
         assert kept.points[0].to_json() == simulate(network, load=0.9, **SHORT).to_json()
     assert own(1).digest == own(1).digest != own(4).digest
     assert len(json.loads(Path("r.json").read_text())["points"]) == 4
+
+
+def test_a_result_names_a_switch_of_ones_own(own: Callable[[int], Network]) -> None:
+    """It is not taken for that of a network of the catalogue."""
+    network = own(1)
+    result = simulate(network, load=0.9, **SHORT)
+    assert rerun(result) == result
+    assert "switch=own" in str(network)
+    assert "switch=own" in repr(result)
+    record = json.loads(json.dumps(result.to_json()))
+    assert record["parameters"]["switch"] == "own"
+    with pytest.raises(ValueError, match=r"^Parameter switch must be one of .*, not 'own'$"):
+        rerun(record)
 
 
 def test_a_state_is_of_the_contents_it_began_with() -> None:

@@ -1,5 +1,6 @@
 """Live pages of designs of one's own: fabrics of any cells, with the signals that they name."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,7 @@ def leaves():
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     path = tmp_path / "own.py"
     path.write_text(OWN)
     return path
@@ -148,6 +150,15 @@ def test_view_refuses_designs(
     assert done.status == 2
     assert message in done.err
     assert [each.name for each in own.parent.iterdir() if each.suffix == ".html"] == []
+
+
+def test_a_file_may_import_those_beside_it_and_print(
+    own: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own.rename("beside_own_file.py")
+    own.write_text("from beside_own_file import fabric\nprint('said')")
+    assert isinstance(own_design("own.py:fabric"), Fabric)
+    assert capsys.readouterr() == ("", "said\n")  # a page or JSON may go to standard output
 
 
 def test_any_parameter_may_differ_beside_a_network(

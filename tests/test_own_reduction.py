@@ -4,6 +4,7 @@
 import json
 import random
 from functools import reduce
+from operator import add
 from typing import Any
 
 import group_traffic
@@ -16,6 +17,7 @@ from amaranth.sim import Simulator
 from group_traffic import Traffic
 from long_runs import long
 from multicube.hdl import build
+from multicube.hdl.operations.folds import ComponentFold
 from multicube.sim import run_collective
 from refusals import refusals
 
@@ -146,6 +148,13 @@ class Plain(BFloat16Add):
     perform = None
 
 
+def test_results_of_perform_have_the_width_of_values() -> None:
+    class Sum(BFloat16Add):
+        perform = staticmethod(add)
+
+    assert ComponentFold(Sum, 16).perform(0xFFFF, 3) == 2
+
+
 def collective(reduction: Any, operation: Any, algorithm: str, words: Any = None) -> None:
     network = build("mesh", k=2, group_entries=1, payload=16, reduction=reduction)
     run_collective(network, "reduce", operation=operation, algorithm=algorithm, words=words)
@@ -154,6 +163,7 @@ def collective(reduction: Any, operation: Any, algorithm: str, words: Any = None
 test_collectives_are_refused = refusals(
     collective,
     (BFloat16Add, "add", "network", "Operation must be BFloat16Add, ..., not add"),
+    ("add", BFloat16Add, "auto", "Operation must be add, the reduction of the ..., not BFloat..."),
     (
         BFloat16Add,
         BFloat16Add,

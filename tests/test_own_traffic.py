@@ -382,6 +382,7 @@ test_rejects = refusals(
     ([[1, np.inf, 3, 1]] * 4, "Weight from 0 to 1 of a traffic matrix must be a finite number..."),
     (np.zeros((4, 4)), "Traffic matrix must have a weight above 0"),
     (np.zeros((4, 4, 4)), "Traffic must have one or two dimensions, not 3"),
+    (np.ma.masked_less([1, 2, 0, 3], 1), "Traffic must be an array without masked values"),
     (np.array([["a"] * 4] * 4), "Row 0 of a traffic matrix must hold numbers only, not array(..."),
     ({0: 1}, "Traffic must be a text, a list of destinations, a matrix, a function or a pat..."),
     (lambda x: x, "Traffic function must take a terminal and the number of terminals, not (x)"),

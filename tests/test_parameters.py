@@ -89,6 +89,18 @@ def test_integers_of_numpy_become_pythons() -> None:
     assert type(oven.shelves) is int
 
 
+def test_a_field_says_what_it_allows() -> None:
+    """One that does not would be lost in copies, such as those of a sweep's processes."""
+
+    @dataclass(frozen=True, eq=False)
+    class Silent(Oven):
+        heat: int = 3
+
+    message = r"^Field heat of Silent must say what it allows: integer, word, text or fixed of .*$"
+    with pytest.raises(TypeError, match=message):
+        Silent(heat=4)
+
+
 def test_a_shape_is_a_payload() -> None:
     shape = data.StructLayout({"a": 3})
     assert Oven(tray=shape).tray is shape

@@ -454,6 +454,10 @@ def _tried(*requests: Request) -> None:
 
 REJECTED: list[tuple[Callable[[], object], str]] = [
     (
+        lambda: Operation("inc", lambda x, e: x + 1, kind="loads"),
+        "Kind must be one of update, load, store, not 'loads'; did you mean 'load'?",
+    ),
+    (
         lambda: Operation("load-triple", lambda x, e: x, kind="load", size=3),
         "Size must be 0.25, 0.5, 1 or 2 words, not 3",
     ),

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from command_line import exit_status
 from multicube.hdl import MultistageNetwork, build
-from multicube.hdl.families.multistage.multistage_parameters import MultistageParameters
 from multicube.hdl.families.multistage.switching import SWITCHES, SwitchingMode
 from multicube.hdl.networks.flits import parse_lengths
 from multicube.hdl.primitives.arbiters import ARBITERS
@@ -475,11 +474,5 @@ def test_a_box_is_a_cell_type() -> None:
         def box(self, *_: Any) -> Any:
             return None
 
-    class NothingParameters(MultistageParameters):
-        switching = Nothing()
-
-    class NothingCube(MultistageNetwork):
-        parameters_type = NothingParameters
-
     with pytest.raises(TypeError, match=r"^Box of switch nothing must be a CellType, not None$"):
-        NothingCube(ports=2)
+        build("cube", ports=2, switch=Nothing())

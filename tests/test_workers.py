@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,25 @@ def test_errors_come_back() -> None:
     with pytest.raises(InvalidValue, match=r"^This is 3$"):
         dict(finished_jobs(calls(fail, 3), 1))
     assert not dict(finished_jobs(calls(fail, 0), 1))
+
+
+class Nowhere:
+    def __reduce__(self) -> tuple:
+        return __import__, ("nowhere",)
+
+
+@pytest.mark.parametrize(
+    ("argument", "cause"),
+    [
+        (Nowhere(), "ModuleNotFoundError: No module named 'nowhere'"),
+        (threading.Lock(), "TypeError: cannot pickle '_thread.lock' object"),
+    ],
+)
+def test_a_job_that_another_process_cant_read_is_refused(argument: Any, cause: str) -> None:
+    """It is not taken for one whose process was killed."""
+    message = rf"^What runs in another process must be readable there \(.*\): {re.escape(cause)}$"
+    with pytest.raises(InvalidValue, match=message):
+        dict(finished_jobs(calls(print, argument), 1))
 
 
 def test_interruption_is_for_who_waits() -> None:

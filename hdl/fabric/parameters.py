@@ -24,6 +24,7 @@ __all__ = [
     "fixed",
     "integer",
     "pairs",
+    "plain_values",
     "text",
     "with_parameters",
     "word",
@@ -357,7 +358,8 @@ class Parameters(Mapping[str, Any]):
     def summary(cls, values: Mapping[str, Any]) -> str:
         """Values as words NAME=VALUE, without those that a summary leaves out."""
         plain = cls.plain()
-        shown = {name: value for name, value in values.items() if value != plain.get(name)}
+        given = plain_values(values)
+        shown = {name: value for name, value in given.items() if value != plain.get(name)}
         return " ".join(f"{name}={value}" for name, value in shown.items())
 
     def __getitem__(self, name: str) -> Any:
@@ -402,6 +404,12 @@ def _names(record: type[Parameters]) -> frozenset[str]:
 
 @cache
 def _described(record: type) -> tuple[Parameter, ...]:
+    silent = [each.name for each in fields(record) if "about" not in each.metadata]
+    if silent and issubclass(record, Parameters):  # it would be lost where a network is made again
+        raise InvalidType(
+            f"Field {silent[0]} of {record.__name__} must say what it allows: integer, word, text "
+            f"or fixed of {__name__}"
+        )
     return tuple(
         replace(
             each.metadata["about"],
@@ -447,6 +455,35 @@ def pairs(words: Iterable[str]) -> dict[str, str]:
             raise InvalidValue(f"Parameter {name} is given twice")
         values[name] = value
     return values
+
+
+def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as JSON has them: an object of a user, or a shape, is its name or text.
+
+    Parameters
+    ----------
+    values : Mapping[str, Any]
+        The values by name.
+
+    Returns
+    -------
+    dict[str, Any]
+        Numbers, texts and None by name.
+
+    Examples
+    --------
+    >>> from amaranth.hdl import signed
+    >>> from multicube.hdl.fabric.parameters import plain_values
+    >>> plain_values({"ports": 8, "payload": signed(5)})
+    {'ports': 8, 'payload': 'signed(5)'}
+    """
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (int, float, str)):
+        return value
+    return value.__name__ if isinstance(value, type) else str(value)
 
 
 def with_parameters(text: str, record: type[Parameters]) -> str:

@@ -32,8 +32,8 @@ class GraphParameters(AnyRoutingParameters):
     """The parameters of `GraphNetwork`.
 
     `graph` is a graph of networkx, a `Graph`, or a `Relation`, which has a routing of its own;
-    `file` is then "given". `read` is a file and its graph as it was read once: a file that changes
-    does not change the network, nor its copies in other processes.
+    `file` is then "given". `read` is a file and its graph as it was read once. A file or a graph of
+    networkx that changes does not change the network, nor its copies in other processes.
     """
 
     graph: "Relation | Graph | nx.Graph | None" = word(
@@ -43,8 +43,10 @@ class GraphParameters(AnyRoutingParameters):
     read: tuple[str, Graph | Relation] | None = fixed(None, "a file, and what is in it")
 
     def __post_init__(self) -> None:
+        if is_networkx(self.graph):
+            self._resolve(graph=from_networkx(self.graph))
         if self.graph is not None:
-            if not isinstance(self.graph, Relation | Graph) and not is_networkx(self.graph):
+            if not isinstance(self.graph, Relation | Graph):
                 raise InvalidType(
                     f"Graph must be a graph or a routing relation, not {shown(self.graph)}"
                 )
@@ -78,8 +80,6 @@ class GraphNetwork(AnyRoutingNetwork):
 
     def _described(self) -> Graph | Relation:
         given = self.parameters
-        if is_networkx(given.graph):
-            return from_networkx(given.graph)
         if given.graph is not None:
             return given.graph
         if given.file == "given":

@@ -561,7 +561,7 @@ def check_graph(graph: Graph) -> None:
     check_word("Metric", graph.metric, METRICS)
     nodes = range(check_integer("Nodes", graph.nodes, 1, MOST_NODES))
     used: dict[tuple[str, int, int], Link] = {}
-    for link in graph.links():
+    for link in check_several("Links", graph.links(), "links"):
         check_kind("Link", link, Link, "a Link")
         for node in (link.node, link.peer):
             if type(node) is not int:
@@ -581,12 +581,13 @@ def check_graph(graph: Graph) -> None:
             ("Output", link.node, link.port),
             ("Input", link.peer, link.peer_port),
         ):
-            other = used.setdefault((side, node, port), link)
-            if other is not link:
+            other = used.get((side, node, port))
+            if other is not None:
                 raise InvalidValue(
                     f"{side} {port} of node {node} must have one link, not two: "
                     f"{other.node} to {other.peer} and {link.node} to {link.peer}"
                 )
+            used[side, node, port] = link
     homes, exit_homes = (
         check_several("Homes", each, "nodes") for each in (graph.homes, graph.exit_homes)
     )

@@ -209,7 +209,7 @@ class Network(FabricComponent, ABC):
     parameters: Parameters
     sources: int
     sinks: int
-    ordered: bool
+    ordered: bool = True
     stages: int
     zero_load_cycles: int = 0
     lengths: tuple[int, int] = (1, 1)

@@ -28,7 +28,7 @@ class SwitchParameters(Parameters):
 
     aliases = {"switching": "switch"}
 
-    switch: str
+    switch: Any
     decision: int = decision_time("cycles that a switch takes to forward a header over a link")
     arbiter: str = word(
         "round-robin",

@@ -172,7 +172,7 @@ class ComponentFold:
         return self.component.__name__
 
     def perform(self, first: int, second: int) -> int:
-        """Merge two values into one, by the component's own function.
+        """Merge two values into one, by the component's own function; the width truncates it.
 
         Raises
         ------
@@ -185,7 +185,7 @@ class ComponentFold:
                 f"Reduction {self.name} must have a static method perform(first, second), by which "
                 "results are checked"
             )
-        return int(function(first, second))
+        return int(function(first, second)) & ((1 << self.width) - 1)
 
     def build_some(self, m: Module, values: Sequence[ValueLike], taken: Value) -> Value:
         """As `Fold.build_some`; a component has no identity, so single values pass by."""

@@ -87,7 +87,7 @@ class Operation:
     Raises
     ------
     ValueError
-        If there is no such size.
+        If there is no such size or kind.
     """
 
     name: str
@@ -101,6 +101,7 @@ class Operation:
     def __post_init__(self) -> None:
         if self.size not in _SIZES:
             raise InvalidValue(f"Size must be 0.25, 0.5, 1 or 2 words, not {self.size!r}")
+        check_word("Kind", self.kind, ("update", "load", "store"))
 
     @property
     def replies(self) -> bool:

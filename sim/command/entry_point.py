@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import click
 
+from ...hdl.fabric.checks import shown
 from ...hdl.fabric.errors import MulticubeError
 from ...hdl.support.children import end_children
 from ...hdl.support.interruption import terminable
@@ -146,7 +147,10 @@ class _Commands(LazyGroup):
     def summary(self, name: str) -> str:
         if name in self.subcommands:
             return super().summary(name)
-        return _plugin(name).get_short_help_str(limit=200)
+        try:
+            return _plugin(name).get_short_help_str(limit=200)
+        except MulticubeError as error:
+            return str(error)
 
 
 @contextmanager
@@ -165,8 +169,15 @@ def _plugins() -> dict[str, EntryPoint]:
 
 
 def _plugin(name: str) -> click.Command:
-    found = _plugins()[name].load()
-    assert isinstance(found, click.Command)
+    """A subcommand of another package; MulticubeError if it can't be loaded."""
+    entry = _plugins()[name]
+    what = f"Command {name} of another package ({entry.value})"
+    try:
+        found = entry.load()
+    except Exception as error:
+        raise MulticubeError(f"{what} can't be loaded: {type(error).__name__}: {error}") from error
+    if not isinstance(found, click.Command):
+        raise MulticubeError(f"{what} must be a command of click, not {shown(found)}")
     return found
 
 

@@ -1,7 +1,10 @@
 """Live pages of any fabric: a design of one's own cells, with the signals that it names."""
 
+import os
 import runpy
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -174,7 +177,8 @@ class DesignPage(Page):
 def own_design(words: str) -> Any:
     """What a name in a file of Python stands for: "FILE.py:NAME".
 
-    If it is a function, it is called without arguments.
+    If it is a function, it is called without arguments. The file may import others beside it; what
+    it prints goes to standard error.
 
     Raises
     ------
@@ -183,10 +187,12 @@ def own_design(words: str) -> Any:
     """
     file, _, name = words.rpartition(":")
     read_content("File", file)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
     try:
-        found = runpy.run_path(file)
-        made = found.get(name)
-        made = made() if callable(made) else made
+        with redirect_stdout(sys.stderr):
+            found = runpy.run_path(file)
+            made = found.get(name)
+            made = made() if callable(made) else made
     except (Exception, SystemExit) as error:
         raise InvalidValue(f"File {file}: {type(error).__name__}: {error}") from error
     if name not in found:

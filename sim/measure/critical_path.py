@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from ...hdl.fabric.parameters import plain_values
 from ..workload.workload import WorkloadMessage
 
 __all__ = ["Flow", "MessageTimes", "PathPart", "WorkloadRun", "critical_chain", "critical_path"]
@@ -143,7 +144,7 @@ class WorkloadRun:
         """
         return {
             "network": self.network,
-            "parameters": self.parameters,
+            "parameters": plain_values(self.parameters),
             "engine": self.engine,
             "workload": self.workload,
             "cycles": self.cycles,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...hdl.fabric.parameters import plain_values
 from ...hdl.networks.network import Network
 from ...hdl.support.counted import counted
 from ...hdl.support.shown import html_of, plot_of
@@ -107,7 +108,7 @@ class Sweep:
         """
         return {
             "network": self.network.family,
-            "parameters": self.network.chosen,
+            "parameters": plain_values(self.network.chosen),
             "traffic": self.traffic,
             "partial": self.partial,
             "lost": list(self.lost),

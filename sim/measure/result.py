@@ -10,6 +10,7 @@ import numpy as np
 from ...hdl.catalogue.catalogue import summary
 from ...hdl.fabric.checks import check_number
 from ...hdl.fabric.errors import InvalidValue, MulticubeError
+from ...hdl.fabric.parameters import plain_values
 from ...hdl.support.shown import html_of
 from .activity import Activity
 from .frame import frame_of
@@ -354,7 +355,7 @@ class Result:
         dict[str, Any]
             The values by name.
         """
-        return asdict(self)
+        return {**asdict(self), "parameters": plain_values(self.parameters)}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any], parameters: dict[str, Any]) -> "Result":

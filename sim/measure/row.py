@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ...hdl.fabric.checks import check_number, check_several
+from ...hdl.fabric.parameters import plain_values
 
 if TYPE_CHECKING:
     from .result import Result
@@ -37,7 +38,8 @@ def row_of(result: "Result") -> dict[str, Any]:
 
     Parameters and lists are words in one column each: `ports=64 radix=2`.
     """
-    parameters = shlex.join(f"{name}={value}" for name, value in result.parameters.items())
+    given = plain_values(result.parameters)
+    parameters = shlex.join(f"{name}={value}" for name, value in given.items())
     run = {
         name: shlex.join(value) if isinstance(value, list) else value
         for name, value in result.run.items()
@@ -54,7 +56,7 @@ def wide_row(result: "Result", percentiles: Iterable[float] = ()) -> dict[str, A
     row = row_of(result)
     parameters = {
         f"network_{name}" if name in row else name: value
-        for name, value in result.parameters.items()
+        for name, value in plain_values(result.parameters).items()
     }
     asked = {
         f"latency_p{check_number('Percentile', each):g}": result.latency.percentile(each)

@@ -12,11 +12,12 @@ from ...hdl.bench.workload_bench import WorkloadBench, WorkloadPlan
 from ...hdl.fabric.checks import check_integer, check_several
 from ...hdl.fabric.errors import InvalidValue, TooLarge
 from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.parameters import plain_values
 from ...hdl.graphs.schedules.collective_program import CollectiveProgram
 from ...hdl.graphs.schedules.collectives import Pair, collective_program
 from ...hdl.graphs.schedules.copy_schedule import copy_schedule
 from ...hdl.networks.packet_network import PacketNetwork
-from ...hdl.operations.folds import Fold, fold_of, is_component
+from ...hdl.operations.folds import Fold, fold_of
 from ..engines import Engine
 from ..measure.collective_bound import collective_bound
 from ..measure.result import SimulationError
@@ -110,11 +111,8 @@ class CollectiveRun:
         dict[str, Any]
             The fields by name.
         """
-        parameters = {
-            name: operation_name(value) if is_component(value) else value
-            for name, value in self.parameters.items()
-        }
-        return {**vars(self), "parameters": parameters, "group": list(self.group)}
+        plain = {"parameters": plain_values(self.parameters), "group": list(self.group)}
+        return {**vars(self), **plain}
 
 
 def operation_name(operation: Operation) -> str:

@@ -175,6 +175,8 @@ def _asked(
         raise InvalidValue("A barrier by memory takes no root: its counter is the place")
     if not is_component(operation):
         check_word("Operation", operation, OPERATIONS)
+    elif algorithm == "auto":
+        algorithm = NETWORK  # Terminals have no such component.
     if operation != "add" and kind not in ("reduce", "allreduce"):
         raise InvalidValue(
             f"Operation is for reduce and allreduce; for {kind} it can't be "
@@ -213,7 +215,7 @@ def _algorithms(
         return [NETWORK]
     able = [*ALGORITHMS[kind], *([NETWORK] if kind in GROUP_KINDS else [])]
     if is_component(operation):
-        able = [NETWORK]  # Terminals have no such component.
+        able = [NETWORK]
     check_word(f"Algorithm of {kind}", algorithm, (*able, "auto"))
     if algorithm not in (NETWORK, "auto"):
         return [algorithm]

@@ -78,7 +78,7 @@ class Record:
             If it has no network, parameters or run.
         """
         if isinstance(result, Result):
-            result = result.to_json()
+            result = result.to_json() | {"parameters": result.parameters}  # objects as they are
         if not isinstance(result, Mapping) or not set(_MUST) <= result.keys():
             raise InvalidValue(f"Recorded run must have {', '.join(_MUST)}")
         parameters, run = result["parameters"], result["run"]

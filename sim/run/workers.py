@@ -9,11 +9,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import resource_tracker as python_tracker
+from pickle import PicklingError
 from typing import Any
 
 from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.interruption import held_interrupts
 from ...hdl.support.room import ask_for_room
 
@@ -71,7 +73,8 @@ class Workers:
                     number = begun.pop(job)
                     try:
                         result = job.result()
-                    except BrokenProcessPool:
+                    except (BrokenProcessPool, PicklingError) as error:
+                        _check_passed(error)
                         broken = True
                     except MemoryError:
                         pass
@@ -110,11 +113,23 @@ def finished_jobs(jobs: Sequence[Job], processes: int) -> Iterator[tuple[int, An
 
     Raises
     ------
+    InvalidValue
+        If a job can't be passed to another process, such as one with a class that is in no module.
     Exception
         What a job raises.
     """
     with Workers() as finished:
         yield from finished(jobs, processes)
+
+
+def _check_passed(error: Exception) -> None:
+    """Raise InvalidValue if a job did not reach its process; a process that was killed says no
+    cause."""
+    *_, cause = str(error.__cause__ or "").strip('"\n').splitlines() or [""]
+    if cause and not cause.startswith("MemoryError"):
+        raise InvalidValue(
+            f"What runs in another process must be readable there (if not, processes=1): {cause}"
+        ) from None
 
 
 @contextmanager

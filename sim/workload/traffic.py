@@ -118,6 +118,8 @@ def pattern(traffic: Any, ports: int) -> Pattern:
 
 def _from_values(values: Any, ports: int, origin: str = "array") -> Pattern:
     """A pattern from a list of destinations or a matrix. `origin` names it if it is large."""
+    if np.ma.is_masked(values):
+        raise InvalidValue("Traffic must be an array without masked values")
     rows = values if isinstance(values, Sequence) else np.asarray(values)
     if isinstance(rows, np.ndarray) and rows.ndim not in (1, 2):
         raise InvalidValue(f"Traffic must have one or two dimensions, not {rows.ndim}")

@@ -8,7 +8,7 @@ from ...fabric.parameters import fixed, integer, word
 from ...networks.family import Family, Group
 from .multistage_network import MultistageNetwork
 from .multistage_parameters import MultistageParameters
-from .switching import SWITCHES
+from .switching import SWITCHES, SwitchingMode
 
 __all__ = ["FAMILIES", "CrossbarNetwork", "CrossbarParameters"]
 
@@ -23,10 +23,11 @@ class CrossbarParameters(MultistageParameters):
     extra_stage: int = fixed(0, "there is one stage", plain=0)
     faults: str = fixed("", "there is no other path", plain="")
     _: KW_ONLY
-    switch: str = word(
+    switch: str | SwitchingMode = word(
         "input-queued",
         "how the box switches",
         {name: kind.description for name, kind in SWITCHES.items()},
+        objects=(SwitchingMode,),
     )
 
     def __post_init__(self) -> None:

@@ -43,10 +43,11 @@ class StageParameters(SwitchParameters):
     depth 1. A `length` in bits becomes one in flits of this payload (`flits_of`).
     """
 
-    switch: str = word(
+    switch: str | SwitchingMode = word(
         "output-queued",
         "how a box switches",
         {name: f"{kind.description} (takes {_own(kind)})" for name, kind in SWITCHES.items()},
+        objects=(SwitchingMode,),
     )
     depth: int | Literal["auto"] = integer(
         "auto", "packets, or flits, that fit into each queue", least=0, choices=("auto",)
@@ -174,8 +175,8 @@ class StageParameters(SwitchParameters):
 
     @property
     def switching(self) -> SwitchingMode:
-        """The selected switching mode."""
-        return SWITCHES[self.switch]
+        """The selected switching mode, or the one that was given."""
+        return SWITCHES[self.switch] if isinstance(self.switch, str) else self.switch
 
     @property
     def queue(self) -> dict[str, Any]:

@@ -91,6 +91,9 @@ class SwitchingMode:
     circuits: ClassVar[bool] = False
     rectangular: ClassVar[bool] = False
 
+    def __str__(self) -> str:
+        return self.name
+
     def own_depth(self, longest: int) -> int:
         """The depth for "auto", if packets have at most `longest` flits."""
         return 4 if self.depth is None else self.depth
