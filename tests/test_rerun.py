@@ -146,6 +146,13 @@ def test_every_field_of_a_run_is_carried(tmp_path: Path) -> None:
         assert same(rerun(record), result)
 
 
+def test_names_of_several_lines_are_read_from_a_table(tmp_path: Path) -> None:
+    name = "a\nb\u2028c\x0bd.json"
+    table = tmp_path / "table.csv"
+    table.write_text(f"network,parameters,throughput\r\ngraph,\"'file={name}' depth=2\",1\r\n")
+    assert read_records(table)[0].parameters == {"file": name, "depth": "2"}
+
+
 @pytest.mark.long
 def test_faults_are_carried() -> None:
     network = build("cube", ports=4, switch="unbuffered", extra_stage=0)

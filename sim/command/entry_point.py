@@ -23,7 +23,7 @@ from ...hdl.support.interruption import terminable
 from ...hdl.support.room import lacks_memory
 from ...hdl.support.separate_files import separate_files
 from . import INTERRUPTED, NO_MEMORY
-from .group import LazyGroup, Subcommand
+from .group import LazyGroup, Subcommand, with_numerals
 
 __all__ = ["main"]
 
@@ -167,7 +167,7 @@ def _plugins() -> dict[str, EntryPoint]:
 def _plugin(name: str) -> click.Command:
     found = _plugins()[name].load()
     assert isinstance(found, click.Command)
-    return found
+    return with_numerals(found)
 
 
 multicube = click.version_option(package_name="multicube", message="%(prog)s %(version)s")(
