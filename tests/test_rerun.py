@@ -195,6 +195,12 @@ def test_trace_is_read_from_its_file(tmp_path: Path) -> None:
         rerun(result)
 
 
+def test_faults_that_are_no_list_are_refused() -> None:
+    run = {"traffic": "uniform", "faults": "link:0:0"}
+    with pytest.raises(TypeError, match="^Faults must be a sequence of texts, not 'link:0:0'"):
+        rerun({"network": "cube", "parameters": {"ports": 4}, "run": run})
+
+
 def test_traffic_without_a_text_is_refused() -> None:
     result = simulate(
         build("cube", ports=4), traffic=Pattern("mine", Destinations((1, 2, 3, 0), 1)), **SHORT
