@@ -197,7 +197,7 @@ def test_trace_is_read_from_its_file(tmp_path: Path) -> None:
 
 def test_faults_that_are_no_list_are_refused() -> None:
     run = {"traffic": "uniform", "faults": "link:0:0"}
-    with pytest.raises(TypeError, match="^Faults must be a sequence of texts, not 'link:0:0'"):
+    with pytest.raises(TypeError, match=r"^Faults must be a sequence of texts, not 'link:0:0'$"):
         rerun({"network": "cube", "parameters": {"ports": 4}, "run": run})
 
 
