@@ -237,6 +237,7 @@ def test_payloads_stay_while_none_is_sent() -> None:
         (["--vcd", "x.vcd"], "Activity can't be measured in a run with waveforms"),
         (["--checkpoint", "x.npz"], "Activity can't be measured in a run with checkpoints"),
         (["--activity", "none/x.saif"], "Output none/x.saif can't be written: there is no folder"),
+        (["--activity", "x.csv"], "Output x.csv must end in .saif"),
         (["--activity", "-", "--json"], "Output - and --json would both go to standard output"),
     ],
 )

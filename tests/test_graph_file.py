@@ -620,6 +620,12 @@ GEXF = """<gexf xmlns="http://gexf.net/1.3" version="1.3"><graph defaultedgetype
 <nodes><node id="a" {}/><node id="b"/></nodes><edges><edge id="0" source="a" target="b" {}/></edges>
 </graph></gexf>"""
 PLAIN = GEXF.format("", "")
+KEYS = """<attributes class="edge"><attribute id="0" title="networkx_key" type="integer"/>
+</attributes><nodes>"""
+SAME = """<edge id="1" source="a" target="b"><attvalues><attvalue for="0" value="5"/></attvalues>
+</edge><edge id="2" source="a" target="b"><attvalues><attvalue for="0" value="5"/></attvalues>
+</edge></edges>"""
+GML = "graph [ node [ id 0 ] node [ id 1 ] {} ] {}"
 
 
 def test_what_parsers_print_is_not_shown(
@@ -670,6 +676,34 @@ def test_what_parsers_print_is_not_shown(
         ("a.dot", "graph { a -- b; edge [weight=3] }", "Edge has an unknown attribute 'weight'"),
         ("a.dot", "digraph { edge [dir=both] a -> b }", "Edge from a to b must have dir=forward"),
         ("a.dot", "graph { a -- b [dir=back] }", "Edge from a to b must have dir=none in a graph"),
+        ("a.dot", "graph { a -- b } a -- c }", "A graph in DOT must have nothing after its end"),
+        ("a.dot", "graph { a, b -- c }", "It is no graph in DOT that pydot can read"),
+        ("a.gml", GML.format("", "edge [ source 0 target 1 ]"), "Entry edge must be in the graph"),
+        ("a.gml", GML.format("", "directed 1"), "Entry directed must be in the graph in GML, not"),
+        ("a.edgelist", "a b {'latency': 1_0}", "Line 1 must end with attributes such as"),
+        ("a.edgelist", "a b {[1]: 2}", "Line 1 must end with attributes such as"),
+        (
+            "a.gexf",
+            PLAIN.replace("</graph>", "<edges/></graph>"),
+            "Element graph in GEXF must",
+        ),
+        (
+            "a.gexf",
+            PLAIN.replace("</gexf>", "<edges/></gexf>"),
+            "Element gexf in GEXF must",
+        ),
+        ("a.gexf", GEXF.format("", 'latency="4"'), "Element edge in GEXF has an unknown attribute"),
+        ("a.gexf", PLAIN.replace("undirected", "Directed"), "Edges in GEXF must be directed, undi"),
+        (
+            "a.gexf",
+            PLAIN.replace("<nodes>", KEYS).replace("</edges>", SAME),
+            "Edges in GEXF must be 3 different ones, not 2",
+        ),
+        (
+            "a.gexf",
+            PLAIN.replace("<nodes>", KEYS).replace("</edges>", SAME.replace("5", "1_0", 1)),
+            "Value in GEXF must be of type integer, not '1_0'",
+        ),
     ],
 )
 def test_foreign_files_that_are_refused(

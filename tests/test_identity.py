@@ -252,7 +252,7 @@ def imported(depth: int) -> ModuleType:
     """
     module = ModuleType("own_switch")
     sys.modules[module.__name__] = module
-    exec(OWN.replace("DEPTH", str(depth)), module.__dict__)
+    exec(f"DEPTH = {depth}\n{OWN}", module.__dict__)
     return module
 
 

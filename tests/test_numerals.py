@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import click
 import pytest
+from command_line import exit_status
 from multicube.hdl import build
 from multicube.hdl.fabric.numerals import integer_of, is_natural, number_of
 from multicube.hdl.graphs.routing.group_tree import parse_group
 from multicube.sim import pattern, read_trace
+from multicube.sim.command import entry_point
 from multicube.sim.run.sweeps import parse_loads
 from multicube.sim.workload.injection import parse_fault
 from multicube.sim.workload.workload import parse_workload
@@ -74,3 +78,14 @@ def test_wrong_numerals_in_a_trace(tmp_path: Path) -> None:
 def test_a_pin_may_have_any_name() -> None:
     """What `str.isdigit` accepts, `int` may refuse: it was a traceback."""
     assert parse_fault("link:a.\N{SUPERSCRIPT TWO}:dead").effect == "dead"
+
+
+def test_wrong_numerals_in_options_of_other_packages(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inner = click.Command("inner", params=[click.Option(["--size"], type=click.IntRange(1))])
+    package = SimpleNamespace(load=lambda: click.Group("others", {"inner": inner}))
+    monkeypatch.setattr(entry_point, "_plugins", lambda: {"others": package})
+    assert exit_status("others", "inner", "--size", "1_0") == 2
+    assert "'1_0' is not a valid integer" in capsys.readouterr().err
+    assert exit_status("others", "inner", "--size", "10") == 0

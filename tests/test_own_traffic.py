@@ -427,6 +427,8 @@ def test_rejects_a_large_matrix_at_once() -> None:
         ("1\n0\n3\n", "Traffic must have 4 destinations, not 3"),
         ("1\n0\n3\n4\n", "Destination of terminal 3 must be from 0 to 3, not 4"),
         ("1\n0\n3.5\n2\n", "line 3 must hold destinations, not '3.5'"),
+        ("# of\v3\n0\n3\n2\n", "Traffic must have 4 destinations, not 3"),
+        ("1\n0,,3,2", "line 2 must hold something before each comma"),
         ("", "Traffic must have 4 destinations, not 0"),
     ],
 )

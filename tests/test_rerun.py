@@ -146,6 +146,13 @@ def test_every_field_of_a_run_is_carried(tmp_path: Path) -> None:
         assert same(rerun(record), result)
 
 
+def test_names_of_several_lines_are_read_from_a_table(tmp_path: Path) -> None:
+    name = "a\nb\u2028c\x0bd.json"
+    table = tmp_path / "table.csv"
+    table.write_text(f"network,parameters,throughput\r\ngraph,\"'file={name}' depth=2\",1\r\n")
+    assert read_records(table)[0].parameters == {"file": name, "depth": "2"}
+
+
 @pytest.mark.long
 def test_faults_are_carried() -> None:
     network = build("cube", ports=4, switch="unbuffered", extra_stage=0)
@@ -186,6 +193,12 @@ def test_trace_is_read_from_its_file(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(InvalidValue, match=r"^Trace .*trace.csv can't be read: No such file"):
         rerun(result)
+
+
+def test_faults_that_are_no_list_are_refused() -> None:
+    run = {"traffic": "uniform", "faults": "link:0:0"}
+    with pytest.raises(TypeError, match=r"^Faults must be a sequence of texts, not 'link:0:0'$"):
+        rerun({"network": "cube", "parameters": {"ports": 4}, "run": run})
 
 
 def test_traffic_without_a_text_is_refused() -> None:

@@ -35,13 +35,14 @@ class Digest:
     foreign : bool
         Whether the digest does not say all: it met a class or a function that is neither of this
         library nor of a package that it stands on, whose name does not say what it does, since its
-        user may change it; or an object without attributes. Of such a function the code itself is
-        part of the digest.
+        user may change it; or an object without attributes. The code of such a function, and of
+        the methods of such a class, is part of the digest, but not what that reads elsewhere.
     """
 
     def __init__(self, *values: Any) -> None:
         self._hash = hashlib.sha256()
         self._within: list[int] = []
+        self._classes: set[type] = set()
         self.foreign = False
         self.add(*values)
 
@@ -73,7 +74,7 @@ class Digest:
             case range():
                 self._write("range", repr(value).encode())
             case type():
-                self._name(value)
+                self._class(value)
             case FunctionType():
                 self._function(value)
             case BuiltinFunctionType():
@@ -110,12 +111,20 @@ class Digest:
 
     def _name(self, value: Any) -> None:
         module = getattr(value, "__module__", None) or "builtins"
-        self.foreign |= module.partition(".")[0] not in _KNOWN
+        self.foreign |= not _is_known(value)
         self._write("name", f"{_place(module)}.{value.__qualname__}".encode())
+
+    def _class(self, kind: type) -> None:
+        self._name(kind)
+        if not _is_known(kind) and kind not in self._classes:
+            self._classes.add(kind)
+            for base in kind.__bases__:
+                self._class(base)
+            self._group("class", list(_members(kind)))
 
     def _function(self, function: FunctionType) -> None:
         self._name(function)
-        if function.__module__ is None or function.__module__.partition(".")[0] not in _KNOWN:
+        if function.__module__ is None or not _is_known(function):
             self._code(function.__code__)
             kept = [cell.cell_contents for cell in function.__closure__ or ()]
             self._group("kept", [function.__defaults__, function.__kwdefaults__, kept])
@@ -142,6 +151,26 @@ class Digest:
         else:
             self._write("text", repr(value).encode(errors="surrogatepass"))
         self._within.pop()
+
+
+def _is_known(value: Any) -> bool:
+    """Whether a class or a function is what its name says, wherever their version is."""
+    return (getattr(value, "__module__", None) or "builtins").partition(".")[0] in _KNOWN
+
+
+def _members(kind: type) -> Iterator[tuple[str, Any]]:
+    """The methods and plain values that a class defines by name, and the classes of others."""
+    for name, member in sorted(vars(kind).items()):
+        match member:
+            case staticmethod() | classmethod():
+                member = member.__func__
+            case property():
+                member = member.fget
+            case cached_property():
+                member = member.func
+        if isinstance(member, FunctionType) or not name.startswith("__"):
+            plain = type(member) in _PLAIN or isinstance(member, FunctionType | type)
+            yield name, member if plain else type(member)
 
 
 def _place(module: str) -> str:

@@ -15,7 +15,7 @@ NODE_FIELDS = ("terminals", "exits", "name")
 _DEFAULTS = ("node_default", "edge_default")
 
 _FOR_PEOPLE = ("id", "name", "label", "title", "description", "desc", "comment", "note", "url")
-_FOR_DRAWINGS = ("x", "y", "z", "pos", "position", "latitude", "longitude", "color", "colour")
+_FOR_DRAWINGS = "x y z pos position latitude longitude color colour viz"
 _ZOO = """
 access backbone classification commercial country creator customer datemodifier datemonth
 dateobtained datetype dateyear developed geoextent geolocation hyperedge internal ix lastaccess
@@ -24,7 +24,7 @@ networkdate provenance source sourcegitversion status testbed toolsetversion tra
 """
 """What the files of the Internet Topology Zoo say of networks besides their nodes and links."""
 
-_DESCRIBING = frozenset((*_FOR_PEOPLE, *_FOR_DRAWINGS, *_ZOO.split()))
+_DESCRIBING = frozenset((*_FOR_PEOPLE, *_FOR_DRAWINGS.split(), *_ZOO.split()))
 """Attributes that say nothing about a network."""
 
 

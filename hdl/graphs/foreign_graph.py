@@ -31,6 +31,33 @@ _NO_EDGE = re.compile(
 _LINE_ENDS = ('"\\n"', '"\\r\\n"')
 """Ends of lines, which pydot takes for nodes."""
 
+_BESIDE_GML = ("graph", "creator", "version", "comment", "date", "label")
+"""What may be in a file in GML."""
+
+_IN_GEXF = {
+    "gexf": "meta graph",
+    "graph": "attributes nodes edges",
+    "attributes": "attribute",
+    "attribute": "default options",
+    "nodes": "node",
+    "edges": "edge",
+    "node": "attvalues",
+    "edge": "attvalues",
+    "attvalues": "attvalue",
+    "attvalue": "",
+    "default": "",
+}
+_OF_GEXF = {
+    "graph": "defaultedgetype mode timeformat timerepresentation idtype name",
+    "nodes": "count",
+    "edges": "count",
+    "node": "id label pid",
+    "edge": "id source target type label weight",
+    "attvalues": "",
+    "attvalue": "for id value",
+}
+"""Which elements, and which attributes, those of GEXF may have, if they say anything."""
+
 _GRAPHVIZ = """
 arrowhead arrowsize arrowtail bb bgcolor center cluster color colorscheme concentrate constraint
 decorate dpi edgetooltip fillcolor fixedsize fontcolor fontname fontsize forcelabels group
@@ -61,7 +88,14 @@ def read_gml(text: str) -> ListedGraph:
             raise InvalidValue(f"Entry {name} must be given once, not {values}")
         if values not in ([], ["0"], ["1"]):
             raise InvalidValue(f"Entry {name} must be 0 or 1, not {values[0]}")
-    return from_networkx(_parsed("GML", nx.parse_gml, text, label="id"))
+    found = _parsed("GML", nx.parse_gml, text, label="id")
+    around = plain
+    while (outer := re.sub(r"\[[^\[\]]*\]", " ", around)) != around:
+        around = outer
+    for name in re.findall(r"[A-Za-z]\w*", around):  # which networkx passes over
+        if name.lower() not in _BESIDE_GML:
+            raise InvalidValue(f"Entry {name} must be in the graph in GML, not beside it")
+    return from_networkx(found)
 
 
 def read_gexf(content: bytes) -> ListedGraph:
@@ -76,8 +110,16 @@ def read_gexf(content: bytes) -> ListedGraph:
 
     if b"<!DOCTYPE" in content.replace(b"\0", b""):  # in UTF-16, too
         raise InvalidValue("A document type (DOCTYPE), which may declare entities, is not allowed")
-    _check_gexf(_parsed("GEXF", ElementTree.fromstring, content))
+    root = _parsed("GEXF", ElementTree.fromstring, content)
+    _check_gexf(root)
     found = _parsed("GEXF", nx.read_gexf, io.BytesIO(content))
+    ways = [each.get("type") for each in root.iter() if _plain(each.tag) == "edge"]
+    if found.is_directed():
+        ways += [way for way in ways if way == "mutual"]
+    if len(ways) != found.number_of_edges():  # by the same key, or mutual in an undirected graph
+        raise InvalidValue(
+            f"Edges in GEXF must be {len(ways)} different ones, not {found.number_of_edges()}"
+        )
     found.graph.pop("mode", None)  # whether it changes in time: it does not
     for _, _, about in found.edges(data=True):
         about.pop("id", None)
@@ -85,16 +127,26 @@ def read_gexf(content: bytes) -> ListedGraph:
 
 
 def _check_gexf(root: ElementTree.Element) -> None:
-    """Refuse what networkx passes over: it takes the first graph, and the last of what is twice."""
+    """Refuse what networkx passes over: it takes the first graph, and the last of what is twice,
+    and nothing that is not where it belongs.
+    """
     parts: dict[str, list[ElementTree.Element]] = defaultdict(list)
     for each in root.iter():
-        parts[each.tag.rpartition("}")[2]].append(each)
+        parts[_plain(each.tag)].append(each)
         if {"start", "end"} & set(each.keys()):
             raise InvalidValue("A graph in GEXF must not change in time (start, end)")
     if len(parts["graph"]) > 1:
         raise InvalidValue(f"It must hold one graph in GEXF, not {len(parts['graph'])}")
+    for each in root.iter():
+        _check_place(each)
+    way = parts["graph"][0].get("defaultedgetype", "undirected") if parts["graph"] else ""
+    if way not in ("", "directed", "undirected", "mutual"):
+        raise InvalidValue(
+            f"Edges in GEXF must be directed, undirected or mutual, not {shown(way)}"
+        )
     for kind in ("node", "edge"):
         _check_once(f"Id of {kind}", (each.get("id") for each in parts[kind]))
+    _check_numbers(parts)
     for each in parts["attributes"]:
         _check_once("Title of attribute", (one.get("title") for one in each))
     for each in parts["attvalues"]:
@@ -111,6 +163,41 @@ def _check_gexf(root: ElementTree.Element) -> None:
                 raise InvalidValue(
                     f"{end.capitalize()} of an edge must be a node, not {shown(each.get(end))}"
                 )
+
+
+def _check_numbers(parts: Mapping[str, list[ElementTree.Element]]) -> None:
+    """Refuse integers that only Python takes."""
+    kinds, values = dict[Any, Any](), list[tuple[Any, Any]]()
+    for each in parts["attributes"]:
+        for one in each:
+            kinds[each.get("class"), one.get("id")] = one.get("type")
+            values += [(one.get("type"), inner.text) for inner in one if "default" in inner.tag]
+    for owner in ("node", "edge"):
+        for each in parts[owner]:
+            given = [one for one in each.iter() if _plain(one.tag) == "attvalue"]
+            values += [(kinds.get((owner, one.get("for"))), one.get("value")) for one in given]
+    for kind, value in values:
+        if kind in ("integer", "long") and not _INTEGER.fullmatch((value or "").strip()):
+            raise InvalidValue(f"Value in GEXF must be of type {kind}, not {shown(value)}")
+
+
+def _check_place(element: ElementTree.Element) -> None:
+    """Refuse parts of an element of GEXF that do not belong there, but for those of drawings."""
+    name = _plain(element.tag)
+    inside = [_plain(each.tag) for each in element if "/viz" not in each.tag]
+    for each in inside if name in _IN_GEXF else ():
+        if each not in _IN_GEXF[name].split():
+            raise InvalidValue(f"Element {name} in GEXF must not hold {shown(each)}")
+        if inside.count(each) > 1 and each in ("nodes", "edges", "attvalues", "default"):
+            raise InvalidValue(f"Element {name} in GEXF must hold one {each}, not two")
+    for each in element.keys() if name in _OF_GEXF else ():
+        if each not in _OF_GEXF[name].split():
+            raise InvalidValue(f"Element {name} in GEXF has an unknown attribute {shown(each)}")
+
+
+def _plain(tag: str) -> str:
+    """The name of an element without its namespace."""
+    return tag.rpartition("}")[2]
 
 
 def _check_once(what: str, names: Iterable[str | None]) -> None:
@@ -149,9 +236,10 @@ def read_edge_list(text: str) -> ListedGraph:
             try:
                 written = ast.parse(words[2], mode="eval").body
                 about = ast.literal_eval(written)
-            except (ValueError, SyntaxError, MemoryError):
+            except (TypeError, ValueError, SyntaxError, MemoryError):
                 written = None
-            if not isinstance(written, ast.Dict):
+            numbers = re.sub(r"""'[^']*'|"[^"]*\"""", "", words[2])
+            if not isinstance(written, ast.Dict) or "_" in numbers:
                 raise InvalidValue(
                     f"Line {number} must end with attributes such as {{'latency': 3}}, not "
                     f"{shown(words[2].strip())}"
@@ -196,14 +284,17 @@ def read_dot(text: str) -> ListedGraph:
     except ImportError:
         raise MulticubeError("pydot is not installed: pip install 'multicube[graphs]'") from None
     graphs = _parsed("DOT", pydot.graph_from_dot_data, text)
-    if not graphs or len(graphs) != 1:
-        raise InvalidValue(f"It must hold one graph in DOT, not {len(graphs or ())}")
+    if not graphs:
+        raise InvalidValue("It is no graph in DOT that pydot can read")
+    if len(graphs) != 1:
+        raise InvalidValue(f"It must hold one graph in DOT, not {len(graphs)}")
     (graph,) = graphs
     if graph.get_subgraphs():
         raise InvalidValue("A graph in DOT must have no subgraphs")
     one_way = graph.get_type() == "digraph"
     wrong = "--" if one_way else "->"
-    if wrong in _NO_EDGE.sub("", text):
+    plain = _NO_EDGE.sub("", text)
+    if wrong in plain:
         raise InvalidValue(f"A {graph.get_type()} in DOT must have no edge {wrong}")
     defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}, "graph": {}}
     nodes: dict[str, dict[str, Any]] = {}
@@ -223,6 +314,8 @@ def read_dot(text: str) -> ListedGraph:
         elif part.get_name() not in _LINE_ENDS:
             stated.append(_unquoted(part.get_name()))
             nodes[stated[-1]] = nodes.get(stated[-1], defaults["node"]) | given
+    if plain.partition("}")[2].strip():  # which pydot passes over
+        raise InvalidValue("A graph in DOT must have nothing after its end")
     draft = GraphDraft(_attributes(graph) | defaults["graph"])
     check_known("Node", defaults["node"], NODE_FIELDS)
     check_known("Edge", defaults["edge"], (*LINK_FIELDS, "dir"))

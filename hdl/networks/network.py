@@ -322,10 +322,15 @@ class Network(FabricComponent, ABC):
         """All that this network is, to tell whether it is the same as another one.
 
         Its class and parameters say that, with the graph as it was read if that is in a file. If
-        code of a user describes it, its cells and wires do.
+        code of a user describes it, its cells and wires do, and this code says what is measured.
         """
         about = Digest(type(self), self.family, self.parameters)
-        return self.fabric.digest if about.foreign else str(about)
+        if about.foreign:
+            plain = {
+                name: v for name, v in self.parameters.items() if isinstance(v, str | float | int)
+            }
+            about = Digest(type(self), type(self.parameters), plain, self.fabric.digest)
+        return str(about)
 
     @property
     def chosen(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from ...hdl.support.interruption import terminable
 from ...hdl.support.room import lacks_memory
 from ...hdl.support.separate_files import separate_files
 from . import INTERRUPTED, NO_MEMORY
-from .group import LazyGroup, Subcommand
+from .group import LazyGroup, Subcommand, with_numerals
 
 __all__ = ["main"]
 
@@ -178,7 +178,7 @@ def _plugin(name: str) -> click.Command:
         raise MulticubeError(f"{what} can't be loaded: {type(error).__name__}: {error}") from error
     if not isinstance(found, click.Command):
         raise MulticubeError(f"{what} must be a command of click, not {shown(found)}")
-    return found
+    return with_numerals(found)
 
 
 multicube = click.version_option(package_name="multicube", message="%(prog)s %(version)s")(

@@ -10,7 +10,7 @@ from ...hdl.fabric.checks import nearest
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.numerals import number_of
 
-__all__ = ["LazyGroup", "Subcommand"]
+__all__ = ["LazyGroup", "Subcommand", "with_numerals"]
 
 
 class Subcommand(NamedTuple):
@@ -49,6 +49,16 @@ class _Numeral(click.ParamType):
         return self.kind.convert(value, parameter, context)
 
 
+def with_numerals(command: click.Command) -> click.Command:
+    """A command, and those in it, whose options take numbers as files have them."""
+    for option in command.params:
+        if isinstance(option.type, click.types.IntParamType | click.types.FloatParamType):
+            option.type = _Numeral(option.type)
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        with_numerals(inner)
+    return command
+
+
 class LazyGroup(click.Group):
     """A group that imports only the subcommand that is called, and none for its own help.
 
@@ -68,10 +78,7 @@ class LazyGroup(click.Group):
         subcommand = self.subcommands[name]
         found = getattr(import_module(subcommand.module), subcommand.name)
         assert isinstance(found, click.Command)
-        for option in found.params:
-            if option.type in (click.INT, click.FLOAT):
-                option.type = _Numeral(option.type)
-        return found
+        return with_numerals(found)
 
     def resolve_command(
         self, context: click.Context, arguments: list[str]

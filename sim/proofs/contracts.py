@@ -6,28 +6,30 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from ...hdl.boxes.combining import CombiningBox
+from ...hdl.fabric.digest import digest
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Cell, CellType
 from ...hdl.networks.channel_model import FAIR
 from ...hdl.routers.credit_link import CreditLink
 from ...hdl.routers.route_table import RouteTable
-from ...hdl.support.output_file import whole_file
 from ...hdl.switch.output_queued import OutputQueued
 from ...hdl.switch.pipelined import Pipelined
 from ...hdl.switch.route import DigitRoute
 from ...hdl.switch.routed_switch import RoutedSwitch
 from ...hdl.switch.switch import Switch
 from ...hdl.terminals.memory_module import MemoryModule
-from ..engines.compiled.build import cache_folder
+from ..engines.compiled.build import kept
+from ..synthesis.tools import need_tools
 from .combining_contract import place_claims
 from .combining_values import value_claims
 from .memory_contract import memory_claims
 from .output_queue_contract import output_queue_claims
 from .pipeline_contract import stage_claims
-from .prover import Unproved, prove_for_ever, prove_inductive
+from .prover import SCRIPTS, Unproved, prove_for_ever, prove_inductive
 from .switch_contract import crossing_claims, queue_claims
 
 __all__ = [
@@ -233,24 +235,25 @@ _CLAIMS: dict[type, dict[str, Callable[[Any, str], str]]] = {
 
 
 def _proved(what: str, text: str, top: str, limit: float) -> dict[str, Any]:
-    """The record of a proof: found before, or now."""
+    """The record of a proof: found before by the same tools, or now."""
     how, prove = _METHODS[what]
-    key = hashlib.sha256(f"{how}\n{text.replace(top, 'top')}".encode()).hexdigest()
-    stored = cache_folder() / "proofs" / f"{key}.json"
-    record = {"claims": what, "says": _SAYS[what], "how": how, "problem": key}
-    if stored.exists():
-        return {**record, **json.loads(stored.read_text())}
-    began = time.monotonic()
-    try:
+    problem = hashlib.sha256(f"{how}\n{text.replace(top, 'top')}".encode()).hexdigest()
+    record = {"claims": what, "says": _SAYS[what], "how": how, "problem": problem}
+
+    def make(work: Path) -> Path:
+        began = time.monotonic()
         cycles = prove(text, top, limit)
         found: dict[str, Any] = {"cycles": "for ever" if math.isinf(cycles) else cycles}
+        found["seconds"] = round(time.monotonic() - began, 1)
+        made = work / "proof.json"
+        made.write_text(json.dumps(found))
+        return made
+
+    try:
+        stored = kept(digest(problem, SCRIPTS, need_tools()), ".json", make)
     except Unproved as error:
         return {**record, "cycles": 0, "because": str(error)}
-    found["seconds"] = round(time.monotonic() - began, 1)
-    stored.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(stored) as file:
-        file.write_text(json.dumps(found))
-    return {**record, **found}
+    return {**record, **json.loads(stored.read_text())}
 
 
 def _switch(component: RoutedSwitch) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from ..synthesis.tools import ToolTimeout, run_yosys
 __all__ = [
     "GATES",
     "INDUCTION",
+    "SCRIPTS",
     "SEARCH",
     "Unproved",
     "prove_for_ever",
@@ -73,6 +74,9 @@ strash
 {command}
 write_status status.txt
 """
+
+SCRIPTS = (_READ, INDUCTION, SEARCH, _OTHER, _ABC)
+"""What the tools are told to do, whatever the claims are."""
 
 
 def search_files(command: str) -> dict[str, str]:

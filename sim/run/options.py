@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...hdl.fabric.checks import check_flag
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import Network
-from ...hdl.support.output_file import check_output
+from ...hdl.support.output_file import check_output, output_format
 from ..engines.engine_selection import check_engine
 from ..workload.injection import StateBits
 from ..workload.random_faults import injections
@@ -97,6 +97,7 @@ class Options:
                 raise InvalidValue("A run with new routing tables can't write checkpoints")
         if self.activity is not None and self.activity is not False:
             if not isinstance(self.activity, bool):
+                output_format(self.activity, [".saif"])
                 check_output(self.activity)
             if len(runs) > 1 or runs[0].seeds > 1:
                 raise InvalidValue("Activity can only be measured in one run, with one seed")

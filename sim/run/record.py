@@ -120,7 +120,7 @@ def run_from(record: Mapping[str, Any], network: Network) -> tuple[Run, dict[str
         if name in _FIELDS and name != "traffic"
     }
     options = {name: record.get(name) for name in ("bins", "reroute")}
-    return Run(traffic, **values), options | {"faults": tuple(record.get("faults") or ())}
+    return Run(traffic, **values), options | {"faults": record.get("faults") or ()}
 
 
 def from_cells(cells: Mapping[str, str]) -> dict[str, Any]:

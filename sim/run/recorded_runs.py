@@ -1,6 +1,7 @@
 """Runs that were recorded in files, run again."""
 
 import csv
+import io
 import json
 import os
 from collections import Counter
@@ -277,7 +278,7 @@ def _in_value(value: Any) -> Iterator[Record]:
 def _from_table(text: str) -> Iterator[Record]:
     """The records in the rows of one or more tables, each behind its header."""
     header: list[str] = []
-    reader = csv.reader(text.splitlines())
+    reader = csv.reader(io.StringIO(text, newline=""))  # cells may have ends of lines
     for cells in reader:
         if {"network", "parameters"} <= set(cells):
             header = cells

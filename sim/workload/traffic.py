@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -473,14 +474,18 @@ def _from_file(path: str, ports: int) -> Pattern:
     """
     name = f"file:{path}"
     text = read_text("Traffic", path)
+    written = [line.split("#")[0] for line in re.split("\r\n|\n|\r", text)]
     lines = [
         (number, words)
-        for number, line in enumerate(text.splitlines(), 1)
-        if (words := line.split("#")[0].replace(",", " ").split())
+        for number, line in enumerate(written, 1)
+        if (words := line.replace(",", " ").split())
     ]
     try:
-        if any(map(is_flow_header, text.splitlines())):
+        if any(map(is_flow_header, written)):
             return _from_flows(name, parse_flows(path, text, ports))
+        for number, line in enumerate(written, 1):
+            if re.search(r"(^|,)\s*,", line):
+                raise InvalidValue(f"line {number} must hold something before each comma")
         if len(lines) == 1 or all(len(words) == 1 for _, words in lines):
             values = [_destination(number, word) for number, words in lines for word in words]
             return _from_destinations(name, _check_destinations(values, ports))

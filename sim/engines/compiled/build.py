@@ -1,9 +1,9 @@
 """Compiles C, and caches the compiled libraries.
 
-The cache is a folder of shared libraries, WebAssembly modules and object files, each named after
-its inputs (source, compiler and options) and its own content. A file is written under a temporary
-name and renamed, so that parallel or interrupted runs do no harm. A damaged one is compiled again.
-When there are too many, the least recently used ones are removed.
+The cache is a folder of shared libraries, WebAssembly modules, object files and proofs, each named
+after its inputs (source, compiler and options) and its own content. A file is written under a
+temporary name and renamed, so that parallel or interrupted runs do no harm. A damaged one is made
+again. When there are too many, the least recently used ones are removed.
 
 Loading a library executes it. It is therefore loaded only if the file belongs to this user, and
 only from a folder to which nobody else can write. Otherwise the program is compiled again, and the
@@ -48,8 +48,9 @@ __all__ = [
 CACHE_LIMIT = 1 << 30
 """Most bytes of libraries in the cache."""
 
-_SUFFIXES = (".so", ".wasm", ".o")
-"""What the cache keeps: shared libraries, WebAssembly modules, and Verilator's own object files."""
+_SUFFIXES = (".so", ".wasm", ".o", ".json")
+"""What the cache keeps: shared libraries, WebAssembly modules, Verilator's own object files, and
+proofs."""
 
 _BUILDING = "building-"
 _LOCKED_SECONDS = 60
