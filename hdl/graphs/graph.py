@@ -544,7 +544,7 @@ def check_name(name: str) -> str:
     return name
 
 
-def check_graph(graph: Graph) -> None:
+def check_graph(graph: Graph, most_terminals: int = MOST_TERMINALS) -> None:
     """Check that links and terminals are of existing nodes, that no port is used twice, and that
     nothing is more than hardware could be made of.
 
@@ -552,6 +552,8 @@ def check_graph(graph: Graph) -> None:
     ----------
     graph : Graph
         The graph.
+    most_terminals : int
+        Most terminals of a node.
 
     Raises
     ------
@@ -607,4 +609,4 @@ def check_graph(graph: Graph) -> None:
                     f"Terminal {terminal} must be at a node from 0 to {nodes[-1]}, not {home}"
                 )
         for node, count in Counter(each).items():
-            check_limit(f"Terminals of node {graph.name(node)}", count, MOST_TERMINALS)
+            check_limit(f"Terminals of node {graph.name(node)}", count, most_terminals)
