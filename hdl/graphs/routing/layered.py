@@ -35,14 +35,18 @@ class Layered(TreeRelation):
         numbers = {link: number for number, link in enumerate(graph.links())}
         layers: list[AcyclicGraph[int]] = [AcyclicGraph()]
         self._layer: dict[tuple[int, int], int] = {}
+        known: dict[tuple[int, ...], int] = {}
         for terminal, tree in enumerate(trees):
             for start in sources:
-                turns = list(pairwise(numbers[link] for link in _path(tree, start)))
-                fits = (layer for layer, own in enumerate(layers) if own.add(turns))
-                self._layer[start, terminal] = next(fits, len(layers))
-                if self._layer[start, terminal] == len(layers):
-                    layers.append(AcyclicGraph())
-                    layers[-1].add(turns)
+                path = tuple(numbers[link] for link in _path(tree, start))
+                if path not in known:
+                    turns = list(pairwise(path))
+                    fits = (layer for layer, own in enumerate(layers) if own.add(turns))
+                    known[path] = next(fits, len(layers))
+                    if known[path] == len(layers):
+                        layers.append(AcyclicGraph())
+                        layers[-1].add(turns)
+                self._layer[start, terminal] = known[path]
         super().__init__(graph, trees, len(layers))
 
     def first_layer(self, node: int, destination: int) -> int:

@@ -1,6 +1,6 @@
 """Shortest paths to every terminal, spread over the links; and relations that follow them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import ClassVar
@@ -17,8 +17,11 @@ Place = tuple[int, int]
 Tree = Mapping[Place, Link]
 """For one terminal, the link that a header takes from each place that has a way to it."""
 
-_Step = tuple[Link, Place]
-"""A link, and the place to which it leads."""
+_Step = tuple[int, Place]
+"""The number of a link, and the place to which it leads."""
+
+_Ways = Mapping[Place, list[_Step]]
+"""The steps of all shortest paths to one node, by the place from which they lead, nearest first."""
 
 _ROUNDS = 4
 """How often each tree is found; further rounds change the loads little."""
@@ -46,71 +49,72 @@ def spread_trees(
     phases : int
         Number of phases.
     """
+    links = sorted(graph.links())
+    length = [graph.length(link) for link in links]
     onward: dict[Place, list[_Step]] = {}
     back: dict[Place, list[tuple[Place, int]]] = {}
-    length = {link: graph.length(link) for link in graph.links()}
-    for link in sorted(graph.links()):
+    for number, link in enumerate(links):
         for phase in range(phases):
             then = after(phase, link)
             if then is not None:
                 here, there = (link.node, phase), (link.peer, then)
-                onward.setdefault(here, []).append((link, there))
-                back.setdefault(there, []).append((here, length[link]))
-    load = dict.fromkeys(graph.links(), 0)
-    trees: list[Tree] = [{} for _ in graph.homes]
-    shares: list[dict[Link, int]] = [{} for _ in graph.homes]
-    away = [
-        _distances([(home, phase) for phase in range(phases)], back) for home in graph.exit_homes
-    ]
-    sources = [(node, len(own)) for node, own in enumerate(graph.terminals)]
+                onward.setdefault(here, []).append((number, there))
+                back.setdefault(there, []).append((here, length[number]))
+    load = [0] * len(links)
+    trees: list[Mapping[Place, _Step]] = [{} for _ in graph.homes]
+    shares: list[Mapping[int, int]] = [{} for _ in graph.homes]
+    ways: dict[int, _Ways] = {}
+    for home in graph.exit_homes:
+        if home not in ways:
+            away = _distances([(home, phase) for phase in range(phases)], back)
+            ways[home] = {
+                place: [
+                    (link, there)
+                    for link, there in onward.get(place, ())
+                    if far and away.get(there) == far - length[link]
+                ]
+                for place, far in away.items()
+            }
+    sources = [((node, 0), len(own)) for node, own in enumerate(graph.terminals)]
     for _ in range(_ROUNDS):
-        for terminal, distances in enumerate(away):
-            for link, packets in shares[terminal].items():
-                load[link] -= packets
-            tree = trees[terminal] = _tree(distances, onward, load, length)
-            shares[terminal] = _share(distances, tree, onward, sources)
-            for link, packets in shares[terminal].items():
-                load[link] += packets
-    return trees
+        for terminal, home in enumerate(graph.exit_homes):
+            for number, packets in shares[terminal].items():
+                load[number] -= packets
+            tree = trees[terminal] = _tree(ways[home], load)
+            shares[terminal] = _share(ways[home], tree, sources)
+            for number, packets in shares[terminal].items():
+                load[number] += packets
+    return [{place: links[link] for place, (link, _) in tree.items()} for tree in trees]
 
 
-def _tree(
-    away: Mapping[Place, int],
-    onward: Mapping[Place, list[_Step]],
-    load: Mapping[Link, int],
-    length: Mapping[Link, int],
-) -> dict[Place, Link]:
-    """For each place, nearest first, the link of the least loaded shortest path."""
+def _tree(ways: _Ways, load: Sequence[int]) -> dict[Place, _Step]:
+    """For each place the first step of the least loaded shortest path."""
     cost: dict[Place, int] = {}
-    tree: dict[Place, Link] = {}
-    for place, far in away.items():
+    tree: dict[Place, _Step] = {}
+    for place, steps in ways.items():
         cost[place] = 0
-        if far:
-            cost[place], tree[place] = min(
-                (load[link] + cost[there], link)
-                for link, there in onward[place]
-                if away.get(there) == far - length[link]
+        if steps:
+            cost[place], link, there = min(
+                (load[link] + cost[there], link, there) for link, there in steps
             )
+            tree[place] = link, there
     return tree
 
 
 def _share(
-    away: Mapping[Place, int],
-    tree: Tree,
-    onward: Mapping[Place, list[_Step]],
-    sources: Iterable[tuple[int, int]],
-) -> dict[Link, int]:
+    ways: _Ways, tree: Mapping[Place, _Step], sources: Iterable[tuple[Place, int]]
+) -> dict[int, int]:
     """The packets on each link of a tree, if each terminal sends one."""
-    passing = dict.fromkeys(away, 0)
-    for node, terminals in sources:
-        if (node, 0) in passing:
-            passing[node, 0] = terminals
-    found: dict[Link, int] = {}
-    for place in reversed(list(away)):
+    passing = dict.fromkeys(ways, 0)
+    for place, terminals in sources:
+        if place in passing:
+            passing[place] = terminals
+    found: dict[int, int] = {}
+    for place in reversed(list(ways)):
         if place in tree and passing[place]:
-            link = tree[place]
+            link, there = tree[place]
             found[link] = found.get(link, 0) + passing[place]
-            passing[dict(onward[place])[link]] += passing[place]
+            passing[there] += passing[place]
     return found
 
 
