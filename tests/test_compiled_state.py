@@ -109,7 +109,8 @@ def changed(state: State, index: int, place: tuple[int, ...], value: int) -> Sta
 
 
 # The arrays of `mixed`: wires, registers, rows of 5 bits, and rows of 33. Of the wires the first
-# 16 are zeros, the next 16 begin with the input; then come the outputs, 16 lanes a word.
+# 16 are zeros, the next 16 begin with the input; then come the outputs, 16 lanes a word. Lanes
+# without a cell (padding) read any wires: they come to any values.
 ARRAYS = [(96,), (1, 2, 16), (16, 12, 1), (16, 12, 2)]
 
 
@@ -120,15 +121,16 @@ ARRAYS = [(96,), (1, 2, 16), (16, 12, 1), (16, 12, 2)]
         pytest.param(0, (16,), 7, 8, id="input"),
         pytest.param(0, (17,), 0, 1, id="unused"),
         pytest.param(0, (32,), 2**32 - 1, 1, id="bit"),
-        pytest.param(0, (33,), 0, 2**32 - 2, id="bit-of-padding"),
+        pytest.param(0, (33,), 2**32 - 2, None, id="bit-of-padding"),
         pytest.param(0, (48,), 15, 16, id="wire"),
         pytest.param(0, (80,), 0, 2, id="high-word"),
         pytest.param(1, (0, 0, 0), 2**32 - 1, 1, id="bit-register"),
         pytest.param(1, (0, 1, 0), 15, 2**32 - 1, id="register"),
-        pytest.param(1, (0, 1, 7), 15, 16, id="register-of-padding"),
+        pytest.param(1, (0, 1, 7), 16, None, id="register-of-padding"),
         pytest.param(2, (0, 3, 0), 31, 32, id="row"),
         pytest.param(3, (7, 11, 0), 2**32 - 1, None, id="low-word-of-row"),
         pytest.param(3, (0, 3, 1), 1, 2, id="high-word-of-row"),
+        pytest.param(3, (7, 3, 1), 2, None, id="high-word-of-padding"),
     ],
 )
 def test_values_that_no_run_can_have_come_to_are_refused(

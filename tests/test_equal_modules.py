@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from amaranth.hdl import Assert, ClockDomain, ClockSignal, Elaboratable, Fragment, Module, Signal
 from amaranth.lib import wiring
@@ -12,6 +13,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from long_runs import long
 from multicube.sim import Simulator
+from multicube.sim.engines.compiled.emit_c import LANES
+from multicube.sim.engines.compiled.tables import aligned
 from multicube.sim.simulator import equal_modules
 from repeated_modules import Cells
 from simulator_pairs import check_equal
@@ -263,3 +266,12 @@ def test_lanes_without_a_module_read_within_memories() -> None:
     lay beyond the memory, and the program was killed."""
     assert lanes(Lookups()) == [12]
     check_equal(Lookups, cycles=3)
+
+
+def test_lanes_without_a_module_read_within_wires() -> None:
+    """Consecutive wires are read for all lanes, from the last wire on, too."""
+    for wires in [aligned(count, np.uint32) for count in range(1, 20)]:
+        whole = wires.base
+        assert isinstance(whole, np.ndarray)
+        behind = whole.ctypes.data + whole.nbytes - wires.ctypes.data - wires.nbytes
+        assert behind >= (LANES - 1) * wires.itemsize

@@ -115,8 +115,9 @@ class PartTables:
         if rows is not None:
             return rows[cell]
         vector, lane = divmod(cell, self._part.lanes)
-        registers = self._part.logic.module.memories[number].registers
-        return self._state[vector, np.array(registers), lane]
+        memory = self._part.logic.module.memories[number]
+        shape = memory.rows, len(word_widths(memory.width))
+        return self._state[vector, np.array(memory.registers, np.intp).reshape(shape), lane]
 
     def write_rows(self, number: int, cell: int, first: int, values: Sequence[int]) -> None:
         """Set rows of a memory."""

@@ -427,14 +427,15 @@ class Machine(Tables):
         parts = iter(rest)
         for group in groups:
             module = group.module
+            live = group.live.reshape(-1, 1, LANES)  # lanes without a cell have any values
             of_group = wires[group.first_wire :][: group.cells * len(group.outputs)]
             widths = [module.widths[path][word] for path, word in group.outputs]
-            check_words("wires", of_group.reshape(-1, len(widths), LANES), widths)
-            check_words("registers", next(parts), [each.width for each in module.registers])
+            check_words("wires", of_group.reshape(-1, len(widths), LANES) & live, widths)
+            check_words("registers", next(parts) & live, [each.width for each in module.registers])
             for memory in module.memories:
                 if memory.registers is None:
                     limits = [ones(width) for width in word_widths(memory.width)]
-                    if np.any(next(parts) > np.array(limits, np.uint32)):
+                    if np.any(next(parts)[group.used] > np.array(limits, np.uint32)):
                         raise InvalidValue(f"State has rows wider than memory {memory.name}")
 
     def restore(self, cycle: int, saved: Sequence[np.ndarray]) -> None:

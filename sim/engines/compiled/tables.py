@@ -40,9 +40,12 @@ def ones(width: int) -> int:
 
 
 def aligned(shape: int | tuple[int, ...], kind: type | np.dtype) -> np.ndarray:
-    """An array of zeros that begins at a multiple of 64 bytes."""
+    """An array of zeros that begins at a multiple of 64 bytes.
+
+    Behind wires is room for what lanes without a cell read there, see `reading`.
+    """
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
-    raw = np.zeros(size + 64, np.uint8)
+    raw = np.zeros(size + 64 + 4 * LANES, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + size].view(kind).reshape(shape)
 
