@@ -4,6 +4,7 @@ import re
 
 from ..fabric.checks import check_integer, check_limit, shown
 from ..fabric.errors import InvalidValue
+from ..support.input_file import text_lines
 from .draft import GraphDraft
 from .graph import MOST_NODES, Link, ListedGraph
 
@@ -28,7 +29,7 @@ def read_anynet(text: str) -> ListedGraph:
     routers: dict[int, None] = {}
     latencies: dict[tuple[int, int], int] = {}
     homes: dict[int, int] = {}
-    for number, line in enumerate(re.split("\r\n|\n|\r", text), 1):
+    for number, line in enumerate(text_lines(text), 1):
         where = f"Line {number}"
         entries = _entries(where, line)
         if not entries:

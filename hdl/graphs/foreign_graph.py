@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 from ..fabric.checks import shown
 from ..fabric.errors import InvalidValue, MulticubeError
+from ..support.input_file import text_lines
 from .conversion import from_networkx
 from .draft import LINK_FIELDS, NODE_FIELDS, GraphDraft, check_known
 from .graph import ListedGraph
@@ -224,7 +225,7 @@ def read_edge_list(text: str) -> ListedGraph:
     edges: list[tuple[int, str, str, dict[str, Any]]] = []
     nodes: dict[str, None] = {}
     pairs: set[frozenset[str]] = set()
-    for number, line in enumerate(re.split("\r\n|\n|\r", text), 1):
+    for number, line in enumerate(text_lines(text), 1):
         words = line.partition("#")[0].split(None, 2)
         if not words:
             continue

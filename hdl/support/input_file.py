@@ -2,13 +2,14 @@
 
 import codecs
 import os
+import re
 from typing import Any
 
 from ..fabric.checks import check_path, shown
 from ..fabric.errors import InvalidValue
 from .separate_files import note_read
 
-__all__ = ["as_text", "given_once", "read_content", "read_input", "read_text"]
+__all__ = ["as_text", "given_once", "read_content", "read_input", "read_text", "text_lines"]
 
 _MOST_BYTES = 2**28
 """Most bytes of a file that is read whole; what it becomes in memory is larger by far."""
@@ -95,6 +96,12 @@ def given_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             )
         found[name] = value
     return found
+
+
+def text_lines(text: str) -> list[str]:
+    """The lines of a text, without their ends: \\r\\n, \\n or \\r, and no other character, such as
+    those at which `str.splitlines` begins a line in the middle of a name or a comment."""
+    return re.split("\r\n|\n|\r", text)
 
 
 def _unread(what: str, path: str | os.PathLike[str], reason: str) -> InvalidValue:

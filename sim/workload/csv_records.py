@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from ...hdl.fabric.errors import InvalidValue
+from ...hdl.support.input_file import text_lines
 
 __all__ = ["csv_records"]
 
@@ -32,7 +33,7 @@ def csv_records(
     """
     found: list[tuple[Record, str]] = []
     width = 0
-    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
+    for number, line in enumerate(text_lines(text), 1):
         place = f"{origin}line {number}"
         line = line.split("#")[0] if comments else line
         try:

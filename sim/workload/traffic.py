@@ -17,7 +17,7 @@ from ...hdl.fabric.checks import check_integer, check_limit, nearest, shown
 from ...hdl.fabric.errors import InvalidType, InvalidValue
 from ...hdl.fabric.numerals import integer_of, is_natural, number_of
 from ...hdl.graphs.permutations import PERMUTATIONS, neighbor, random_permutation, tornado
-from ...hdl.support.input_file import read_text
+from ...hdl.support.input_file import read_text, text_lines
 from .destinations import Destinations
 from .flow_traffic import Flow, Flows, is_flow_header, parse_flows
 from .injection_process import InjectionProcess
@@ -474,7 +474,7 @@ def _from_file(path: str, ports: int) -> Pattern:
     """
     name = f"file:{path}"
     text = read_text("Traffic", path)
-    written = [line.split("#")[0] for line in re.split("\r\n|\n|\r", text)]
+    written = [line.split("#")[0] for line in text_lines(text)]
     lines = [
         (number, words)
         for number, line in enumerate(written, 1)
