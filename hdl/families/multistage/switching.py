@@ -358,8 +358,6 @@ class _Flits(SwitchingMode):
         return given.channels == 1
 
     def header_cycles(self, given: "StageParameters", stages: int) -> int:
-        if given.policy == "drop":
-            return stages + 1  # one in the retry interface
         return stages * (given.pipeline + 2 if given.pipeline else 1)
 
 
@@ -387,6 +385,10 @@ class Wormhole(_Flits):
             ("retry", CellType(RetryInterface, packet=packet, **size)),
             ("receiver", CellType(RetryReceiver, packet=packet)),
         )
+
+    def header_cycles(self, given: "StageParameters", stages: int) -> int:
+        interface = 0 if given.policy == "hold" else 1
+        return super().header_cycles(given, stages) + interface
 
 
 class CutThrough(_Flits):
