@@ -1,6 +1,7 @@
 """The statements of one function of a generated program, one for each operation."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -255,14 +256,15 @@ class Statements:
                 moved = f"{source} >> {low}" if low else source
                 return self._cut(moved, width, args[0].width - low)
             case "cat":
-                parts = []
+                parts, bits = [], Counter[Node]()
                 for part, at in zip(args, node.attr):
                     if part.is_const:
                         parts.append(f"splat({part.attr << at}u)")
                     elif part.width == 1:
-                        parts.append(f"where({self.mask(part)}, {1 << at}u)")
+                        bits[part] += 1 << at  # a sign, say, is at many places
                     else:
                         parts.append(f"({self.number(part)} << {at})" if at else self.number(part))
+                parts += [f"where({self.mask(part)}, {places}u)" for part, places in bits.items()]
                 return " | ".join(parts)
             case "divide":
                 return self._divide(node, name)
