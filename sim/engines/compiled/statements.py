@@ -77,32 +77,39 @@ def name_of(node: Node) -> str:
     return f"{'k' if node.width == 1 else 'n'}{node.serial}"
 
 
-def _divided(lines: Sequence[str]) -> tuple[list[list[str]], int]:
+def _divided(lines: Sequence[str]) -> tuple[list[list[str]], dict[str, int]]:
     """Parts of a list of statements, each with those that load and store what goes from part to
-    part; and the number of places for this."""
+    part; and the number of places for this, by the first letter of a name."""
     parts = [list(lines[at : at + LONGEST]) for at in range(0, len(lines), LONGEST)]
     named = [[dict.fromkeys(_NODE.findall(line)) for line in part] for part in parts]
     last = {name: at for at, part in enumerate(named) for names in part for name in names}
-    places: dict[str, int] = {}
-    free: list[int] = []
-    count = 0
+    forms = {"k": ("M", "y[{}]"), "n": ("V", "x[{}]")}
+    places: dict[str, str] = {}
+    free: dict[str, list[str]] = {kind: [] for kind in forms}
+    counts = dict.fromkeys(forms, 0)
     for number, part in enumerate(parts):
         known: set[str] = set()
         placed: list[str] = []
         for line, names in zip(part, named[number]):
             new = [name for name in names if name not in known]
             known.update(new)
-            placed += [loaded(name, f"x[{places[name]}]") for name in new if name in places]
+            for name in new:
+                if name in places:
+                    placed.append(f"{forms[name[0]][0]} {name} = {places[name]};")
             placed.append(line)
             for name in new:
+                kind = name[0]
                 if last[name] > number and name not in places:
-                    places[name] = free.pop() if free else count
-                    count = max(count, places[name] + 1)
-                    placed.append(f"x[{places[name]}] = {in_full(name)};")
-        done = [name for name in places if last[name] == number]
-        free += [places.pop(name) for name in done]
+                    if free[kind]:
+                        places[name] = free[kind].pop()
+                    else:
+                        places[name] = forms[kind][1].format(counts[kind])
+                        counts[kind] += 1
+                    placed.append(f"{places[name]} = {name};")
+        for name in [name for name in places if last[name] == number]:
+            free[name[0]].append(places.pop(name))
         part[:] = placed
-    return parts, count
+    return parts, counts
 
 
 class Statements:
@@ -130,8 +137,8 @@ class Statements:
         """
         if len(self.lines) <= LONGEST:
             return self._loop(f"{name}({parameters})", begin, end, [*self._pointers, *self.lines])
-        parts, slots = _divided(self.lines)
-        arguments = "Context *c, const Type *t, long i, V *x"
+        parts, counts = _divided(self.lines)
+        arguments = "Context *c, const Type *t, long i, V *x, M *y"
         # Called once in a run.
         attributes = 'noinline, optimize("O0")' if name == "publish" else "noinline"
         inner = [
@@ -139,8 +146,9 @@ class Statements:
             f"{indented([*self._pointers, *part])}\n}}\n"
             for number, part in enumerate(parts)
         ]
-        calls = [f"{name}_part_{number}(c, t, i, x);" for number in range(len(parts))]
-        whole = self._loop(f"{name}({parameters})", begin, end, [f"V x[{slots or 1}];", *calls])
+        arrays = [f"V x[{counts['n'] or 1}];", f"M y[{counts['k'] or 1}];"]
+        calls = [f"{name}_part_{number}(c, t, i, x, y);" for number in range(len(parts))]
+        whole = self._loop(f"{name}({parameters})", begin, end, [*arrays, *calls])
         return "\n".join([*inner, whole])
 
     @staticmethod
