@@ -2,7 +2,7 @@
 
 import re
 
-from .statements import in_full, loaded
+from .statements import C_TYPES
 
 __all__ = ["connected"]
 
@@ -12,7 +12,7 @@ _NAME = re.compile(r"\b[bknp]\d+(?:t\d+)?\b")
 
 _LANES = "kn"
 
-_KINDS = {"b": "b", "k": "n", "n": "n", "p": "p"}
+_PLACES = {"b": "y[{}]", "k": "z[{} * VECTORS + v]", "n": "x[{} * VECTORS + v]", "p": "m[{}]"}
 """By the first letter of a name: where such values are kept."""
 
 
@@ -31,9 +31,8 @@ def connected(parts: list[tuple[bool, list[str]]]) -> dict[str, int]:
                     kept.add(name)
     places = _homes(parts, named, first)
     kept -= places.keys()
-    forms = {"b": "y[{}]", "n": "x[{} * VECTORS + v]", "p": "m[{}]"}
-    free: dict[str, list[str]] = {kind: [] for kind in forms}
-    counts = dict.fromkeys(forms, 0)
+    free: dict[str, list[str]] = {kind: [] for kind in _PLACES}
+    counts = dict.fromkeys(_PLACES, 0)
     for number, (lane, lines) in enumerate(parts):
         known: dict[str, None] = {}
         text: list[str] = []
@@ -42,29 +41,29 @@ def connected(parts: list[tuple[bool, list[str]]]) -> dict[str, int]:
             known.update(dict.fromkeys(new))
             for name in new:
                 if name in kept and name not in places:
-                    kind = _KINDS[name[0]]
+                    kind = name[0]
                     if free[kind]:
                         places[name] = free[kind].pop()
                     else:
-                        places[name] = forms[kind].format(counts[kind])
+                        places[name] = _PLACES[kind].format(counts[kind])
                         counts[kind] += 1
             there = _LANES if lane else "p"  # what has a name of its own; other places are known
             local = [name for name in new if name in places and name[0] in there]
             text += [
-                loaded(name, places[name]) if lane else f"P {name} = {places[name]};"
+                f"{C_TYPES[name[0]]} {name} = {places[name]};"
                 for name in local
                 if first[name] < number
             ]
             other = {name: places[name] for name in names if name[0] not in there}
             text.append(_renamed(line, other))
             text += [
-                f"{places[name]} = {in_full(name)};"
+                f"{places[name]} = {name};"
                 for name in local
                 if first[name] == number and name in kept
             ]
         for name in known:
             if name in kept and last[name] == number:
-                free[_KINDS[name[0]]].append(places[name])
+                free[name[0]].append(places[name])
         lines[:] = text
     return counts
 

@@ -21,7 +21,7 @@ from .ir import Graph, Node
 from .slice_prelude import SLICE_BORDERS, SLICE_PRELUDE
 from .slice_steps import Steps
 from .slices import Slices
-from .statements import LANES, LONGEST, Statements, in_full, indented, name_of, pointers
+from .statements import LANES, LONGEST, Statements, indented, name_of, pointers
 
 if TYPE_CHECKING:
     from .emit_c import TypeEmitter
@@ -73,17 +73,18 @@ class _Function(Steps):
         arrays = [
             f"P m[{counts['p'] or 1}];",
             f"V x[{counts['n'] or 1} * VECTORS];",
+            f"M z[{counts['k'] or 1} * VECTORS];",
             f"uint8_t y[{counts['b'] or 1}][BLOCK] __attribute__((aligned(64)));",
         ]
         inner = ""
         if sum(len(lines) for _, lines in parts) > LONGEST:
-            arguments = "Context *c, const Type *t, long b, P *m, V *x, uint8_t (*y)[BLOCK]"
+            arguments = "Context *c, const Type *t, long b, P *m, V *x, M *z, uint8_t (*y)[BLOCK]"
             inner = "\n".join(
                 f"static __attribute__((noinline)) void {name}_part_{number}({arguments}) {{\n"
                 f"{indented(body)}\n}}\n"
                 for number, body in enumerate(bodies)
             )
-            calls = [f"{name}_part_{number}(c, t, b, m, x, y);" for number in range(len(bodies))]
+            calls = [f"{name}_part_{number}(c, t, b, m, x, z, y);" for number in range(len(bodies))]
         else:
             calls = [line for body in bodies for line in ("{", *body, "}")]
         return (
@@ -309,8 +310,7 @@ class _Lanes(Statements):
         self.lines.append(f"keep_bytes({name}, v, {value}{f' >> {low}' if low else ''});")
 
     def keep(self, place: int, node: Node) -> None:
-        self.need(node)
-        value = in_full(self._names[node])
+        value = self._of_width(node, node.width)
         self.lines.append(f"store(kept + {LANES * place}, {value});")
 
     def _expression(self, node: Node, name: str) -> str:

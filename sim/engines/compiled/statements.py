@@ -12,13 +12,12 @@ if TYPE_CHECKING:
     from .emit_c import TypeEmitter
 
 __all__ = [
+    "C_TYPES",
     "LANES",
     "LONGEST",
     "Statements",
     "element_bytes",
-    "in_full",
     "indented",
-    "loaded",
     "name_of",
     "pointers",
 ]
@@ -34,6 +33,9 @@ def element_bytes(width: int) -> int:
     """Bytes of a memory's element: a narrow row is one element, a wider one several words."""
     return 1 if width <= 8 else 2 if width <= 16 else 4
 
+
+C_TYPES = {"k": "M", "n": "V", "p": "P"}
+"""Of masks and numbers in lanes, and of planes, by the first letters of their names."""
 
 _NODE = re.compile(r"\b[kn]\d+\b")
 """Masks and numbers in the text of a function."""
@@ -62,16 +64,6 @@ def pointers(registers: int | str, inputs: int | str, outputs: int | str, wires:
     ]
 
 
-def loaded(name: str, place: str) -> str:
-    """The statement that defines a value in lanes by what is at a place."""
-    return f"M {name} = mask({place});" if name[0] == "k" else f"V {name} = {place};"
-
-
-def in_full(name: str) -> str:
-    """A value in lanes as it is stored."""
-    return f"full({name})" if name[0] == "k" else name
-
-
 def name_of(node: Node) -> str:
     """The name of a value in lanes: a mask if its width is 1."""
     return f"{'k' if node.width == 1 else 'n'}{node.serial}"
@@ -83,7 +75,7 @@ def _divided(lines: Sequence[str]) -> tuple[list[list[str]], dict[str, int]]:
     parts = [list(lines[at : at + LONGEST]) for at in range(0, len(lines), LONGEST)]
     named = [[dict.fromkeys(_NODE.findall(line)) for line in part] for part in parts]
     last = {name: at for at, part in enumerate(named) for names in part for name in names}
-    forms = {"k": ("M", "y[{}]"), "n": ("V", "x[{}]")}
+    forms = {"k": "y[{}]", "n": "x[{}]"}
     places: dict[str, str] = {}
     free: dict[str, list[str]] = {kind: [] for kind in forms}
     counts = dict.fromkeys(forms, 0)
@@ -95,7 +87,7 @@ def _divided(lines: Sequence[str]) -> tuple[list[list[str]], dict[str, int]]:
             known.update(new)
             for name in new:
                 if name in places:
-                    placed.append(f"{forms[name[0]][0]} {name} = {places[name]};")
+                    placed.append(f"{C_TYPES[name[0]]} {name} = {places[name]};")
             placed.append(line)
             for name in new:
                 kind = name[0]
@@ -103,7 +95,7 @@ def _divided(lines: Sequence[str]) -> tuple[list[list[str]], dict[str, int]]:
                     if free[kind]:
                         places[name] = free[kind].pop()
                     else:
-                        places[name] = forms[kind][1].format(counts[kind])
+                        places[name] = forms[kind].format(counts[kind])
                         counts[kind] += 1
                     placed.append(f"{places[name]} = {name};")
         for name in [name for name in places if last[name] == number]:
