@@ -6,6 +6,9 @@ LANE_PRELUDE = """\
 /* Cells that are computed at a time. */
 #if LANES == 1
 #define WIDTH 1
+#if defined __AVX512F__ && !defined __clang__
+#pragma GCC target("no-avx512f")  /* it would keep numbers in registers for masks */
+#endif
 #elif defined __AVX512F__ && (defined __clang__ || __GNUC__ >= 12)
 #define WIDTH 16
 #else
