@@ -7,6 +7,7 @@ computes all operations of a kind whose arguments are known. What is rare, or ha
 (accesses to memories, division, assertions), remains statements.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -22,35 +23,47 @@ __all__ = ["Batches"]
 
 _KINDS = {
     "constant": (2, "x[p[0]] = splat(p[1]);"),
+    "constant mask": (2, "y[p[0]] = p[1] ? YES : NO;"),
     "register": (2, "x[p[0]] = load(state + p[1]);"),
     "strap": (2, "x[p[0]] = load(straps + p[1]);"),
     "same": (2, "x[p[0]] = splat(now[index[p[1]]]);"),
     "row": (2, "x[p[0]] = load(now + index[p[1]]);"),
     "pair": (2, "x[p[0]] = pair(now, index + p[1]);"),
     "any": (2, "x[p[0]] = gather(now, index + p[1]);"),
+    "mask": (2, "y[p[0]] = mask(x[p[1]]);"),
+    "number": (2, "x[p[0]] = where(y[p[1]], 1);"),
     "and": (3, "x[p[0]] = x[p[1]] & x[p[2]];"),
     "or": (3, "x[p[0]] = x[p[1]] | x[p[2]];"),
     "xor": (3, "x[p[0]] = x[p[1]] ^ x[p[2]];"),
-    "eq": (3, "x[p[0]] = full(equal(x[p[1]], x[p[2]]));"),
-    "lts": (3, "x[p[0]] = full(lts(x[p[1]], x[p[2]]));"),
-    "ltu": (3, "x[p[0]] = full(ltu(x[p[1]], x[p[2]]));"),
-    "mux": (4, "x[p[0]] = mux(mask(x[p[1]]), x[p[2]], x[p[3]]);"),
+    "and mask": (3, "y[p[0]] = y[p[1]] & y[p[2]];"),
+    "or mask": (3, "y[p[0]] = y[p[1]] | y[p[2]];"),
+    "xor mask": (3, "y[p[0]] = y[p[1]] ^ y[p[2]];"),
+    "eq mask": (3, "y[p[0]] = y[p[1]] ^ y[p[2]] ^ YES;"),
+    "eq": (3, "y[p[0]] = equal(x[p[1]], x[p[2]]);"),
+    "lts": (3, "y[p[0]] = lts(x[p[1]], x[p[2]]);"),
+    "ltu": (3, "y[p[0]] = ltu(x[p[1]], x[p[2]]);"),
+    "mux": (4, "x[p[0]] = mux(y[p[1]], x[p[2]], x[p[3]]);"),
+    "mux mask": (4, "y[p[0]] = either(y[p[1]], y[p[2]], y[p[3]]);"),
     "add": (4, "x[p[0]] = (x[p[1]] + x[p[2]]) & splat(p[3]);"),
     "sub": (4, "x[p[0]] = (x[p[1]] - x[p[2]]) & splat(p[3]);"),
     "mul": (4, "x[p[0]] = (x[p[1]] * x[p[2]]) & splat(p[3]);"),
     "slice": (4, "x[p[0]] = x[p[1]] >> p[2] & splat(p[3]);"),
-    "bit": (3, "x[p[0]] = (V)((S)(x[p[1]] << p[2]) >> 31);"),
+    "bit": (3, "y[p[0]] = bit_of(x[p[1]], p[2]);"),
     "cat": (
-        3,
-        "V v = splat(p[2]); V *to = x + p[0]; "
-        "for (long parts = p[1]; parts; parts--, p += 3) v |= x[p[3]] << p[4] & splat(p[5]); "
+        4,
+        "V v = splat(p[3]); V *to = x + p[0]; long words = p[1], bits = p[2]; "
+        "for (; words; words--, p += 2) v |= x[p[4]] << p[5]; "
+        "for (; bits; bits--, p += 2) v |= where(y[p[4]], p[5]); "
         "*to = v;",
     ),
     "output": (2, "store(out + p[0], x[p[1]]);"),
+    "output mask": (2, "store(out + p[0], full(y[p[1]]));"),
     "state": (2, "store(state + p[0], x[p[1]]);"),
+    "state mask": (2, "store(state + p[0], full(y[p[1]]));"),
     "code": (1, "f->code[p[0]](c, t, i);"),
 }
-"""For each kind of operation, how many numbers a row of it has at least, and what it does."""
+"""For each kind of operation, how many numbers a row of it has at least, and what it does: numbers
+are in `x`, masks in `y`."""
 
 _ORDER = {kind: number for number, kind in enumerate(_KINDS)}
 
@@ -68,7 +81,9 @@ typedef struct {
 } Function;
 
 static void replay(Context *c, const Type *t, long i, const Function *f) {
-  V *const x = values;
+  V *x = values;
+  M *y = masks;
+  __asm__("" : "+r"(x), "+r"(y)); /* else the thread's place is asked for in each loop */
 """
     + indented(pointers("f->registers", "f->inputs", "f->outputs", "(f->next ? c->next : c->now)"))
     + """
@@ -85,6 +100,11 @@ static void replay(Context *c, const Type *t, long i, const Function *f) {
 )
 
 
+def _kind(kind: str, width: int) -> str:
+    """The kind of an operation whose values are masks if `width` is 1."""
+    return f"{kind} mask" if width == 1 else kind
+
+
 class Batches(Statements):
     """The operations of one function, in batches of one kind.
 
@@ -95,29 +115,31 @@ class Batches(Statements):
 
     def __init__(self, emitter: "TypeEmitter", wires: str) -> None:
         super().__init__(emitter, wires)
-        self._levels: list[int] = []
-        self._placed: dict[tuple, int] = {}
+        self._levels: dict[str, int] = {}
+        self.places = {"x": 0, "y": 0}
+        """How many numbers and masks it has."""
+        self._placed: dict[tuple, str] = {}
         self._pending: list[tuple[int, str, Sequence[int] | str]] = []
         self._batches: list[tuple[str, int]] = []
         self._table: list[int] = []
         self._code: list[list[str]] = []
 
     @classmethod
-    def prelude(cls, places: int) -> str:
-        """What precedes the functions, whose values need so many places."""
-        return f"static _Thread_local V values[{places}];\n{_REPLAY}"
-
-    @property
-    def places(self) -> int:
-        """How many values it has."""
-        return len(self._levels)
+    def prelude(cls, bodies: Sequence["Batches"]) -> str:
+        """What precedes the functions, whose values need places."""
+        numbers, masks = (max(1, *(body.places[kind] for body in bodies)) for kind in "xy")
+        return (
+            f"static _Thread_local V values[{numbers}];\n"
+            f"static _Thread_local M masks[{masks}];\n{_REPLAY}"
+        )
 
     def function(self, name: str, parameters: str, begin: str, end: str) -> str:
         self._flush()
         module = self.emitter.module
         code = [
             f"static void {name}_code_{number}(Context *c, const Type *t, long i) {{\n"
-            f"  V *const x = values;\n{indented([*self._pointers, *lines])}\n}}\n"
+            f"  V *const x = values;\n  M *const y = masks;\n"
+            f"{indented([*self._pointers, *lines])}\n}}\n"
             for number, lines in enumerate(self._code)
         ]
         names = ", ".join(f"{name}_code_{number}" for number in range(len(code)))
@@ -140,13 +162,15 @@ class Batches(Statements):
     # What follows all operations before it
 
     def output(self, path: Path, word: int, node: Node) -> None:
-        place = self._value(node, self._output_width(path, word))
-        row = self.emitter.output_numbers[path, word]
-        self._pending.append((_LAST, "output", (LANES * row, place)))
+        row = LANES * self.emitter.output_numbers[path, word]
+        self._stores("output", row, node, self._output_width(path, word))
 
     def state(self, number: int, register: Register) -> None:
-        place = self._value(register.next, register.width)
-        self._pending.append((_LAST, "state", (LANES * number, place)))
+        self._stores("state", LANES * number, register.next, register.width)
+
+    def _stores(self, kind: str, row: int, node: Node, width: int) -> None:
+        place = self._number(self._value(node, width))
+        self._pending.append((_LAST, _kind(kind, width), (row, place)))
 
     def event(self, number: int, hit: Node) -> None:
         super().event(number, hit)
@@ -164,9 +188,6 @@ class Batches(Statements):
 
     # Operations
 
-    def mask(self, node: Node) -> str:
-        return super().mask(node) if node.is_const else f"mask({super().mask(node)})"
-
     def _define(self, node: Node) -> str:
         if node.is_const:
             return ""
@@ -175,94 +196,94 @@ class Batches(Statements):
         match node.op:
             case "input":
                 row = self.emitter.input_numbers[node.attr]
-                return self._place(self.emitter.code.kinds[row], LANES * row)
+                return self._loaded(self.emitter.code.kinds[row], LANES * row, width)
             case "register":
-                return self._place("register", LANES * node.attr)
+                return self._loaded("register", LANES * node.attr, width)
             case "and" | "or" | "xor":
-                return self._place(node.op, places=[self._value(arg, width) for arg in args])
+                return self._place(_kind(node.op, width), [self._value(arg, width) for arg in args])
             case "eq":
                 form = 1 if all(arg.width == 1 for arg in args) else 2
-                return self._place("eq", places=[self._value(arg, form) for arg in args])
+                return self._place(_kind("eq", form), [self._value(arg, form) for arg in args])
             case "ult":
                 kind = "lts" if all(arg.width < 32 for arg in args) else "ltu"
-                return self._place(kind, places=[self._value(arg, 2) for arg in args])
+                return self._place(kind, [self._value(arg, 2) for arg in args])
             case "mux":
                 values = [self._value(arg, width) for arg in args[1:]]
-                return self._place("mux", places=[self._value(args[0], 1), *values])
+                return self._place(_kind("mux", width), [self._value(args[0], 1), *values])
             case "add" | "sub" | "mul" if width > 1:
-                return self._place(node.op, ones, places=[self._value(arg, 2) for arg in args])
+                return self._place(node.op, [self._value(arg, 2) for arg in args], ones)
             case "slice":
                 source = self._value(args[0], 2)
                 if width == 1:
-                    return self._place("bit", 31 - node.attr, places=[source])
-                return self._place("slice", node.attr, ones, places=[source])
+                    return self._place("bit", [source], node.attr)
+                return self._place("slice", [source], node.attr, ones)
             case "cat":
                 return self._joined(node)
         return self._stated(node)
 
     def _joined(self, node: Node) -> str:
-        parts: list[tuple[int, int, int]] = []
+        words: list[tuple[str, int]] = []
+        bits = Counter[str]()
         constant = 0
         for part, at in zip(node.args, node.attr):
             if part.is_const:
                 constant |= part.attr << at
             elif part.width == 1:
-                parts.append((self._value(part, 1), 0, 1 << at))
+                bits[self._value(part, 1)] += 1 << at
             else:
-                parts.append((self._value(part, 2), at, 0xFFFFFFFF))
-        level = max(self._levels[place] for place, _, _ in parts) + 1
-        row = (len(parts), constant, *(number for part in parts for number in part))
-        return self._added("cat", row, level)
+                words.append((self._value(part, 2), at))
+        parts = [*words, *bits.items()]
+        level = max(self._levels[place] for place, _ in parts) + 1
+        numbers = (number for place, at in parts for number in (self._number(place), at))
+        return self._added("cat", (len(words), len(bits), constant, *numbers), level)
 
     def _stated(self, node: Node) -> str:
         """A statement for an operation that is no row of a table."""
-        name = f"n{node.serial}"
-        value = self._expression(node, name)
-        if node.width == 1:
-            value = f"full({value})"
+        value = self._expression(node, f"n{node.serial}")
         places = [self._value(arg, arg.width) for arg in node.args if not arg.is_const]
         level = max((self._levels[place] for place in places), default=0) + 1
-        place = len(self._levels)
-        self._levels.append(level)
-        text = " ".join([*self.lines, f"x[{place}] = {value};"])
+        name = self._new("y" if node.width == 1 else "x", level)
+        text = " ".join([*self.lines, f"{name} = {value};"])
         self.lines.clear()
         self._pending.append((level, "code", f"{{ {text} }}"))
-        return f"x[{place}]"
+        return name
 
-    def _value(self, node: Node, width: int) -> int:
-        """The place of a node's value: a mask if `width` is 1, else a number."""
+    def _loaded(self, kind: str, row: int, width: int) -> str:
+        """What is in a row of a table."""
+        name = self._place(kind, [], row)
+        return self._place("mask", [name]) if width == 1 else name
+
+    def _value(self, node: Node, width: int) -> str:
+        """The name of a node's value: a mask if `width` is 1, else a number."""
         if node.is_const:
-            value = -node.attr & 0xFFFFFFFF if width == 1 else node.attr
-            return self._number(self._place("constant", value))
+            return self._place(_kind("constant", width), [], node.attr)
         self.need(node)
-        place = self._number(self._names[node])
-        if node.width > 1 or width == 1:
-            return place
-        return self._number(self._place("and", places=[place, self._value(self._one, 2)]))
-
-    @property
-    def _one(self) -> Node:
-        return self.emitter.module.graph.one
+        name = self._names[node]
+        return self._place("number", [name]) if width > 1 and node.width == 1 else name
 
     @staticmethod
     def _number(name: str) -> int:
         return int(name[2:-1])
 
-    def _place(self, kind: str, *numbers: int, places: Sequence[int] = ()) -> str:
+    def _place(self, kind: str, places: Sequence[str], *numbers: int) -> str:
         """The name of the result of an operation, which is added if it is new."""
         key = (kind, *places, *numbers)
-        place = self._placed.get(key)
-        if place is None:
-            self._placed[key] = len(self._levels)
+        if key not in self._placed:
             level = max((self._levels[place] for place in places), default=-1) + 1
-            return self._added(kind, (*places, *numbers), level)
-        return f"x[{place}]"
+            row = (*map(self._number, places), *numbers)
+            self._placed[key] = self._added(kind, row, level)
+        return self._placed[key]
 
     def _added(self, kind: str, row: Sequence[int], level: int) -> str:
-        place = len(self._levels)
-        self._levels.append(level)
-        self._pending.append((level, kind, (place, *row)))
-        return f"x[{place}]"
+        name = self._new(_KINDS[kind][1][0] if kind != "cat" else "x", level)
+        self._pending.append((level, kind, (self._number(name), *row)))
+        return name
+
+    def _new(self, kind: str, level: int) -> str:
+        name = f"{kind}[{self.places[kind]}]"
+        self.places[kind] += 1
+        self._levels[name] = level
+        return name
 
     def _flush(self) -> None:
         """Move the pending operations to the program, by level and kind."""

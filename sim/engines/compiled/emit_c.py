@@ -255,8 +255,7 @@ class TypeEmitter:
         """The program of some of its functions."""
         tables = []
         if self.large:
-            places = max(1, *(body.places for body in self.bodies if isinstance(body, Batches)))
-            tables.append(Batches.prelude(places))
+            tables.append(Batches.prelude([b for b in self.bodies if isinstance(b, Batches)]))
         return "\n".join([self.code.prelude, *tables, *functions])
 
     def late(self, number: int, outputs: Sequence[Path], wires: str = "now") -> str:
