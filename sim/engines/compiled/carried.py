@@ -12,7 +12,7 @@ _NAME = re.compile(r"\b[bknp]\d+(?:t\d+)?\b")
 
 _LANES = "kn"
 
-_PLACES = {"b": "y[{}]", "k": "z[{} * VECTORS + v]", "n": "x[{} * VECTORS + v]", "p": "m[{}]"}
+_PLACES = {"b": "z[{}]", "k": "y[{} * VECTORS + v]", "n": "x[{} * VECTORS + v]", "p": "m[{}]"}
 """By the first letter of a name: where such values are kept."""
 
 

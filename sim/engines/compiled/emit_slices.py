@@ -73,18 +73,18 @@ class _Function(Steps):
         arrays = [
             f"P m[{counts['p'] or 1}];",
             f"V x[{counts['n'] or 1} * VECTORS];",
-            f"M z[{counts['k'] or 1} * VECTORS];",
-            f"uint8_t y[{counts['b'] or 1}][BLOCK] __attribute__((aligned(64)));",
+            f"M y[{counts['k'] or 1} * VECTORS];",
+            f"uint8_t z[{counts['b'] or 1}][BLOCK] __attribute__((aligned(64)));",
         ]
         inner = ""
         if sum(len(lines) for _, lines in parts) > LONGEST:
-            arguments = "Context *c, const Type *t, long b, P *m, V *x, M *z, uint8_t (*y)[BLOCK]"
+            arguments = "Context *c, const Type *t, long b, P *m, V *x, M *y, uint8_t (*z)[BLOCK]"
             inner = "\n".join(
                 f"static __attribute__((noinline)) void {name}_part_{number}({arguments}) {{\n"
                 f"{indented(body)}\n}}\n"
                 for number, body in enumerate(bodies)
             )
-            calls = [f"{name}_part_{number}(c, t, b, m, x, z, y);" for number in range(len(bodies))]
+            calls = [f"{name}_part_{number}(c, t, b, m, x, y, z);" for number in range(len(bodies))]
         else:
             calls = [line for body in bodies for line in ("{", *body, "}")]
         return (
