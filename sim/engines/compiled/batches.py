@@ -60,7 +60,7 @@ _KINDS = {
     "output mask": (2, "store(out + p[0], full(y[p[1]]));"),
     "state": (2, "store(state + p[0], x[p[1]]);"),
     "state mask": (2, "store(state + p[0], full(y[p[1]]));"),
-    "code": (1, "f->code[p[0]](c, t, i, x, y);"),
+    "code": (1, "f->code[p[0]](c, t, i);"),
 }
 """For each kind of operation, how many numbers a row of it has at least, and what it does: numbers
 are in `x`, masks in `y`."""
@@ -76,7 +76,7 @@ typedef struct { uint32_t kind, count; } Batch;
 typedef struct {
   const Batch *batches, *end;
   const uint32_t *rows;
-  void (*const *code)(Context *, const Type *, long, V *, M *);
+  void (*const *code)(Context *, const Type *, long);
   long registers, inputs, outputs, next;
 } Function;
 
@@ -136,9 +136,11 @@ class Batches(Statements):
     def function(self, name: str, parameters: str, begin: str, end: str) -> str:
         self._flush()
         module = self.emitter.module
+        # As arguments they would make a compiler's work ten times as long.
+        places = "V *const x = values;", "M *const y = masks;"
         code = [
-            f"static void {name}_code_{number}({self.arguments}) {{\n"
-            f"{indented([*self._pointers, *lines])}\n}}\n"
+            f"static void {name}_code_{number}(Context *c, const Type *t, long i) {{\n"
+            f"{indented([*places, *self._pointers, *lines])}\n}}\n"
             for number, lines in enumerate(self._code)
         ]
         names = ", ".join(f"{name}_code_{number}" for number in range(len(code)))
@@ -147,7 +149,7 @@ class Batches(Statements):
         tables = (
             f"static const uint32_t {name}_rows[] = {{{rows or 0}}};\n"
             f"static const Batch {name}_batches[] = {{{batches or '{0, 0}'}}};\n"
-            f"static void (*const {name}_code[])({self.arguments}) = "
+            f"static void (*const {name}_code[])(Context *, const Type *, long) = "
             f"{{{names or 0}}};\n"
             f"static const Function {name}_function = {{{name}_batches, "
             f"{name}_batches + {len(self._batches)}, {name}_rows, {name}_code, "

@@ -114,9 +114,6 @@ class Statements:
         The wires that the function stores: "now", those of this cycle, or "next".
     """
 
-    arguments = "Context *c, const Type *t, long i, V *x, M *y"
-    """Those of a part of a function: values in lanes are in `x`, masks in `y`."""
-
     def __init__(self, emitter: "TypeEmitter", wires: str) -> None:
         self.emitter = emitter
         self.wires = wires
@@ -133,10 +130,11 @@ class Statements:
         if len(self.lines) <= LONGEST:
             return self._loop(f"{name}({parameters})", begin, end, [*self._pointers, *self.lines])
         parts, counts = _divided(self.lines)
+        arguments = "Context *c, const Type *t, long i, V *x, M *y"
         # Called once in a run.
         attributes = 'noinline, optimize("O0")' if name == "publish" else "noinline"
         inner = [
-            f"static __attribute__(({attributes})) void {name}_part_{number}({self.arguments}) {{\n"
+            f"static __attribute__(({attributes})) void {name}_part_{number}({arguments}) {{\n"
             f"{indented([*self._pointers, *part])}\n}}\n"
             for number, part in enumerate(parts)
         ]
