@@ -375,7 +375,7 @@ BAD = [
     ("draw torus -o net.svg --path 0:16", "Address must be from 0 to 15, not 16"),
     ("draw omega ports=2048 -o net.svg", "Nodes of a drawing must be at most 8192, not 11264"),
     ("measure dcsh", "Only networks of nodes and links can be measured, not 'dcsh'"),
-    ("measure delta", "There must be as many sources as sinks here, not 16 and 9"),
+    ("sim hierarchical level1=delta", "There must be as many sources as sinks here, not 16 and 9"),
     ("draw dcsh -o net.svg --heat none.json", "File none.json can't be read: No such file"),
     ("list --jason", "No such option", "--jason"),
 ]
