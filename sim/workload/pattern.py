@@ -42,6 +42,11 @@ class Pattern:
     when: InjectionProcess = InjectionProcess()
     flows: Flows | None = None
 
+    def __post_init__(self) -> None:
+        rates = len(self.when.rates)
+        if rates not in (0, self.terminals):
+            raise InvalidValue(f"Rates must be those of {self.terminals} terminals, not of {rates}")
+
     def __repr__(self) -> str:
         return f"<Pattern {short_name(self.name)} of {self.terminals} terminals>"
 
