@@ -276,8 +276,10 @@ def test_a_broken_command_of_another_package_costs_no_other(
 ) -> None:
     module = importlib.import_module("multicube.sim.command.entry_point")
     given = {"gone": "nowhere:command", "wrong": "math:pi"}
-    found = {name: EntryPoint(name, value, "multicube.commands") for name, value in given.items()}
-    monkeypatch.setattr(module, "_plugins", lambda: found)
+    pairs = (*given.items(), ("both", "one:command"), ("both", "other:command"))
+    found = [EntryPoint(name, value, "multicube.commands") for name, value in pairs]
+    monkeypatch.setattr(module, "entry_points", lambda group: found)
+    module._plugins.cache_clear()
     listed = " ".join(call("--help").out.split())
     for name, why in (("gone", "can't be loaded: ModuleNotFound"), ("wrong", "must be a command")):
         message = f"Command {name} of another package ({given[name]}) {why}"
@@ -285,6 +287,10 @@ def test_a_broken_command_of_another_package_costs_no_other(
         assert status == 2
         assert message in err
         assert message in listed
+    message = "Command both must be of one other package, not of one:command, other:command"
+    assert message in listed
+    assert message in call("both").err
+    module._plugins.cache_clear()
 
 
 # Each bad input: the words, and what the one line says (all of the parts).
