@@ -97,13 +97,18 @@ def test_other_compiler_or_options_compile_anew(
     assert "-DMORE" in compilations[2]
 
 
+@pytest.mark.parametrize("caller", ["", "sh "])
 def test_another_program_in_place_of_the_compiler_compiles_anew(
-    cache: Path, compilations: Compilations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    caller: str,
+    cache: Path,
+    compilations: Compilations,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It has the same path, and says the same of its version."""
     compiler = tmp_path / "compiler"
     real = build.compiler_command()[0]
-    monkeypatch.setenv("CC", str(compiler))
+    monkeypatch.setenv("CC", f"{caller}{compiler}")
     paths = []
     for option in ("-DFIRST", "-DSECOND", "-DSECOND"):
         text = f'#!/bin/sh\nexec {real} {option} "$@"\n'

@@ -192,7 +192,7 @@ def _check_place(element: ElementTree.Element) -> None:
         if inside.count(each) > 1 and each in ("nodes", "edges", "attvalues", "default"):
             raise InvalidValue(f"Element {name} in GEXF must hold one {each}, not two")
     if name in _OF_GEXF:
-        own = [each for each in element.keys() if "}" not in each]  # not of other namespaces
+        own = [each for each in element.attrib if "}" not in each]  # not of other namespaces
         check_known(f"Element {name} in GEXF", own, _OF_GEXF[name].split())
 
 
