@@ -228,9 +228,14 @@ def test_a_killed_run_leaves_neither_compiler_nor_files(cache: Path, tmp_path: P
         (work,) = cache.iterdir()
         assert work == Path(runs.read_text().strip())
         assert (work / "cc1.s").exists()
-        below = psutil.Process(process.pid).children(recursive=True)
-        programs = [each for each in below if each.name() != "sh"]
-        assert len(programs) == 2
+        programs: list[psutil.Process] = []
+
+        def both() -> bool:
+            below = psutil.Process(process.pid).children(recursive=True)
+            programs[:] = (each for each in below if each.name() != "sh")
+            return len(programs) == 2
+
+        wait_for(both)
         process.kill()
         _, alive = psutil.wait_procs(programs, timeout=120)
         assert not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]
