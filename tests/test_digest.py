@@ -107,7 +107,7 @@ _LIMIT = 3
 
 
 def _outer(number: int) -> int:
-    return _inner(number) if number < _LIMIT else [_three() for _ in range(number)][0]
+    return _inner(number) if number < _LIMIT else sum(_three() for _ in range(number))
 
 
 def _inner(number: int) -> int:
