@@ -293,6 +293,7 @@ FREE = [
 ]
 LOCKED = [
     ("cube ports=8 switch=wormhole", (0, 0)),
+    ("cube ports=8 switch=wormhole classes=2 depth=2", (1, 1)),
     long("mesh k=4 n=2", (0, 0)),
     long("mesh k=4 n=2 classes=2", (1, 1)),
 ]
