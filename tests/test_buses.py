@@ -253,6 +253,11 @@ def test_errors(simulate: Callable[..., None]) -> None:
         assert (await one.atomic(0x14, 7, 0b101000))[1] == SLVERR  # big-endian
         assert (await one.atomic(0x14, 7, 0b100000, strobes=14))[1] == SLVERR
         assert (await one.atomic(0x18, 7, 0b100000))[1] == DECERR
+        # Of several beats: as many on R as on W, of AtomicCompare half.
+        for code, beats in ((0b100000, 4), (0b110001, 2)):
+            assert await one.write(0x8, [7] * 4, atop=code) == SLVERR
+            last = [(await one.beat())[1::2] for _ in range(beats)]
+            assert last == [[n == beats - 1, SLVERR] for n in range(beats)]
         assert (await one.read(0x14, 1, burst=3))[1] == {SLVERR}
         assert await one.read(0x14, 1) == ([1], {OKAY})
 
@@ -313,6 +318,22 @@ def test_beats_follow_each_other(simulate: Callable[..., None]) -> None:
     simulate(network, testbench)
     assert len(cycles) == 32
     assert cycles[-1] - cycles[0] == 31
+
+
+def test_an_atomic_is_not_answered_within_a_burst(simulate: Callable[..., None]) -> None:
+    network = AxiNetwork(build("cube", ports=2, payload=32), rows=4, atomics=True)
+    port, seen = network.port(0), []
+
+    async def testbench(ctx: Any) -> None:
+        manager = Manager(ctx, port)
+        await manager._send("ar", addr=0, len=3, size=2, burst=INCR, id=9)
+        await until(ctx, port.rvalid)
+        assert await manager.write(0, [1], atop=0b100000) == OKAY
+        await ctx.tick().repeat(9)
+        seen.extend([(await manager.beat())[0] for _ in range(5)])
+
+    simulate(network, testbench)
+    assert seen == [9, 9, 9, 9, 5]
 
 
 @pytest.mark.parametrize("reorder", [False, True])

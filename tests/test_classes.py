@@ -172,6 +172,14 @@ def test_packets_stay_in_their_class() -> None:
         simulate(mesh, traffic=network_traffic("3,2,1,0", network("mesh k=4 n=1")))
 
 
+def test_destinations_of_endpoints() -> None:
+    """A pattern for endpoints that stays in their classes; some may send nothing."""
+    mesh = network("mesh k=2 n=1 classes=2")
+    result = simulate(mesh, traffic=pattern("2,3,x,1", 4), load=0.2, cycles=300)
+    assert result.lost == 0
+    assert [bool(count) for count in result.terminals["delivered"]] == [False, True, True, True]
+
+
 # Arbiters.
 
 
@@ -285,6 +293,7 @@ FREE = [
 ]
 LOCKED = [
     ("cube ports=8 switch=wormhole", (0, 0)),
+    ("cube ports=8 switch=wormhole classes=2 depth=2", (1, 1)),
     long("mesh k=4 n=2", (0, 0)),
     long("mesh k=4 n=2 classes=2", (1, 1)),
 ]

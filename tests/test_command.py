@@ -276,8 +276,10 @@ def test_a_broken_command_of_another_package_costs_no_other(
 ) -> None:
     module = importlib.import_module("multicube.sim.command.entry_point")
     given = {"gone": "nowhere:command", "wrong": "math:pi"}
-    found = {name: EntryPoint(name, value, "multicube.commands") for name, value in given.items()}
-    monkeypatch.setattr(module, "_plugins", lambda: found)
+    pairs = (*given.items(), ("both", "one:command"), ("both", "other:command"))
+    found = [EntryPoint(name, value, "multicube.commands") for name, value in pairs]
+    monkeypatch.setattr(module, "entry_points", lambda group: found)
+    module._plugins.cache_clear()
     listed = " ".join(call("--help").out.split())
     for name, why in (("gone", "can't be loaded: ModuleNotFound"), ("wrong", "must be a command")):
         message = f"Command {name} of another package ({given[name]}) {why}"
@@ -285,6 +287,10 @@ def test_a_broken_command_of_another_package_costs_no_other(
         assert status == 2
         assert message in err
         assert message in listed
+    message = "Command both must be of one other package, not of one:command, other:command"
+    assert message in listed
+    assert message in call("both").err
+    module._plugins.cache_clear()
 
 
 # Each bad input: the words, and what the one line says (all of the parts).
@@ -375,7 +381,7 @@ BAD = [
     ("draw torus -o net.svg --path 0:16", "Address must be from 0 to 15, not 16"),
     ("draw omega ports=2048 -o net.svg", "Nodes of a drawing must be at most 8192, not 11264"),
     ("measure dcsh", "Only networks of nodes and links can be measured, not 'dcsh'"),
-    ("measure delta", "There must be as many sources as sinks here, not 16 and 9"),
+    ("sim hierarchical level1=delta", "There must be as many sources as sinks here, not 16 and 9"),
     ("draw dcsh -o net.svg --heat none.json", "File none.json can't be read: No such file"),
     ("list --jason", "No such option", "--jason"),
 ]

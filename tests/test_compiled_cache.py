@@ -97,13 +97,18 @@ def test_other_compiler_or_options_compile_anew(
     assert "-DMORE" in compilations[2]
 
 
+@pytest.mark.parametrize("caller", ["", "sh "])
 def test_another_program_in_place_of_the_compiler_compiles_anew(
-    cache: Path, compilations: Compilations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    caller: str,
+    cache: Path,
+    compilations: Compilations,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It has the same path, and says the same of its version."""
     compiler = tmp_path / "compiler"
     real = build.compiler_command()[0]
-    monkeypatch.setenv("CC", str(compiler))
+    monkeypatch.setenv("CC", f"{caller}{compiler}")
     paths = []
     for option in ("-DFIRST", "-DSECOND", "-DSECOND"):
         text = f'#!/bin/sh\nexec {real} {option} "$@"\n'
@@ -223,9 +228,14 @@ def test_a_killed_run_leaves_neither_compiler_nor_files(cache: Path, tmp_path: P
         (work,) = cache.iterdir()
         assert work == Path(runs.read_text().strip())
         assert (work / "cc1.s").exists()
-        below = psutil.Process(process.pid).children(recursive=True)
-        programs = [each for each in below if each.name() != "sh"]
-        assert len(programs) == 2
+        programs: list[psutil.Process] = []
+
+        def both() -> bool:
+            below = psutil.Process(process.pid).children(recursive=True)
+            programs[:] = (each for each in below if each.name() != "sh")
+            return len(programs) == 2
+
+        wait_for(both)
         process.kill()
         _, alive = psutil.wait_procs(programs, timeout=120)
         assert not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]

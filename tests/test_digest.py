@@ -103,6 +103,17 @@ def _four() -> int:
     return 4
 
 
+_LIMIT = 3
+
+
+def _outer(number: int) -> int:
+    return _inner(number) if number < _LIMIT else sum(_three() for _ in range(number))
+
+
+def _inner(number: int) -> int:
+    return _outer(number + 1)
+
+
 @pytest.mark.parametrize("own", [_three, Row(1), functools.partial(_three), object(), Row])
 def test_code_of_a_user_is_foreign(own: object) -> None:
     assert Digest([own]).foreign
@@ -151,6 +162,17 @@ def test_functions_of_a_user_are_told_apart_by_their_code() -> None:
         _three.__code__ = first
     assert digest(_three) == before
     assert digest(kept(1)) == digest(kept(1)) != digest(kept(2))
+
+
+def test_functions_of_a_user_are_told_apart_by_what_they_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Numbers, and functions and what these name; those that call each other end."""
+    found = {digest(_outer)}
+    for name, value in (("_LIMIT", 4), ("_three", lambda: 5)):
+        monkeypatch.setitem(_outer.__globals__, name, value)
+        found.add(digest(_outer))
+    assert len(found) == 3
 
 
 def test_classes_of_a_user_are_told_apart_by_what_they_define() -> None:

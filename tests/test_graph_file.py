@@ -628,6 +628,14 @@ SAME = """<edge id="1" source="a" target="b"><attvalues><attvalue for="0" value=
 GML = "graph [ node [ id 0 ] node [ id 1 ] {} ] {}"
 
 
+def test_attributes_in_gexf_that_say_nothing_of_a_network(tmp_path: Path) -> None:
+    """Those of the standard, of other namespaces, and those that describe something for people."""
+    text = GEXF.format('color="red" xmlns:a="a" a:size="3"', 'kind="a" label="b"')
+    text = text.replace("<graph", '<graph timezone="UTC"')
+    (tmp_path / "a.gexf").write_text(text)
+    assert build(f"graph file={tmp_path / 'a.gexf'}").ports == 2
+
+
 def test_what_parsers_print_is_not_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

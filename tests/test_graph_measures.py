@@ -29,6 +29,7 @@ def test_petersen() -> None:
     assert graph_measures(from_networkx(nx.petersen_graph())) == GraphMeasures(
         nodes=10,
         terminals=10,
+        sinks=10,
         links=15,
         one_way_links=0,
         bus_links=0,
@@ -122,6 +123,22 @@ def test_fan_out_needs_terminals_at_one_node(call: Callable[..., Any]) -> None:
         "  bisection e       4\n"
         "Packets of each terminal must enter and leave at one node to look for F\n"
     )
+
+
+def test_sinks_that_are_no_sources(call: Callable[..., Any]) -> None:
+    """As networkx has the distances; terminals can't be halved."""
+    network = build("delta", inputs=2, outputs=3, stages=3)
+    assert network.described is not None
+    graph = network.described.graph
+    away = dict(nx.all_pairs_shortest_path_length(to_networkx(graph)))
+    distances = [away[s][d] for s, d in product(graph.homes, graph.exit_homes)]
+    found = graph_measures(graph)
+    assert (found.terminals, found.sinks, len(distances)) == (8, 27, 8 * 27)
+    assert found.mean_distance == sum(distances) / len(distances) == found.diameter
+    status, out, err = call("measure", "delta", "inputs=2", "outputs=3", "stages=3")
+    assert (status, err) == (0, "")
+    assert "  terminals         8 send, 27 receive\n" in out
+    assert out.endswith("Sources must be as many as sinks to look for F and e, not 8 and 27\n")
 
 
 def test_command(call: Callable[..., Any]) -> None:

@@ -86,7 +86,7 @@ def test_wrong_numerals_in_options_of_other_packages(
     inner = click.Command("inner", params=[click.Option(["--size"], type=click.IntRange(1))])
     others = click.Group("others", {"inner": inner})
     package = SimpleNamespace(value="others:main", load=lambda: others)
-    monkeypatch.setattr(entry_point, "_plugins", lambda: {"others": package})
+    monkeypatch.setattr(entry_point, "_plugins", lambda: {"others": [package]})
     assert exit_status("others", "inner", "--size", "1_0") == 2
     assert "'1_0' is not a valid integer" in capsys.readouterr().err
     assert exit_status("others", "inner", "--size", "10") == 0

@@ -20,8 +20,10 @@ from multicube.hdl.bench.bursts import Bursts
 from multicube.hdl.graphs.permutations import neighbor, random_permutation, tornado
 from multicube.hdl.graphs.tags import AddressCode
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs, sweep
+from multicube.sim.workload.destinations import Destinations
 from multicube.sim.workload.injection_process import InjectionProcess
 from multicube.sim.workload.matrix import destination_tables, table_slots
+from multicube.sim.workload.pattern import Pattern
 from refusals import refusals
 from scipy import stats
 
@@ -400,6 +402,20 @@ test_rejects = refusals(
     ("uniform+bursts:2:x", "Traffic 'uniform+bursts:2:x' needs a number in place of 'x'"),
     (pattern("uniform", 8), "Traffic uniform is for 8 terminals, not 4"),
     error=(ValueError, TypeError),
+)
+
+
+test_injection_process_rejects = refusals(
+    lambda given: Pattern("own", Destinations((0,) * 4), InjectionProcess(**given)),
+    ({"quota": -1}, "Packets of each terminal must be at least 0, not -1"),
+    ({"rates": 1}, TypeError, "Rates must be a sequence of numbers, not 1"),
+    ({"rates": (2, -1, 1, 2)}, "Rates must be at least 0 and 1 in the mean, not (2.0, -1.0, 1..."),
+    ({"rates": (1, 1, 1, 2)}, "Rates must be at least 0 and 1 in the mean, not (1.0, 1.0, 1.0..."),
+    ({"rates": (1, 1)}, "Rates must be those of 4 terminals, not of 2"),
+    ({"bursts": (3, 0)}, "Mean length of a pause must be from 1 to 1048576 cycles, not 0"),
+    ({"bursts": (3,)}, "Bursts must be two numbers, not (3,)"),
+    ({"interval": -2}, "Mean interval must be from 0 to 32768 cycles, not -2"),
+    ({"interval": 1, "quota": 1}, "Packets must have a quota, bursts or an interval, not several"),
 )
 
 

@@ -764,6 +764,29 @@ def test_waveforms_in_a_file(tmp_path: Path) -> None:
     assert "count" in (tmp_path / "a.vcd").read_text()
 
 
+def test_waveforms_go_on_after_a_reset() -> None:
+    dut = Counter()
+
+    async def bench(ctx: Any) -> None:
+        await ctx.tick()
+        ctx.set(dut.enable, 1)
+        await ctx.tick().repeat(2)
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    file = StringIO()
+    with simulator.write_vcd(file):
+        simulator.run()
+        simulator.reset()
+        simulator.run()
+    found = waves(file.getvalue())
+    count = [(time // 10**8, value) for (name, time), value in found.items() if "count" in name]
+    enable = [(time // 10**8, value) for (name, time), value in found.items() if "enable" in name]
+    assert count == [(0, "b0"), (15, "b1"), (25, "b10"), (30, "b0"), (45, "b1"), (55, "b10")]
+    assert enable == [(0, "0"), (5, "1"), (30, "0"), (35, "1")]
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_old_processes() -> None:
     def scenario(kind: Callable[..., Any]) -> Any:

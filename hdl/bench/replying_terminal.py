@@ -28,7 +28,7 @@ class ReplyingTerminal(wiring.Component):
     are always taken. If requests and replies are of one class, they share an endpoint, and replies
     leave first; if not, requests are of class `reply[0]`, and replies of class `reply[1]`. Packets
     are one word. `o` depends on registers, and so does `i[*].ready`; that of a shared endpoint also
-    depends on `i[0]`.
+    depends on `i[0]`, unless it is `queued`.
 
     Parameters
     ----------
@@ -38,6 +38,8 @@ class ReplyingTerminal(wiring.Component):
     classes : int
     reply : tuple[int, int]
     depth : int
+    queued : bool
+        Whether there is a queue of two packets behind a shared endpoint.
 
     Members
     -------
@@ -61,8 +63,10 @@ class ReplyingTerminal(wiring.Component):
         classes: int = 1,
         reply: tuple[int, int] = (0, 0),
         depth: int,
+        queued: bool = False,
     ) -> None:
         self.packet, self.tags = packet, tags
+        self.queued = queued
         self.classes, self.reply = classes, reply
         self.depth = check_integer("Depth", depth, 1)
         self.class_bits = tags.code.widths[0] if classes > 1 else 0
@@ -93,6 +97,10 @@ class ReplyingTerminal(wiring.Component):
 
         arrived, back = self.i[0], self.i[-1]
         asks, shared = Signal(), len(self.i) == 1
+        if shared and self.queued:
+            m.submodules.entry = entry = ArrivalQueue(self.packet, depth=2)
+            wiring.connect(m, wiring.flipped(arrived), entry.i[0])
+            arrived = back = entry.o
         m.d.comb += asks.eq(arrived.valid & ~arrived.payload.payload.reply)
         m.d.comb += [
             back.ready.eq(1),
@@ -195,7 +203,13 @@ class ReplyBench(Fabric):
         packet = network.packet_of(ReplyingTerminal.payload(tags))
         terminals = network.place(self, packet)
         kind = CellType(
-            ReplyingTerminal, packet=packet, tags=tags, classes=count, reply=reply, depth=depth
+            ReplyingTerminal,
+            packet=packet,
+            tags=tags,
+            classes=count,
+            reply=reply,
+            depth=depth,
+            queued=network.transparent,
         )
         self.terminals = [f"terminal_{t}" for t in range(network.ports // count)]
         class_bits = tags.code.widths[0] if count > 1 else 0

@@ -36,13 +36,14 @@ class Digest:
         Whether the digest does not say all: it met a class or a function that is neither of this
         library nor of a package that it stands on, whose name does not say what it does, since its
         user may change it; or an object without attributes. The code of such a function, and of
-        the methods of such a class, is part of the digest, but not what that reads elsewhere.
+        the methods of such a class, is part of the digest, and so are the numbers, texts, functions
+        and classes of its module that it names, but nothing else that it reads.
     """
 
     def __init__(self, *values: Any) -> None:
         self._hash = hashlib.sha256()
         self._within: list[int] = []
-        self._classes: set[type] = set()
+        self._seen: set[type | FunctionType] = set()
         self.foreign = False
         self.add(*values)
 
@@ -116,24 +117,27 @@ class Digest:
 
     def _class(self, kind: type) -> None:
         self._name(kind)
-        if not _is_known(kind) and kind not in self._classes:
-            self._classes.add(kind)
+        if not _is_known(kind) and kind not in self._seen:
+            self._seen.add(kind)
             for base in kind.__bases__:
                 self._class(base)
             self._group("class", list(_members(kind)))
 
     def _function(self, function: FunctionType) -> None:
         self._name(function)
-        if function.__module__ is None or not _is_known(function):
-            self._code(function.__code__)
+        foreign = function.__module__ is None or not _is_known(function)
+        if foreign and function not in self._seen:
+            self._seen.add(function)
+            self._code(function.__code__, function)
             kept = [cell.cell_contents for cell in function.__closure__ or ()]
             self._group("kept", [function.__defaults__, function.__kwdefaults__, kept])
 
-    def _code(self, code: CodeType) -> None:
+    def _code(self, code: CodeType, function: FunctionType) -> None:
         self._group("code", [code.co_code, code.co_names])
+        self._group("named", [each for each in _named(code, function) if _is_plain(each)])
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
-                self._code(constant)
+                self._code(constant, function)
             else:
                 self._add(constant)
 
@@ -169,8 +173,20 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
             case cached_property():
                 member = member.func
         if isinstance(member, FunctionType) or not name.startswith("__"):
-            plain = type(member) in _PLAIN or isinstance(member, FunctionType | type)
-            yield name, member if plain else type(member)
+            yield name, member if _is_plain(member) else type(member)
+
+
+def _named(code: CodeType, function: FunctionType) -> Iterator[Any]:
+    """What code in a function names of its module, without what that has from others."""
+    for name in code.co_names:
+        found = function.__globals__.get(name)
+        if getattr(found, "__module__", function.__module__) == function.__module__:
+            yield found
+
+
+def _is_plain(member: Any) -> bool:
+    """Whether all of a member of a class or a module counts."""
+    return type(member) in _PLAIN or isinstance(member, FunctionType | type)
 
 
 def _place(module: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import pairs
+from ..graphs.plans.multistage import equal_ports
 from ..graphs.routing.relation import Relation
 from ..networks.network import Network
 from ..networks.routed import RoutedNetwork
@@ -80,6 +81,7 @@ def _built(words: str, **routers: Any) -> Network:
 
 def _relation(network: Network) -> Relation:
     if network.described is not None and not network.has_memory:
+        equal_ports(network.sources, network.sinks)
         return network.described
     raise InvalidValue(f"Network must be described as nodes and links, not {network.family!r}")
 

@@ -49,11 +49,11 @@ _IN_GEXF = {
     "default": "",
 }
 _OF_GEXF = {
-    "graph": "defaultedgetype mode timeformat timerepresentation idtype name",
+    "graph": "defaultedgetype mode timeformat timerepresentation timezone idtype name",
     "nodes": "count",
     "edges": "count",
     "node": "id label pid",
-    "edge": "id source target type label weight",
+    "edge": "id source target type kind label weight",
     "attvalues": "",
     "attvalue": "for id value",
 }
@@ -191,9 +191,9 @@ def _check_place(element: ElementTree.Element) -> None:
             raise InvalidValue(f"Element {name} in GEXF must not hold {shown(each)}")
         if inside.count(each) > 1 and each in ("nodes", "edges", "attvalues", "default"):
             raise InvalidValue(f"Element {name} in GEXF must hold one {each}, not two")
-    for each in element.keys() if name in _OF_GEXF else ():
-        if each not in _OF_GEXF[name].split():
-            raise InvalidValue(f"Element {name} in GEXF has an unknown attribute {shown(each)}")
+    if name in _OF_GEXF:
+        own = [each for each in element.attrib if "}" not in each]  # not of other namespaces
+        check_known(f"Element {name} in GEXF", own, _OF_GEXF[name].split())
 
 
 def _plain(tag: str) -> str:

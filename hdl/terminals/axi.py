@@ -26,6 +26,7 @@ _PAGE_BITS = 12
 _ATOMICS = ("fetch-and-add", "fetch-and-and", "fetch-and-xor", "fetch-and-or")
 """What ADD, CLR, EOR and SET of AXI5 become; CLR inverts its operand."""
 _ATOMIC_SWAP = 0b11
+_ATOMIC_COMPARE = 0b110001
 
 
 class AxiTarget(wiring.Component):
@@ -46,6 +47,7 @@ class AxiTarget(wiring.Component):
 
     With `atomics`, `awatop` is that of AXI5: AtomicStore and AtomicLoad with ADD, CLR, EOR and SET,
     little-endian, and AtomicSwap, of one beat of all bytes, whatever the quarter of the address.
+    Others are refused on both channels, with as many beats as AXI5 asks for.
 
     With `user`, a write can be for several words at once, in as many modules, as the bits of
     `awuser` say: with broadcast masks, each beat stores to all words whose number differs from its
@@ -147,7 +149,9 @@ class AxiTarget(wiring.Component):
             note=data.StructLayout({**last, "fetched": 1, "value": self.data}),
         )
         writes = window(
-            half, words=self.words, note=data.StructLayout({**last, "update": 1, "answers": 1})
+            half,
+            words=self.words,
+            note=data.StructLayout({**last, "update": 1, "answers": 1, "more": self._more}),
         )
         m.submodules.reads, m.submodules.writes = reads, writes
         wiring.connect(m, reads.o, share.i[0])
@@ -157,6 +161,11 @@ class AxiTarget(wiring.Component):
         self._write(m, writes.asks)
         self._answer(m, reads.answers, writes.answers, fetched)
         return m
+
+    @property
+    def _more(self) -> int:
+        """Bits of the beats that follow the first of an atomic, which has 32 bytes at most."""
+        return 5 if self.axi.atomics else 0
 
     def _code(self, name: str) -> int:
         return [operation.name for operation in bus_operations(self.data)].index(name)
@@ -290,7 +299,12 @@ class AxiTarget(wiring.Component):
         ]
         if self.axi.atomics:
             atop = burst.atop
-            m.d.comb += [kind.eq(atop[4:]), answers.eq(atop[5])]
+            # Beats on R: as many as on W, of AtomicCompare half.
+            m.d.comb += [
+                kind.eq(atop[4:]),
+                answers.eq(atop[5]),
+                ask.note.more.eq(burst.len >> (atop == _ATOMIC_COMPARE)),
+            ]
             swap = kind == _ATOMIC_SWAP
             with m.If(kind != 0):
                 codes = Array(self._code(name) for name in _ATOMICS)
@@ -323,7 +337,8 @@ class AxiTarget(wiring.Component):
         worst, response = Signal(2), Signal(2)
         read, write = reads.payload, writes.payload
         # An AtomicLoad is answered on both channels: on R from this register.
-        loaded = Signal(data.StructLayout({"id": self.axi.ids, "data": self.data, "response": 2}))
+        shape = {"id": self.axi.ids, "data": self.data, "response": 2, "more": self._more}
+        loaded = Signal(data.StructLayout(shape))
         full = Signal()
         room = ~(write.note.answers & full)
         m.d.comb += [
@@ -348,21 +363,25 @@ class AxiTarget(wiring.Component):
         if not self.axi.atomics:
             return
         m.submodules.turns = turns = RoundRobin(2)
+        begun = Signal(2)  # the one whose burst has begun
         m.d.comb += [
-            turns.request.eq(Cat(reads.valid, full)),
+            turns.request.eq(Cat(reads.valid, full) & Mux(begun.any(), begun, 0b11)),
             turns.taken.eq(bus.rready),
-            bus.rvalid.eq(reads.valid | full),
+            bus.rvalid.eq(turns.request.any()),
             reads.ready.eq(bus.rready & turns.granted[0]),
         ]
+        with m.If(bus.rvalid & bus.rready):
+            m.d.sync += begun.eq(Mux(bus.rlast, 0, turns.granted))
         with m.If(turns.granted[1]):
-            shown = [loaded.id, loaded.data, loaded.response, Const(1)]
+            shown = [loaded.id, loaded.data, loaded.response, loaded.more == 0]
             m.d.comb += answer.eq(Cat(shown))
             with m.If(bus.rready):
-                m.d.sync += full.eq(0)
+                m.d.sync += [full.eq(loaded.more != 0), loaded.more.eq(loaded.more - 1)]
         with m.If(writes.valid & writes.ready & write.note.answers & write.note.last):
             m.d.sync += [
                 full.eq(1),
                 loaded.id.eq(write.note.id),
                 loaded.data.eq(write.value),
                 loaded.response.eq(response),
+                loaded.more.eq(write.note.more),
             ]

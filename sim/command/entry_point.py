@@ -164,13 +164,19 @@ def _while_read() -> Iterator[None]:
 
 
 @cache
-def _plugins() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=_PLUGINS)}
+def _plugins() -> dict[str, set[EntryPoint]]:
+    found: dict[str, set[EntryPoint]] = {}
+    for entry in entry_points(group=_PLUGINS):
+        found.setdefault(entry.name, set()).add(entry)
+    return found
 
 
 def _plugin(name: str) -> click.Command:
-    """A subcommand of another package; MulticubeError if it can't be loaded."""
-    entry = _plugins()[name]
+    """A subcommand of another package; MulticubeError if it can't be loaded, or two have it."""
+    entry, *others = sorted(_plugins()[name], key=lambda each: each.value)
+    if others:
+        places = ", ".join(each.value for each in (entry, *others))
+        raise MulticubeError(f"Command {name} must be of one other package, not of {places}")
     what = f"Command {name} of another package ({entry.value})"
     try:
         found = entry.load()

@@ -109,9 +109,10 @@ def _basic_rows(found: "GraphMeasures") -> dict[str, object]:
     kinds = {"one-way": found.one_way_links, "between a node and a bus": found.bus_links}
     told = ", ".join(f"{number} of them {kind}" for kind, number in kinds.items() if number)
     same = found.least_degree == found.most_degree
+    equal = found.terminals == found.sinks
     return {
         "nodes": found.nodes,
-        "terminals": found.terminals,
+        "terminals": found.terminals if equal else f"{found.terminals} send, {found.sinks} receive",
         "links": f"{found.links} ({told})" if told else found.links,
         "virtual channels": found.channels,
         "degree": found.most_degree if same else degrees,

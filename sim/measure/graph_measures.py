@@ -26,8 +26,8 @@ class GraphMeasures:
 
     Attributes
     ----------
-    nodes, terminals : int
-        How many there are.
+    nodes, terminals, sinks : int
+        How many there are. Terminals send, sinks receive: the same ones, where they are as many.
     links : int
         Two links in opposite directions count once.
     one_way_links : int
@@ -47,6 +47,7 @@ class GraphMeasures:
 
     nodes: int
     terminals: int
+    sinks: int
     links: int
     one_way_links: int
     bus_links: int
@@ -91,6 +92,7 @@ def graph_measures(graph: Graph) -> GraphMeasures:
     return GraphMeasures(
         nodes=graph.nodes,
         terminals=len(graph.homes),
+        sinks=len(graph.exit_homes),
         links=len(graph.edges),
         one_way_links=sum(back is None for _, back in graph.edges),
         bus_links=sum(graph.is_attachment(link) for link, _ in graph.edges),
@@ -99,7 +101,7 @@ def graph_measures(graph: Graph) -> GraphMeasures:
         mean_degree=len(links) / graph.nodes,
         most_degree=int(degrees.max()),
         diameter=diameter,
-        mean_distance=total / len(graph.homes) ** 2,
+        mean_distance=total / (len(graph.homes) * len(graph.exit_homes)),
     )
 
 
@@ -192,6 +194,9 @@ def unsearched(graph: Graph) -> str | None:
     """Why F and e are not looked for; None if they are, or if e is, and only F not."""
     if graph.nodes > _MOST_NODES:
         return f"Nodes must be at most {_MOST_NODES} to look for F and e, not {graph.nodes}"
+    sources, sinks = len(graph.homes), len(graph.exit_homes)
+    if sources != sinks:
+        return f"Sources must be as many as sinks to look for F and e, not {sources} and {sinks}"
     if len(set(joined_nodes(graph)[list(graph.homes)])) < 2:
         return "Terminals must be at two nodes at least to look for F and e, not at one"
     return None
@@ -229,9 +234,9 @@ def communication_measures(
     Raises
     ------
     TypeError, ValueError
-        If a number is out of range, the graph has more than 4,096 nodes or terminals at one node
-        only, a terminal's packets leave at another node than its own enter, or there is no way
-        between two terminals.
+        If a number is out of range, the graph has more than 4,096 nodes, terminals at one node
+        only or not as many sources as sinks, a terminal's packets leave at another node than its
+        own enter, or there is no way between two terminals.
 
     Examples
     --------

@@ -156,6 +156,9 @@ def _as_json(value: Any) -> Any:
 def rerun(record: Record | Result | Mapping[str, Any], *, engine: str | None = None) -> Result:
     """Run again what a record or a result describes.
 
+    The network is that of the library with the recorded name and parameters. If another one was
+    recorded, such as a class of one's own with that name, `Record.changes` says so.
+
     A run that loses packets gives its result, like others: the record may be of such a run, and
     `Record.differences` compares the packet counts with the record's.
 

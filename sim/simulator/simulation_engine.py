@@ -135,8 +135,10 @@ class SimulationEngine(PySimEngine):
             self._state.add_signal_waker(signal, EdgeWaker(self._edges, edge, bit))
 
     def reset(self) -> None:
+        times = [self._now_plus_deltas(writer.fs_per_delta) for writer in self._vcd_writers]
         self.machine.reset()
         super().reset()
+        self._delta_cycles = 0
         for view in self._others:
             view.state.reset()
         self._edges.clear()
@@ -144,6 +146,8 @@ class SimulationEngine(PySimEngine):
         self._said.clear()
         self._changed, self.settled = True, False
         self._levels = [0] * len(self._levels)
+        for writer, time in zip(self._vcd_writers, times):
+            writer.restart(time)
 
     # Signals that logic computes
 

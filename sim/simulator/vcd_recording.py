@@ -40,7 +40,8 @@ class _Words:
 
 
 class VcdRecording(VcdWriter):
-    """Records all signals and memories of a design."""
+    """Records all signals and memories of a design; after a reset of the simulation, time goes on
+    from there."""
 
     def __init__(self, engine: "SimulationEngine", **options: Any) -> None:
         state = engine.state
@@ -61,6 +62,7 @@ class VcdRecording(VcdWriter):
                     computed.append((number, value, cell))
         self._stored, self._computed = _Words(engine.machine.registers, stored), computed
         self._engine, self._version = engine, -1
+        self._begin = 0
         self._observation: Observation | None = None
         engine.compile_observed()
 
@@ -80,8 +82,19 @@ class VcdRecording(VcdWriter):
             return range(len(self._slots))
         return np.unique(np.concatenate([self._stored.changed(), self._shown.changed()])).tolist()
 
+    def restart(self, time: int) -> None:
+        """Write what a reset of the simulation at a time has made of signals that it drives."""
+        self._begin += time
+        for signal in self.vcd_signal_vars:
+            if not isinstance(self.state.slots[self.state.get_signal(signal)], Logic):
+                self.update_signal(self._begin, signal)
+
+    def close(self, time: int) -> None:
+        super().close(self._begin + time)
+
     def record(self, changes: Iterable[Any], time: int) -> None:
         """Write these changes, and what else differs from before."""
+        time += self._begin
         for slot in changes:
             if isinstance(slot, SignalState):
                 self.update_signal(time, slot.signal)

@@ -1,16 +1,23 @@
 """When terminals send packets: the injection process of a traffic pattern."""
 
 from dataclasses import dataclass
+from math import isclose
 from typing import Any
 
 import numpy as np
 
 from ...hdl.bench.bursts import CHANGE_BITS
 from ...hdl.bench.sources import LOAD_BITS
-from ...hdl.fabric.checks import check_number
+from ...hdl.fabric.checks import check_field, check_number, check_several, shown
 from ...hdl.fabric.errors import InvalidValue
 
 __all__ = ["InjectionProcess", "check_load", "spawned"]
+
+_LONGEST_BURST = 2**20
+"""Most mean cycles of a burst, or of the pause between bursts."""
+
+_LONGEST_INTERVAL = 2**15
+"""Most mean cycles of the interval of a closed loop: its probability is exact to 1 %."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +37,38 @@ class InjectionProcess:
         In a closed loop: mean cycles between those in which the network takes the last flit of a
         packet and its terminal generates the next one, at least 0. A terminal has one packet at a
         time, and all that send have this interval, whatever the load.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is none that is described here.
     """
 
     quota: int = 0
     rates: tuple[float, ...] = ()
     bursts: tuple[float, float] | None = None
     interval: float | None = None
+
+    def __post_init__(self) -> None:
+        check_field(self, "quota", "Packets of each terminal", 0)
+        rates = tuple(
+            check_number("Rate of a terminal", each)
+            for each in check_several("Rates", self.rates, "numbers")
+        )
+        if rates and not (min(rates) >= 0 and isclose(sum(rates), len(rates), rel_tol=1e-6)):
+            raise InvalidValue(f"Rates must be at least 0 and 1 in the mean, not {shown(rates)}")
+        object.__setattr__(self, "rates", rates)
+        if self.bursts is not None:
+            lengths = tuple(check_several("Bursts", self.bursts, "two numbers"))
+            if len(lengths) != 2:
+                raise InvalidValue(f"Bursts must be two numbers, not {shown(lengths)}")
+            for which, length in zip(("burst", "pause"), lengths):
+                _check_cycles(f"Mean length of a {which}", length, 1, _LONGEST_BURST)
+            object.__setattr__(self, "bursts", lengths)
+        if self.interval is not None:
+            _check_cycles("Mean interval", self.interval, 0, _LONGEST_INTERVAL)
+        if bool(self.quota) + (self.bursts is not None) + (self.interval is not None) > 1:
+            raise InvalidValue("Packets must have a quota, bursts or an interval, not several")
 
     @property
     def uniform(self) -> bool:
@@ -112,6 +145,11 @@ class InjectionProcess:
 def spawned(seed: int, *key: int) -> np.random.SeedSequence:
     """The random numbers of a seed for one use of them."""
     return np.random.SeedSequence(seed, spawn_key=key)
+
+
+def _check_cycles(what: str, cycles: float, least: int, most: int) -> None:
+    if not least <= check_number(what, cycles) <= most:
+        raise InvalidValue(f"{what} must be from {least} to {most} cycles, not {cycles:g}")
 
 
 def check_load(load: float) -> None:

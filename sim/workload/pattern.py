@@ -42,6 +42,11 @@ class Pattern:
     when: InjectionProcess = InjectionProcess()
     flows: Flows | None = None
 
+    def __post_init__(self) -> None:
+        rates = len(self.when.rates)
+        if rates not in (0, self.terminals):
+            raise InvalidValue(f"Rates must be those of {self.terminals} terminals, not of {rates}")
+
     def __repr__(self) -> str:
         return f"<Pattern {short_name(self.name)} of {self.terminals} terminals>"
 
@@ -117,7 +122,7 @@ class Pattern:
                 f"Traffic {short_name(self.name)} is for {self.terminals} terminals, "
                 f"not {network.sources}"
             )
-        if network.classes > 1 and not self._keeps_classes(network.classes):
+        if network.classes > 1 and not self._keeps_classes(network):
             raise InvalidValue(
                 f"Traffic {short_name(self.name)} must be for endpoints of the class of their "
                 "source"
@@ -137,12 +142,16 @@ class Pattern:
         if self.flows is not None:
             self.flows.check(network)
 
-    def _keeps_classes(self, classes: int) -> bool:
+    def _keeps_classes(self, network: Network) -> bool:
         """Whether all packets are for endpoints of their class."""
-        if self.where.matrix is None:
+        if self.where.matrix is not None:
+            sources, destinations = np.nonzero(self.where.matrix)
+        elif (fixed := self.destinations(network.code)) is not None:
+            sources = np.array(self.senders)
+            destinations = np.array([to for to in fixed if to is not None])
+        else:
             return False
-        sources, destinations = np.nonzero(self.where.matrix)
-        return bool(np.all(sources % classes == destinations % classes))
+        return bool(np.all((sources - destinations) % network.classes == 0))
 
     def sources(self, network: PacketNetwork, load: float, seed: int, depth: int) -> SourcePlan:
         """Bernoulli sources with this pattern, or sources with its flows.

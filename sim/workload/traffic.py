@@ -44,12 +44,6 @@ MOST_PORTS = 2**24
 LONGEST_NAME = 2**14
 """Most characters of a name that lists all destinations or weights."""
 
-LONGEST_BURST = 2**20
-"""Most mean cycles of a burst, or of the pause between bursts."""
-
-LONGEST_INTERVAL = 2**15
-"""Most mean cycles of the interval of a closed loop: its probability is exact to 1 %."""
-
 _SILENT = "x"
 """Written in place of the destination of a terminal that sends nothing; so is -1."""
 
@@ -438,11 +432,6 @@ def in_bursts(base: Pattern, words: Sequence[str]) -> Pattern:
     if base.when.interval is not None:
         raise InvalidValue(f"Traffic {base.name} has no bursts: its interval says when it sends")
     lengths = [_number(text, word, number_of) for word in words]
-    for which, length in zip(("burst", "pause"), lengths):
-        if not 1 <= length <= LONGEST_BURST:
-            raise InvalidValue(
-                f"Mean length of a {which} must be from 1 to {LONGEST_BURST} cycles, not {length:g}"
-            )
     when = replace(base.when, bursts=(lengths[0], lengths[1]))
     return replace(base, name=text, when=when)
 
@@ -456,10 +445,6 @@ def _in_closed_loop(base: Pattern, words: list[str]) -> Pattern:
     if base.when.quota:
         raise InvalidValue(f"Traffic {base.name} has no interval: all packets are sent at once")
     interval = _number(text, words[0], number_of)
-    if not 0 <= interval <= LONGEST_INTERVAL:
-        raise InvalidValue(
-            f"Mean interval must be from 0 to {LONGEST_INTERVAL} cycles, not {interval:g}"
-        )
     return replace(base, name=text, when=replace(base.when, interval=interval))
 
 

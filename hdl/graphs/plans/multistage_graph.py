@@ -45,13 +45,13 @@ class MultistageGraph(RoutedGraph):
     @cached_property
     def homes(self) -> Sequence[int]:
         plan = self.plan
-        return [plan.port(0, plan.relabel(0, line))[0] for line in range(plan.ports)]
+        return [plan.port(0, plan.relabel(0, line))[0] for line in range(plan.sources)]
 
     @cached_property
     def exit_homes(self) -> Sequence[int]:
         plan = self.plan
         last = self._first[-2]
-        return [last + plan.path(0, terminal)[-1].box for terminal in range(plan.ports)]
+        return [last + plan.path(0, terminal)[-1].box for terminal in range(plan.sinks)]
 
     def _stage(self, node: int) -> int:
         return bisect(self._first, node) - 1

@@ -226,9 +226,10 @@ def _compilation() -> tuple[str, ...]:
 def _key(source: str) -> str:
     """A hash of all that a program's library is made from."""
     command = compiler_command()
-    program = os.stat(command[0])  # which another one may replace that says the same of itself
-    made = program.st_size, program.st_mtime_ns
-    return digest(source, *_compilation(), compiler_version(command), *made, _machine())
+    # Another program or script may take the place of one, and say the same of itself.
+    programs = [os.stat(each) for each in command if os.path.isfile(each)]
+    made = [(each.st_size, each.st_mtime_ns) for each in programs]
+    return digest(source, *_compilation(), compiler_version(command), made, _machine())
 
 
 def _flags() -> list[str]:
