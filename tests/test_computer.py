@@ -41,6 +41,7 @@ def run(folder: Path, code: str, network: str = "combining ports=4", **options: 
 UPDATES = """
 volatile int sum, bits = 12, mask = 15, parity, mc_last, least = 50, most = -50;
 short halves[4] = {1, -2, 3};
+__attribute__((section("another"))) volatile int named = 3;
 const int constants[4] = {10, 20, 30, 40};
 mc_own int mine = 7;
 volatile int owns[4], replies[4];
@@ -55,6 +56,7 @@ int main(void) {
   mc_fetch_min(&least, -3 * id);
   mc_fetch_max(&most, -3 * id - 1);
   halves[id] += constants[id];
+  mc_fetch_add(&named, id);
   mine += id;
   owns[id] = mine;
   mc_barrier();
@@ -73,6 +75,7 @@ def test_updates_of_shared_words(network: str, tmp_path: Path) -> None:
     shared = done.shared
     assert (shared["sum"], shared["bits"], shared["mask"]) == ([15], [15], [0])
     assert (shared["parity"], shared["least"], shared["most"]) == ([3 ^ 6 ^ 12 ^ 24], [-9], [-1])
+    assert shared["named"] == [3 + 0 + 1 + 2 + 3]
     assert shared["mc_last"][0] in (1, 2, 3, 4)
     assert not any("barrier" in name for name in shared)
     halves = [word >> 16 * half & 0xFFFF for word in shared["halves"] for half in (0, 1)]
