@@ -344,12 +344,16 @@ def test_summary_and_files(tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
 
 
 def test_files_are_replaced_and_others_stay(tmp_path: Path) -> None:
-    network = build("cube", ports=4)
-    (tmp_path / "mc.c").write_text("old")
-    (tmp_path / "notes").write_text("mine")
-    write_c_library(network, tmp_path)
+    """Those of an earlier library, too, that had more kinds of cells."""
+    own = ("mc_1.c", "mc_9.c", "notes")
+    more = write_c_library(build("tree", nodes=4), tmp_path)["files"]
+    assert len(set(more) & {"mc_1.c", "mc_2.c"}) == 2
+    for name in ("mc.c", *own):
+        (tmp_path / name).write_text("mine")
+    less = write_c_library(build("cube", ports=4), tmp_path)["files"]
+    assert {path.name for path in tmp_path.iterdir()} == {*less, *own}
     assert "mc_create" in (tmp_path / "mc.c").read_text()
-    assert (tmp_path / "notes").read_text() == "mine"
+    assert all((tmp_path / name).read_text() == "mine" for name in own)
 
 
 @pytest.mark.long

@@ -189,7 +189,9 @@ def test_engines_agree(engine: str, tmp_path: Path) -> None:
 
 
 MESSAGES = """
-volatile int mistakes, sum;
+volatile int mistakes;
+__attribute__((section("another"))) volatile int sum;
+mc_own int got;
 int main(void) {
   int id = mc_id(), count = mc_count(), sender;
   for (int i = 0; id == 1 && i < 50; i++) {
@@ -198,9 +200,9 @@ int main(void) {
   for (int i = 0; i < 3; i++) {
     mc_send((id + 1) % count, 10 * id + i);
   }
-  for (int i = 0; i < 3; i++) {
+  for (got = 0; got < 3; got++) {
     int word = mc_receive(&sender);
-    if (sender != (id + count - 1) % count || word != 10 * sender + i) {
+    if (sender != (id + count - 1) % count || word != 10 * sender + got) {
       mc_fetch_add(&mistakes, 1);
     }
     mc_fetch_add(&sum, word);
@@ -211,7 +213,8 @@ int main(void) {
 
 
 def test_messages_beside_shared_memory(tmp_path: Path) -> None:
-    """A torus keeps their order; requests, replies and messages have a copy of it each."""
+    """A torus keeps their order; requests, replies and messages have a copy of it each. A global
+    in a section of its own name is shared, too."""
     done = run(tmp_path, MESSAGES, "torus k=2 n=2")
     assert done.shared == {"mistakes": [0], "sum": [sum(range(3)) * 4 + 3 * (10 + 20 + 30)]}
     assert done.results == [0] * 4

@@ -232,7 +232,8 @@ def test_the_command_writes_a_page(
     assert "rows=16" not in about  # the computer sets them itself
     assert exit_status("computer", "view", "program.c", "torus", "k=3") == 2
     assert capsys.readouterr().err.count("\n") == 1
-    for words in (["--lesson", "nothing"], ["program.c", "--lesson", "parallel-queue"], []):
+    lesson = ["--lesson", "parallel-queue"]
+    for words in (["--lesson", "nothing"], ["program.c", *lesson], [*lesson, "-D", "N=2"], []):
         assert exit_status("computer", "view", *words) == 2
         assert capsys.readouterr().err.count("\n") == 1
     assert not (tmp_path / "computer.html").exists()

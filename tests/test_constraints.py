@@ -275,6 +275,7 @@ test_refuses = refusals(
     [
         (["--period", "x"], "Period must be NS or CLOCK=NS, not 'x'"),
         (["--period", "3", "--period", "clk=4"], "Period '3' is one too many"),
+        (["--period", "=3", "--period", "clk=4"], "Period must be NS or CLOCK=NS, not '=3'"),
         (["--period", "clk=4", "--period", "clk=4"], "Period 'clk=4' is one too many"),
         (
             ["-o", "net.sdc"],

@@ -107,6 +107,10 @@ BAD = [
         "paper siegel-eq3 --quick --cycles 1",
         "Cycles are too few: no packet was delivered in the window",
     ),
+    (
+        "paper siegel-circuit --quick --cycles 1",
+        "Cycles are too few: no packet was delivered in the window",
+    ),
     ("permute cube ports=4 3,2,1", "Traffic must have 4 destinations, not 3"),
     ("permute torus 3,2,1", "Network must be a multistage network, not 'torus'"),
     ("deadlock combining", "Deadlock can be checked for packet networks only, not combining"),

@@ -19,6 +19,7 @@ from multicube.sim.synthesis import (
     measure_cells,
     verilog_design,
 )
+from multicube.sim.synthesis.cell_mapping import _areas
 from multicube.sim.synthesis.liberty_file import cell_energies, liberty_group
 
 TINY = Path(__file__).parent / "kit" / "tiny.lib"
@@ -388,6 +389,16 @@ def test_saif_rejects(old: str, new: str, line: int | None, tmp_path: Path) -> N
     told = "" if line is None else f": see line {line}"
     with pytest.raises(InvalidValue, match=rf"is no SAIF file that multicube has written{told}$"):
         read_saif(saif)
+
+
+@pytest.mark.parametrize("told", ["abc", "-1", "nan", "1e400"])
+def test_area_is_a_number(told: str, tmp_path: Path) -> None:
+    """Others end the command before Yosys' sum of them is read, which may be no JSON."""
+    cells = {"INV": {"attributes": {"area": told}}, "DFF": {"attributes": {}}}
+    (tmp_path / "functions.json").write_text(json.dumps({"modules": cells}))
+    message = f"^Area of cell INV in the Liberty file must be a number from 0 on, not '{told}'$"
+    with pytest.raises(InvalidValue, match=message):
+        _areas(tmp_path)
 
 
 @pytest.mark.one_in(4)

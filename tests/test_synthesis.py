@@ -482,6 +482,10 @@ def test_node_leaves_out_what_only_a_bench_is_told() -> None:
         (["--verilog", "a.v", "--top", "a", "--cell", "b"], "--verilog FILE needs .* or --cell"),
         (["--verilog", "a.v", "--top", "a b"], "Top must be a Verilog name .* not 'a b'"),
         (["--verilog", "a.v", "--top", "a", "W=1;"], "Parameter W must be .* not '1;'"),
+        *(
+            (["--verilog", "a.v", "--top", "a", f"W={value}"], f"Parameter W must be .* {told}: .*")
+            for value, told in (("-1", "-1"), ("1.5", r"1\.5"), ("0x1f", "0x1f"), ("+2", r"\+2"))
+        ),
         (["--verilog", "a.v", "--top", "a", "cube"], "Parameter must be written .* not 'cube'"),
     ],
     ids=lambda value: "_".join(value) if isinstance(value, list) else "",

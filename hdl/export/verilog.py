@@ -34,6 +34,7 @@ from ..fabric.checks import check_flag, check_kind, check_path, shown
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Leaf, Path, Pin
 from ..support.output_file import check_output, is_regular, whole_file
+from ..support.printable import printable
 from .combinational import FabricPaths, ModulePaths, fabric_paths, pattern_of
 from .constraints import PERIOD, check_periods, constraints
 from .fusesoc import core_text, memories_file
@@ -511,7 +512,7 @@ def _exported(
     fabric.check()
     modules = _Modules(name, fabric, target, style, alike)
     title = " ".join(title.split())
-    if title != title.encode(errors="replace").decode():
+    if title != printable(title):
         raise InvalidValue(f"Title must be a text, not {shown(title)}")
     paths = _paths(fabric, modules, clock, style)
     told = _heading(name, fabric, title, clock, target, style, paths, modules.memories)

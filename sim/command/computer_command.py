@@ -18,6 +18,7 @@ from .shared_arguments import (
     messages,
     network_arguments,
     network_from,
+    refuse_given,
     together,
 )
 
@@ -197,6 +198,7 @@ def view(
     if lesson is not None:
         if program is not None:
             raise InvalidValue("A lesson has a program and a network of its own")
+        refuse_given("--lesson", {"stack", "defines"})
         page = lesson_page(lesson)
     elif program is None or network is None:
         raise InvalidValue("A page needs PROGRAM.c and NETWORK, or --lesson NAME")

@@ -60,6 +60,7 @@ SECTIONS {{
   .tdata : {{ *(.tdata .tdata.* .tbss .tbss.*) }} > shared
   ASSERT(SIZEOF(.tdata) == 0, "no thread-local variables: a core's own are mc_own")
   /DISCARD/ : {{ *(.eh_frame .eh_frame_hdr .comment) }}
+  .named : {{ INPUT_SECTION_FLAGS(SHF_WRITE) *(*) }} > shared
 }}
 """
 """The script of the linker. The regions of the program and of a core's own memory are as long as

@@ -20,6 +20,7 @@ from ...hdl.networks.network import Network
 from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.support.counted import counted
 from ...hdl.support.output_file import check_output, whole_file
+from ...hdl.support.printable import printable
 from ..engines.compiled.emit_c import DRIVER, LANES
 from ..engines.compiled.program import lowered_types
 from ..engines.compiled.tables import Tables
@@ -60,8 +61,9 @@ def write_c_library(
 ) -> dict[str, Any]:
     """Write a network as a library in C11: sources, header, and files for CMake, pkg-config, DPI-C.
 
-    Either all files are written, or none. They replace files of their names in the folder, which is
-    made if there is none. The program is that of the compiled engine, and needs GCC or Clang.
+    Either all files are written, or none. They replace those of a library of this name in the
+    folder, which is made if there is none. The program is that of the compiled engine, and needs
+    GCC or Clang.
 
     Parameters
     ----------
@@ -108,6 +110,10 @@ def write_c_library(
             stack.callback(_remove_empty, target)
         for file, text in texts.items():
             stack.enter_context(whole_file(target / file)).write_text(text)
+    for path in target.glob(f"{name}_*.c"):  # those of a library of more kinds of cells
+        begins = f"#define publish {path.stem}_publish\n".encode()
+        if path.name not in texts and path.read_bytes().startswith(begins):
+            path.unlink()
     return library.summary | {"files": list(texts)}
 
 
@@ -194,7 +200,7 @@ class CLibrary:
     def _title(self) -> str:
         """The network in a line, as all files can have it: names of files have any characters."""
         line = " ".join(str(self.network).split())
-        return re.sub(r"[*$#\\]", "_", line.encode(errors="replace").decode())
+        return re.sub(r"[*$#\\]", "_", printable(line))
 
     def _header(self) -> str:
         network = self.network

@@ -19,6 +19,7 @@ from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
 from ...hdl.networks.network import Network
 from ...hdl.support.output_file import whole_file
+from ...hdl.support.printable import printable
 from ..engines.compiled.program import Group
 from ..measure.confidence_intervals import CONFIDENCE, PARTS
 from ..measure.saturation import BATCHES, TOLERANCE
@@ -268,7 +269,7 @@ def filled(name: str, parts: Mapping[str, str]) -> str:
     A title may have the name of a file that is no UTF-8.
     """
     text = re.sub("<!--([a-z]+)-->", lambda place: parts[place[1]], _source(name))
-    return text.encode(errors="replace").decode()
+    return printable(text)
 
 
 def _source(name: str) -> str:

@@ -38,6 +38,7 @@ __all__ = [
     "finite",
     "grouped",
     "mean_of",
+    "throughput_of",
     "throughput_row",
 ]
 
@@ -131,9 +132,24 @@ def mean_of(latency: Latency) -> float:
     InvalidValue
         If the window was so short that no packet was measured.
     """
-    if latency.mean is None:
+    return _delivered(latency.mean)
+
+
+def throughput_of(result: Result) -> float:
+    """The throughput of a run, which is not 0.
+
+    Raises
+    ------
+    InvalidValue
+        As `mean_of`.
+    """
+    return _delivered(result.throughput)
+
+
+def _delivered(value: float | None) -> float:
+    if not value:
         raise InvalidValue("Cycles are too few: no packet was delivered in the window")
-    return latency.mean
+    return value
 
 
 def throughput_row(result: Result | None, predicted: float | None) -> Row:

@@ -1,14 +1,17 @@
 """Maps designs by Yosys and abc to the standard cells of any library in Liberty's format."""
 
 import json
+import math
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from ...hdl.fabric.checks import check_path
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.numerals import number_of
 from ...hdl.support.children import scratch_folder
 from ...hdl.support.input_file import read_input
 from .cell_power import CycleEnergy, Switching, cycle_energy
@@ -239,14 +242,30 @@ def _mapped(setup: CellSetup, roles: Roles, folder: Path) -> CellArea:
     # Each in a process of its own: abc runs only once in one.
     for script in (design, around):
         run_yosys("\n".join(script), folder, setup.limit)
+    areas = _areas(folder)
     stat = stat_of(folder / "area.json", SUBJECT)
     types = dict(stat.get("num_cells_by_type", {}))
     total, sequential = (stat.get(field, 0.0) for field in ("area", "sequential_area"))
-    return CellArea(total, sequential, stat["num_cells"], types, _without_area(folder, types))
+    without = tuple(name for name in types if not areas[name])
+    return CellArea(total, sequential, stat["num_cells"], types, without)
 
 
-def _without_area(folder: Path, names: Iterable[str]) -> tuple[str, ...]:
-    """The cells among these whose area is 0 in the library, or not there."""
+def _areas(folder: Path) -> dict[str, float]:
+    """The areas of the library's cells, 0 of those without one."""
     modules = json.loads((folder / "functions.json").read_text())["modules"]
-    areas = {name: modules[name]["attributes"].get("area", "0") for name in names}
-    return tuple(name for name, area in areas.items() if float(area) == 0)
+    return {
+        name: _area(name, each["attributes"].get("area", "0")) for name, each in modules.items()
+    }
+
+
+def _area(name: str, told: str) -> float:
+    """The area of a cell, as the library tells it."""
+    try:
+        area = number_of(told)
+    except ValueError:
+        area = -1.0
+    if not 0 <= area < math.inf:
+        raise InvalidValue(
+            f"Area of cell {name} in the Liberty file must be a number from 0 on, not {told!r}"
+        )
+    return area

@@ -85,9 +85,8 @@ class Design:
 
     def _values(self) -> list[tuple[str, str]]:
         """Parameters in the form that Yosys reads: a value that is not a number is a string."""
-        number = re.compile(r"-?\d+|\d*'s?[bdho][0-9a-fxz_]+", re.IGNORECASE)
         return [
-            (name, value if number.fullmatch(value) else f'"{value}"')
+            (name, value if _NUMBER.fullmatch(value) else f'"{value}"')
             for name, value in self.parameters.items()
         ]
 
@@ -178,6 +177,11 @@ def verilog_design(
     for name, value in (parameters or {}).items():
         _check("Parameter", name, r"[A-Za-z_][\w$]*")
         _check(f"Parameter {name}", value, r"[\w.'+-]+")
+        if not slang and _OTHER_NUMBER.fullmatch(value) and not _NUMBER.fullmatch(value):
+            raise InvalidValue(
+                f"Parameter {name} must be a number such as 8 or 4'hf, or a word, not {value}: "
+                "only slang reads others"
+            )
     files: dict[str, str] = {}
     folders: dict[Path, str] = {}
     for number, path in enumerate(map(Path, paths)):
@@ -196,6 +200,12 @@ def verilog_design(
 
 
 _INCLUDED = ("vh", "svh", "v", "sv")
+
+_NUMBER = re.compile(r"\d+|\d*'s?[bdho][0-9a-fxz_]+", re.IGNORECASE)
+"""A number that Yosys' own reader can set a parameter to."""
+
+_OTHER_NUMBER = re.compile(r"[-+]?(0x[\da-f_]+|[\d_]*\.?\d[\d_]*(e[-+]?\d+)?)", re.IGNORECASE)
+"""One that it would take for a string, whose bits are a large number."""
 
 
 def _check(what: str, text: str, pattern: str) -> None:

@@ -30,7 +30,7 @@ from ...synthesis.measurement import Setup
 from ...synthesis.node_area import mean_area
 from ...theory.hierarchical import Hypercube, TwoLevel
 from ...workload.traffic import pattern
-from ..item import Options
+from ..item import Options, throughput_of
 
 __all__ = [
     "BITS",
@@ -121,7 +121,7 @@ class Speed:
     @classmethod
     def of(cls, loaded: Result, full: Result) -> "Speed":
         """From the runs at `LOAD` and at full load."""
-        rate, mean, ci99 = full.throughput, loaded.latency.mean, loaded.latency.ci99
+        rate, mean, ci99 = throughput_of(full), loaded.latency.mean, loaded.latency.ci99
         if loaded.saturated or rate <= LOAD:
             mean = ci99 = None
         return cls(rate, full.throughput_ci99 or 0, mean, ci99)

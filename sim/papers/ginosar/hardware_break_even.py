@@ -36,7 +36,7 @@ from ...synthesis.measurement import Setup
 from ...synthesis.node_area import areas_of, mean_area
 from ...theory.static_networks import NETWORKS, Range, Size
 from ...workload.traffic import pattern
-from ..item import Item, Options, Row
+from ..item import Item, Options, Row, throughput_of
 from ..panels import plain_numbers
 from . import SOURCE
 from .measured_steps import measure_steps
@@ -171,8 +171,8 @@ class Saturation:
     @staticmethod
     def cycles(result: Result) -> Range:
         """Cycles per packet of a terminal, as the 99 % confidence interval."""
-        off = result.throughput_ci99 or 0.0
-        return 1 / (result.throughput + off), 1 / max(result.throughput - off, 1e-9)
+        rate, off = throughput_of(result), result.throughput_ci99 or 0.0
+        return 1 / (rate + off), 1 / max(rate - off, 1e-9)
 
 
 def _saturation(network: RoutedNetwork, options: Options) -> Saturation:

@@ -7,7 +7,7 @@ from typing import Any
 from ....hdl.families.multistage.multistage_network import MultistageNetwork
 from ...run.run import Run
 from ...workload.traffic import pattern
-from ..item import Item, Options, Row, grouped
+from ..item import Item, Options, Row, grouped, throughput_of
 from ..panels import Lines, Panel
 from . import SOURCE
 
@@ -32,13 +32,14 @@ def _measured(options: Options) -> Iterator[Row]:
         warmup = min(2000, cycles)
         run = Run(pattern("uniform", _PORTS), 1.0, cycles, warmup, options.seed)
         (result,) = options.simulated(network, [run], bins=32)
+        ci99 = result.throughput_ci99
         yield {
             "length": length,
             "policy": words["policy"],
             "delay": words.get("resubmit"),
             "name": f"{words['policy']} {words.get('resubmit', '')}".strip(),
-            "measured": result.throughput * length,
-            "ci99": result.throughput_ci99 * length,
+            "measured": throughput_of(result) * length,
+            "ci99": None if ci99 is None else ci99 * length,
             "attempts": result.attempts,
         }
 
