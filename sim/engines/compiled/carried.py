@@ -2,7 +2,7 @@
 
 import re
 
-from .statements import C_TYPES
+from .statements import C_TYPES, Places
 
 __all__ = ["connected"]
 
@@ -12,8 +12,8 @@ _NAME = re.compile(r"\b[bknp]\d+(?:t\d+)?\b")
 
 _LANES = "kn"
 
-_PLACES = {"b": "z[{}]", "k": "y[{} * VECTORS + v]", "n": "x[{} * VECTORS + v]", "p": "m[{}]"}
-"""By the first letter of a name: where such values are kept."""
+_FORMS = {"b": "z[{}]", "k": "y[{} * VECTORS + v]", "n": "x[{} * VECTORS + v]", "p": "m[{}]"}
+"""By the first letter of a name: where such values are kept (`Places`)."""
 
 
 def connected(parts: list[tuple[bool, list[str]]]) -> dict[str, int]:
@@ -31,8 +31,7 @@ def connected(parts: list[tuple[bool, list[str]]]) -> dict[str, int]:
                     kept.add(name)
     places = _homes(parts, named, first)
     kept -= places.keys()
-    free: dict[str, list[str]] = {kind: [] for kind in _PLACES}
-    counts = dict.fromkeys(_PLACES, 0)
+    every = Places(_FORMS)
     for number, (lane, lines) in enumerate(parts):
         known: dict[str, None] = {}
         text: list[str] = []
@@ -41,12 +40,7 @@ def connected(parts: list[tuple[bool, list[str]]]) -> dict[str, int]:
             known.update(dict.fromkeys(new))
             for name in new:
                 if name in kept and name not in places:
-                    kind = name[0]
-                    if free[kind]:
-                        places[name] = free[kind].pop()
-                    else:
-                        places[name] = _PLACES[kind].format(counts[kind])
-                        counts[kind] += 1
+                    places[name] = every.take(name)
             there = _LANES if lane else "p"  # what has a name of its own; other places are known
             local = [name for name in new if name in places and name[0] in there]
             text += [
@@ -63,9 +57,9 @@ def connected(parts: list[tuple[bool, list[str]]]) -> dict[str, int]:
             ]
         for name in known:
             if name in kept and last[name] == number:
-                free[name[0]].append(places[name])
+                every.leave(name, places[name])
         lines[:] = text
-    return counts
+    return every.counts
 
 
 def _renamed(line: str, others: dict[str, str]) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ....hdl.fabric.fabric import Path
@@ -15,6 +15,7 @@ __all__ = [
     "C_TYPES",
     "LANES",
     "LONGEST",
+    "Places",
     "Statements",
     "element_bytes",
     "indented",
@@ -69,16 +70,47 @@ def name_of(node: Node) -> str:
     return f"{'k' if node.width == 1 else 'n'}{node.serial}"
 
 
+class Places:
+    """Places in arrays for values that go from part to part of a function; free ones are used
+    again.
+
+    Parameters
+    ----------
+    forms : Mapping[str, str]
+        By the first letter of a value's name: how a place is written, with {} for its number.
+
+    Attributes
+    ----------
+    counts : dict[str, int]
+        How many places there are of each form.
+    """
+
+    def __init__(self, forms: Mapping[str, str]) -> None:
+        self._forms = forms
+        self._free: dict[str, list[str]] = {kind: [] for kind in forms}
+        self.counts = dict.fromkeys(forms, 0)
+
+    def take(self, name: str) -> str:
+        """A place for a value."""
+        kind = name[0]
+        if self._free[kind]:
+            return self._free[kind].pop()
+        self.counts[kind] += 1
+        return self._forms[kind].format(self.counts[kind] - 1)
+
+    def leave(self, name: str, place: str) -> None:
+        """Let the place of a value be used again."""
+        self._free[name[0]].append(place)
+
+
 def _divided(lines: Sequence[str]) -> tuple[list[list[str]], dict[str, int]]:
     """Parts of a list of statements, each with those that load and store what goes from part to
     part; and the number of places for this, by the first letter of a name."""
     parts = [list(lines[at : at + LONGEST]) for at in range(0, len(lines), LONGEST)]
     named = [[dict.fromkeys(_NODE.findall(line)) for line in part] for part in parts]
     last = {name: at for at, part in enumerate(named) for names in part for name in names}
-    forms = {"k": "y[{}]", "n": "x[{}]"}
+    every = Places({"k": "y[{}]", "n": "x[{}]"})
     places: dict[str, str] = {}
-    free: dict[str, list[str]] = {kind: [] for kind in forms}
-    counts = dict.fromkeys(forms, 0)
     for number, part in enumerate(parts):
         known: set[str] = set()
         placed: list[str] = []
@@ -90,18 +122,13 @@ def _divided(lines: Sequence[str]) -> tuple[list[list[str]], dict[str, int]]:
                     placed.append(f"{C_TYPES[name[0]]} {name} = {places[name]};")
             placed.append(line)
             for name in new:
-                kind = name[0]
                 if last[name] > number and name not in places:
-                    if free[kind]:
-                        places[name] = free[kind].pop()
-                    else:
-                        places[name] = forms[kind].format(counts[kind])
-                        counts[kind] += 1
+                    places[name] = every.take(name)
                     placed.append(f"{places[name]} = {name};")
         for name in [name for name in places if last[name] == number]:
-            free[name[0]].append(places.pop(name))
+            every.leave(name, places.pop(name))
         part[:] = placed
-    return parts, counts
+    return parts, every.counts
 
 
 class Statements:
@@ -125,7 +152,7 @@ class Statements:
         """The function: all statements for each vector of cells.
 
         A compiler takes more than twice the time for a function of twice the length, so a long one
-        is divided into parts. They hand on in `x` what later parts need.
+        is divided into parts. They hand on in `x` and `y` what later parts need.
         """
         if len(self.lines) <= LONGEST:
             return self._loop(f"{name}({parameters})", begin, end, [*self._pointers, *self.lines])
