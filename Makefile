@@ -96,7 +96,7 @@ bench-hardware: $(TOOLS)
 # The networks of docs/how-to/board.md, JOBS at a time, the longest ones first.
 ulx3s-cube: NETWORK = ulx3s-85f cube ports=64 switch=single-buffered depth=1 --counter-bits 12
 ulx3s-torus: NETWORK = ulx3s-85f torus k=5x4 --keep-modules
-ulx3s-combining: NETWORK = ulx3s-85f combining ports=8
+ulx3s-combining: NETWORK = ulx3s-85f combining ports=8 combine=ultracomputer
 ulx3s-computer: NETWORK = ulx3s-85f combining ports=8 combine=ultracomputer depth=2 wait=1 outstanding=1 --program examples/computer/queue.c --keep-modules
 ecpix5: NETWORK = ecpix5-85f cube ports=8 depth=4
 orangecrab: NETWORK = orangecrab-85f cube ports=8 depth=4
