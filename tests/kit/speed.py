@@ -34,7 +34,7 @@ CASES: dict[str, tuple[str, dict[str, Any], float, int]] = {
     "cube of 1,024": ("cube", {"ports": 1024, "depth": 4}, 0.5, 20_000),
     "omega of worms": ("omega", {"ports": 64, "switch": "wormhole", "length": 4}, 0.1, 300_000),
     "combining cube of 64": ("combining", {"ports": 64}, 0.3, 60_000),
-    "torus that combines": ("combining-graph", {"network": "torus:k=4,n=2"}, 0.3, 20_000),
+    "torus that combines": ("combining-graph", {"network": "torus:k=8,n=2"}, 0.3, 4_000),
     "graph made ready": ("torus", {"k": 16, "length": 4}, 0.1, 0),
     "boxes made ready": ("cube", {"ports": 2048}, 0.1, 0),
 }
