@@ -7,14 +7,13 @@ computes all operations of a kind whose arguments are known. What is rare, or ha
 (accesses to memories, division, assertions), remains statements.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ....hdl.fabric.fabric import Path
 from .ir import Node, Register, Write
-from .statements import LANES, LONGEST, Statements, indented, pointers
+from .statements import LANES, LONGEST, Statements, indented, pointers, side_by_side
 
 if TYPE_CHECKING:
     from .emit_c import TypeEmitter
@@ -137,10 +136,10 @@ class Batches(Statements):
         self._flush()
         module = self.emitter.module
         # As arguments they would make a compiler's work ten times as long.
-        places = "V *const x = values;", "M *const y = masks;"
+        arrays = "V *const x = values;", "M *const y = masks;"
         code = [
             f"static void {name}_code_{number}(Context *c, const Type *t, long i) {{\n"
-            f"{indented([*places, *self._pointers, *lines])}\n}}\n"
+            f"{indented([*arrays, *self._pointers, *lines])}\n}}\n"
             for number, lines in enumerate(self._code)
         ]
         names = ", ".join(f"{name}_code_{number}" for number in range(len(code)))
@@ -223,20 +222,12 @@ class Batches(Statements):
         return self._stated(node)
 
     def _joined(self, node: Node) -> str:
-        words: list[tuple[str, int]] = []
-        bits = Counter[str]()
-        constant = 0
-        for part, at in zip(node.args, node.attr):
-            if part.is_const:
-                constant |= part.attr << at
-            elif part.width == 1:
-                bits[self._value(part, 1)] += 1 << at
-            else:
-                words.append((self._value(part, 2), at))
-        parts = [*words, *bits.items()]
+        constant, numbers, bits = side_by_side(node)
+        parts = [(self._value(part, 2), at) for part, at in numbers]
+        parts += [(self._value(part, 1), ones) for part, ones in bits.items()]
         level = max(self._levels[place] for place, _ in parts) + 1
-        numbers = (number for place, at in parts for number in (self._number(place), at))
-        return self._added("cat", (len(words), len(bits), constant, *numbers), level)
+        row = (number for place, at in parts for number in (self._number(place), at))
+        return self._added("cat", (len(numbers), len(bits), constant, *row), level)
 
     def _stated(self, node: Node) -> str:
         """A statement for an operation that is no row of a table."""
@@ -276,7 +267,7 @@ class Batches(Statements):
         return self._placed[key]
 
     def _added(self, kind: str, row: Sequence[int], level: int) -> str:
-        name = self._new(_KINDS[kind][1][0] if kind != "cat" else "x", level)
+        name = self._new("y" if _KINDS[kind][1].startswith("y") else "x", level)
         self._pending.append((level, kind, (self._number(name), *row)))
         return name
 

@@ -21,6 +21,7 @@ __all__ = [
     "indented",
     "name_of",
     "pointers",
+    "side_by_side",
 ]
 
 LANES = 16
@@ -68,6 +69,23 @@ def pointers(registers: int | str, inputs: int | str, outputs: int | str, wires:
 def name_of(node: Node) -> str:
     """The name of a value in lanes: a mask if its width is 1."""
     return f"{'k' if node.width == 1 else 'n'}{node.serial}"
+
+
+def side_by_side(node: Node) -> tuple[int, list[tuple[Node, int]], Counter[Node]]:
+    """What is side by side in a word, the result of "cat".
+
+    These are its constant bits; numbers, each with its place; and single bits, each with a 1 at all
+    its places, of which a sign, say, has many.
+    """
+    constant, numbers, bits = 0, [], Counter[Node]()
+    for part, at in zip(node.args, node.attr):
+        if part.is_const:
+            constant |= part.attr << at
+        elif part.width == 1:
+            bits[part] += 1 << at
+        else:
+            numbers.append((part, at))
+    return constant, numbers, bits
 
 
 class Places:
@@ -283,15 +301,13 @@ class Statements:
                 moved = f"{source} >> {low}" if low else source
                 return self._cut(moved, width, args[0].width - low)
             case "cat":
-                parts, bits = [], Counter[Node]()
-                for part, at in zip(args, node.attr):
-                    if part.is_const:
-                        parts.append(f"splat({part.attr << at}u)")
-                    elif part.width == 1:
-                        bits[part] += 1 << at  # a sign, say, is at many places
-                    else:
-                        parts.append(f"({self.number(part)} << {at})" if at else self.number(part))
-                parts += [f"where({self.mask(part)}, {places}u)" for part, places in bits.items()]
+                constant, numbers, bits = side_by_side(node)
+                parts = [f"splat({constant}u)"] if constant else []
+                parts += [
+                    f"({self.number(part)} << {at})" if at else self.number(part)
+                    for part, at in numbers
+                ]
+                parts += [f"where({self.mask(part)}, {ones}u)" for part, ones in bits.items()]
                 return " | ".join(parts)
             case "divide":
                 return self._divide(node, name)
