@@ -321,7 +321,7 @@ def _periods(words: tuple[str, ...]) -> float | dict[str, float]:
     for word in words:
         name, given, number = word.rpartition("=")
         try:
-            period = number_of(number if bool(name) == bool(given) else word)
+            period = number_of(number if name or not given else word)  # =3 names no clock
         except ValueError:
             raise InvalidValue(f"Period must be NS or CLOCK=NS, not {word!r}") from None
         if name in found or (len(words) > 1 and not given):

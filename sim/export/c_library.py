@@ -111,7 +111,7 @@ def write_c_library(
         for file, text in texts.items():
             stack.enter_context(whole_file(target / file)).write_text(text)
     for path in target.glob(f"{name}_*.c"):  # those of a library of more kinds of cells
-        begins = f"#define publish {path.stem}_publish\n".encode()
+        begins = _renamed({"publish": f"{path.stem}_publish"}).strip().encode()
         if path.name not in texts and path.read_bytes().startswith(begins):
             path.unlink()
     return library.summary | {"files": list(texts)}
