@@ -1,4 +1,4 @@
-"""How near packets come to the bound of their network's certificate, in ten networks.
+"""How near packets come to the bound of their network's certificate, in 13 networks.
 
     python examples/bound_tightness.py        # a million cycles in all
     python examples/bound_tightness.py 1e9    # a quarter of an hour
@@ -25,6 +25,9 @@ NETWORKS = (
     "hypercube n=4 arbiter=least-recent",
     "complete nodes=8",
     "graph file=petersen",
+    "fat-tree k=4 n=2",
+    "benes ports=8",
+    "hypercube n=3 routing=adaptive",
 )
 TRAFFIC = ("uniform", "hotspot:1", "hotspot:0.5", "bit-reversal", "complement")
 RUN = 1_000_000

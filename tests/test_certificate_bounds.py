@@ -23,6 +23,13 @@ NETWORKS = [
     long("torus k=4 n=2 pipeline=1"),
     long("dragonfly pipeline=1"),
     long("complete nodes=8 pipeline=1 depth=1"),
+    "fat-tree k=2 n=2 depth=2 payload=4",
+    long("fat-tree k=4 n=2"),
+    long("fat-tree k=2 n=3 length=1:3"),
+    long("benes ports=8"),
+    long("clos"),
+    long("hypercube n=3 routing=pcube"),
+    long("hypercube n=3 routing=adaptive"),
 ]
 
 TRAFFIC = ("uniform", "hotspot:1", "hotspot:0.5", "bit-reversal", "complement")
@@ -53,3 +60,7 @@ def test_the_bound_is_that_of_a_count_by_hand() -> None:
     # At inputs: the first waits for two packets to cross, each of which has the terminal at once.
     hops = {"a": Hop(3, 2, 4, False, False), "b": Hop(2, 1, 4, True, False)}
     assert turns(hops, "ab", {"a": "b", "b": ""}, Lengths(1, 1, 2)) == {"b": 0, "a": 2}
+    # With a choice: a header waits for its escape channel, and five cycles are lost by trying.
+    hops |= {"b": Hop(2, 1, 4, True, False, tries=5), "c": Hop(9, 9, 4, False, False, escape=False)}
+    nexts = {"c": "b", "a": "bc", "b": ""}
+    assert turns(hops, "cab", nexts, Lengths(1, 1, 2)) == {"b": 0, "a": 7, "c": 7}

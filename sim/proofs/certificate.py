@@ -6,7 +6,7 @@ and what is concluded. The wires, and the rows of tables, it reads in the Verilo
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -133,7 +133,8 @@ def _composed(
     record["delivers"] = fair
     timed = all(one.get("timed", one["kind"] == "table") for one in contracts.values())
     timed = timed and (most == 1 or not any(one.get("stages") for one in contracts.values()))
-    record["bounds"] = walks.bounds(order) if fair and timed and not walks.choice else None
+    timed = timed and (most == 1 or record["escapes"] in (None, record["order"]))
+    record["bounds"] = walks.bounds(order) if fair and timed else None
     if record["bounds"] is not None:
         step(f"each packet is inside for at most {record['bounds']['most']} cycles")
     record["partitions"] = walks.partitions()
@@ -148,6 +149,8 @@ class _Channels:
     def __init__(self, network: PacketNetwork) -> None:
         self.network = network
         self.nexts: dict[Pin, set[Pin]] = {}
+        self.choices: dict[Pin, set[frozenset[Pin]]] = {}
+        self.firsts: list[set[Pin]] = [set() for _ in range(network.sources)]
         self.waits = dependencies(self._moves(), network.is_escape)
 
     def _moves(self) -> Iterator[Any]:
@@ -155,7 +158,17 @@ class _Channels:
             moves = self.network.moves(destination)
             for channel, nexts in moves.items():
                 self.nexts.setdefault(channel, set()).update(nexts)
+                self._choose(nexts)
+            for source, firsts in enumerate(self.firsts):
+                starts = self.network.starts(source, destination)
+                firsts.update(starts)
+                self._choose(starts)
             yield moves
+
+    def _choose(self, among: Iterable[Pin]) -> None:
+        choice = frozenset(among)
+        for pin in choice:
+            self.choices.setdefault(pin, set()).add(choice)
 
     def order(self) -> list[Pin]:
         """The channels, each before those that it waits for; those that are no escape channels
@@ -177,12 +190,11 @@ class _Walks:
     def __init__(
         self, channels: _Channels, contracts: dict[str, Any], module_of: dict[str, str]
     ) -> None:
-        self.network = network = channels.network
+        self.network = channels.network
         self.nexts = channels.nexts
         self.contracts = contracts
         self.module_of = module_of
-        sinks = range(network.sinks)
-        self.firsts = [{network.path(s, d)[0] for d in sinks} for s in range(network.sources)]
+        self.firsts, self.choices = channels.firsts, channels.choices
         self.choice = any(one.get("choice") for one in contracts.values())
 
     def contract(self, pin: Pin) -> dict[str, Any]:
@@ -196,7 +208,29 @@ class _Walks:
         last = not self.nexts[pin]
         # In turn at an output's own queue are all its inputs, also those that no packet comes from.
         rivals = len(output["inputs"] if before else self.rivals[pin])
-        return Hop(rivals, output["wires"], about["depth"], last, before, about["stages"])
+        return Hop(
+            rivals,
+            output["wires"],
+            about["depth"],
+            last,
+            before,
+            about["stages"],
+            self.tries(pin),
+            self.network.is_escape(pin),
+        )
+
+    def tries(self, pin: Pin) -> int:
+        """Most cycles in which a header that may take a channel could take one and does not."""
+        about = self.contract(pin)
+        if not about["choice"]:
+            return 0
+        found = [0]
+        for choice in self.choices[pin]:
+            # Where choices do not overlap, one channel alone is taken by another, if not by it.
+            if len(choice) > 1 or not about["equal"]:
+                own = (about["outputs"][int(after.path[1])]["inputs"] for after in choice)
+                found.append(about["tries"] + sum(len(inputs) - 1 for inputs in own))
+        return max(found)
 
     @cached_property
     def rivals(self) -> dict[Pin, set[Pin | int]]:
@@ -232,8 +266,7 @@ class _Walks:
         network = self.network
         order = [*order]
         hops = {pin: self.hop(pin) for pin in order}
-        paths = (network.path(s, d) for s in range(network.sources) for d in range(network.sinks))
-        longest = max(map(len, paths))
+        longest = max(map(max, self.most(dict.fromkeys(order, 1))))
         lengths = Lengths(*network.lengths, longest)
         found = turns(hops, order, self.nexts, lengths)
         wires = max(hop.wires for hop in hops.values())
@@ -246,10 +279,7 @@ class _Walks:
         }
         depth = next(iter(hops.values())).depth
         start = [0 if before else 1 + packets_in(depth, lengths) * own for own in entries]
-        pairs = [
-            [start[s] + sum(spent[pin] for pin in network.path(s, d)) for d in range(network.sinks)]
-            for s in range(network.sources)
-        ]
+        pairs = [[start[s] + ways for ways in own] for s, own in enumerate(self.most(spent))]
         return {
             "hops": longest,
             "turns": [found[pin] for pin in order],
@@ -257,6 +287,19 @@ class _Walks:
             "pairs": pairs,
             "most": max(map(max, pairs)),
         }
+
+    def most(self, spent: Mapping[Pin, int]) -> list[list[int]]:
+        """For each source and destination, the most that is spent on a way between them."""
+        network = self.network
+        found: list[list[int]] = [[] for _ in range(network.sources)]
+        for destination in range(network.sinks):
+            moves = network.moves(destination)
+            left: dict[Pin, int] = {}
+            for pin in TopologicalSorter(moves).static_order():
+                left[pin] = spent[pin] + max((left[after] for after in moves[pin]), default=0)
+            for source, own in enumerate(found):
+                own.append(max(left[pin] for pin in network.starts(source, destination)))
+        return found
 
     def partitions(self) -> list[list[list[int]]]:
         """Partitions in two halves that share no channel, as the members of the halves."""

@@ -271,7 +271,7 @@ def _switch(component: RoutedSwitch) -> dict[str, Any]:
     links = {j: link for link in shape.links for j in link}
     # In stages an output is passed on to another input in a cycle.
     handed, sent = (1, _ROUND) if stages else (0, 0)
-    outputs = [
+    outputs: list[dict[str, Any]] = [
         {
             "inputs": list(output.inputs),
             "terminal": output.is_terminal,
@@ -287,7 +287,9 @@ def _switch(component: RoutedSwitch) -> dict[str, Any]:
         route["routing"] = logic.routing
     elif logic is not None:
         route = {"by": "gates"}
-    counts = isinstance(component, Pipelined) and component.counts
+    timed = isinstance(component, Switch) or not shape.choice
+    if isinstance(component, Pipelined):
+        timed = _in_stages(component) and not component.counts
     return {
         "kind": "switch",
         "queue": "output" if before else "input",
@@ -295,9 +297,11 @@ def _switch(component: RoutedSwitch) -> dict[str, Any]:
         "inputs": len(shape.inputs),
         "outputs": outputs,
         "fair": arbiter in FAIR,
-        "timed": not isinstance(component, Pipelined) or (_in_stages(component) and not counts),
+        "timed": timed,
         "stages": stages,
         "choice": shape.choice,
+        # A channel that is no escape channel is taken at once, but has the wires in turn.
+        "tries": decision + max(output["wires"] for output in outputs),
         "equal": shape.equal_choices,
         "route": route,
         "ports": _side_ports(component),

@@ -7,6 +7,11 @@ come later in the order:
 
 - A packet that waits for a channel lets at most as many packets go first as there are other inputs
   (the contract of its switch): so it waits for k holds of the channel, its own included.
+- A header with a choice does so at each of its channels, until it takes one. Then it waits for no
+  other: a hold of the channel that it takes is the last one. There are a few cycles more, its
+  *tries*, in which it could take a channel and does not. Not all that it may take need come later,
+  but its escape channel does. Others are taken if they are empty, so a packet of one flit does not
+  wait for them.
 - A hold of a channel is the time in which its queue frees as many places as a packet has flits. If
   packets are single flits this is one turn of the queue, and the cycles in which other channels use
   the wires. Otherwise the places are those of flits of some packets, a turn each; and in the cycles
@@ -48,6 +53,10 @@ class Hop:
         Whether its queue is before it.
     stages : int
         Cycles that a word takes in the stages of its switch.
+    tries : int
+        Most cycles in which a header that may take it could take a channel and does not.
+    escape : bool
+        Whether it is an escape channel: only for these are packets said to wait.
     """
 
     rivals: int
@@ -56,6 +65,8 @@ class Hop:
     last: bool
     before: bool
     stages: int = 0
+    tries: int = 0
+    escape: bool = True
 
 
 @dataclass(frozen=True)
@@ -112,5 +123,7 @@ def waits(
 ) -> int:
     """Most cycles until a packet has left for one of some channels."""
     return max(
-        hops[after].rivals * hold(hops[after], found[after], wires, lengths) for after in nexts
+        hops[after].tries + hops[after].rivals * hold(hops[after], found[after], wires, lengths)
+        for after in nexts
+        if hops[after].escape
     )

@@ -122,8 +122,8 @@ def crossing_claims(switch: Switch, text: str) -> str:
     - A header that waits lets at most one packet of each other input go first.
 
     With a choice of outputs a header may be for several. It leaves by one of them; once it has
-    taken one, it waits for no other. It takes an output that is guarded only while the queue
-    behind it has the space, of which the switch behind says the truth.
+    taken one, it waits for no other, and no other header has this one. It takes an output that is
+    guarded only while the queue behind it has the space, of which the switch behind says the truth.
     """
     names = SwitchNames(switch, text)
     lines = list(_crossing(names))
@@ -277,9 +277,20 @@ def _taken(names: SwitchNames, i: int) -> Iterator[str]:
 
 def _choices(names: SwitchNames) -> Iterator[str]:
     """A header that has taken no output does so before it could have for as many cycles as others
-    may be granted one of its outputs first, each once."""
+    may be granted its outputs first, each once. Then it has it alone until its tail has left.
+
+    If choices do not overlap, and it has none, another takes its output in each such cycle.
+    """
     shape, decision = names.switch.shape, names.switch.grant.decision
+    for j in names.outputs:
+        for one, other in combinations(shape.outputs[j].inputs, 2):
+            yield f"always @* assert (!(kept_{one}[{j}] & kept_{other}[{j}]));"
     for i in names.used:
+        yield f"reg {bits_of(len(names.outputs))} took_{i} = 0;"
+        yield f"always @(posedge clk) took_{i} <= kept_{i};"
+        yield f"always @* assert (!(kept_back_{i} & took_{i} != 0) | kept_{i} == took_{i});"
+        if not names.switch.single:
+            yield f"always @* assert (!inside_{i} | kept_{i} == worm_{i});"
         free = []
         for j in names.exits(i):
             others = [f"kept_{k}[{j}]" for k in shape.outputs[j].inputs if k != i]
@@ -288,13 +299,33 @@ def _choices(names: SwitchNames) -> Iterator[str]:
             terms += [f"~({' | '.join(others)})"] if others else []
             free.append(f"({' & '.join(terms)})")
         yield f"wire could_{i} = header_{i} & kept_{i} == 0 & ~pop_{i} & ({' | '.join(free)});"
-        most = sum(len(shape.outputs[j].inputs) - 1 for j in names.exits(i)) + decision - 1
         yield f"reg {bits_of(8)} passed_by_{i} = 0;"
         yield (
             f"always @(posedge clk) passed_by_{i} <= (header_{i} & kept_{i} == 0 & ~pop_{i}) "
             f"? passed_by_{i} + could_{i} : 8'd0;"
         )
-        yield f"always @* assert (!could_{i} | passed_by_{i} <= {most});"
+        turns = [
+            f"(own_{i}[{j}] ? 8'd{len(shape.outputs[j].inputs) - 1} : 8'd0)" for j in names.exits(i)
+        ]
+        most = f"{' + '.join(turns)} + {decision}"
+        yield f"always @* assert (!could_{i} | passed_by_{i} < {most});"
+        if shape.equal_choices:
+            yield from _alone(names, i)
+
+
+def _alone(names: SwitchNames, i: int) -> Iterator[str]:
+    """A header with one output does not take it, nor does another, while it is decided only."""
+    leaves = ", ".join(f"leave_{j}" for j in reversed(names.outputs))
+    others = " | ".join(f"kept_{k}" for k in names.used if k != i) or "0"
+    yield f"reg missed_{i} = 1'b0; reg {bits_of(8)} wasted_{i} = 0;"
+    single = f"(own_{i} & (own_{i} - 1'b1)) == 0 & (own_{i} & {{{leaves}}}) == 0"
+    yield f"always @(posedge clk) missed_{i} <= could_{i} & {single};"
+    yield f"wire waste_{i} = missed_{i} & kept_{i} == 0 & (own_{i} & ({others})) == 0;"
+    yield (
+        f"always @(posedge clk) wasted_{i} <= (header_{i} & kept_{i} == 0 & ~pop_{i}) "
+        f"? wasted_{i} + waste_{i} : 8'd0;"
+    )
+    yield f"always @* assert (!waste_{i} | wasted_{i} < {names.switch.grant.decision - 1});"
 
 
 def _turns(names: SwitchNames) -> Iterator[str]:
