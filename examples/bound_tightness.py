@@ -1,7 +1,7 @@
 """How near packets come to the bound of their network's certificate, in 13 networks.
 
     python examples/bound_tightness.py        # a million cycles in all
-    python examples/bound_tightness.py 1e9    # a quarter of an hour
+    python examples/bound_tightness.py 1.3e9  # 20 minutes
 
 Each network runs under full load with random traffic, hot spots, and permutations that collide,
 with as many seeds as there are cycles for. No packet may be inside for longer than the bound.

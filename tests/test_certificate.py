@@ -87,7 +87,7 @@ def test_a_network_is_certified(words: str) -> None:
 @needs_yosys
 @pytest.mark.long
 def test_worms_that_may_leave_the_escape_channels_have_no_bound() -> None:
-    found = checked("hypercube n=3 routing=adaptive length=1:2")
+    found = checked("hypercube n=2 routing=adaptive length=1:2 depth=2 payload=4")
     assert found["conditions"] == []
     assert found["delivers"]
     assert found["bounds"] is None
