@@ -265,7 +265,17 @@ def verdict(cert: dict[str, Any], verilog: str) -> str | None:
     return why
 
 
-@pytest.mark.parametrize("words", [TORUS, GRAPH, ADAPTIVE, *map(long, (CUBE, PIPELINED))])
+@pytest.mark.parametrize(
+    "words",
+    [
+        TORUS,
+        GRAPH,
+        ADAPTIVE,
+        "cube ports=4 switch=wormhole channels=2 routing=xor",
+        "lssn stages=2",  # loops with several terminals
+        *map(long, (CUBE, PIPELINED)),
+    ],
+)
 def test_a_certificate_holds_under_conditions(words: str) -> None:
     text, verilog = unproved(words)
     assert verdict(json.loads(text), verilog) is None
@@ -304,6 +314,13 @@ def test_a_network_that_can_deadlock_has_no_certificate() -> None:
     with pytest.raises(InvalidValue, match="can deadlock: channels wait for each other"):
         certificate(network, tell=told.append)
     assert told == ["writes the Verilog"]  # no contract was proved in vain
+
+
+def test_bundles_of_links_have_no_certificate() -> None:
+    network = build("omega ports=8 dilation=2 switch=input-queued")
+    assert isinstance(network, PacketNetwork)
+    with pytest.raises(InvalidValue, match="^There is no contract of bundles of links: "):
+        certificate(network, limit=0)
 
 
 def test_classes_of_messages_have_no_certificate() -> None:

@@ -99,8 +99,10 @@ class Checker:
             return rows["exits"][ord(rows["of"][i][(address << width) + tag]) - 48], tag
         digit = tag >> (width - route["bits"])
         turned = (tag << route["bits"] | digit) & ((1 << width) - 1)
-        others = {"xor": digit ^ i, "difference": (digit + i) % route["outputs"]}
-        return [others.get(route["routing"], digit)], turned
+        port, inputs = route["inputs"][i], [one["inputs"] for one in self.kind[cell]["outputs"]]
+        others = {"xor": digit ^ port, "difference": (digit + port) % route["outputs"]}
+        named = others.get(route["routing"], digit)
+        return [j for j, n in enumerate(route["digits"]) if n == named and i in inputs[j]], turned
 
     def step(self, cell, i, tag):
         """The channels that a header may take next, each with where it comes and its tag."""

@@ -397,13 +397,18 @@ class PacketNetwork(Network):
         Collection[Pin]
             The outputs that drive them.
         """
-        return self.path(source, destination)[:1]
+        return self._alike(self.path(source, destination)[0])
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         moves: dict[Pin, set[Pin]] = {}
         for source in range(self.sources):
-            pins = self.path(source, destination)
-            for before, after in pairwise(pins):
-                moves.setdefault(before, set()).add(after)
-            moves.setdefault(pins[-1], set())
+            ways = [self._alike(pin) for pin in self.path(source, destination)]
+            for before, after in pairwise(ways):
+                for pin in before:
+                    moves.setdefault(pin, set()).update(after)
+            moves.update((pin, set()) for pin in ways[-1])
         return moves
+
+    def _alike(self, channel: Pin) -> Collection[Pin]:
+        """The channels that a packet may take where its path has this one."""
+        return (channel,)

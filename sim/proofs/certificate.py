@@ -7,6 +7,8 @@ and what is concluded. The wires, and the rows of tables, it reads in the Verilo
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -313,12 +315,13 @@ class _Walks:
 
 
 def _halves(whole: Partition) -> list[list[list[int]]]:
-    code = whole.code
+    """For each bit of addresses, the members with 0 and with 1, if that makes two halves."""
+    (every,) = whole.subnetworks
     found = []
-    for bit in range(code.width):
-        sides: list[list[int]] = [[], []]
-        for terminal in range(code.count):
-            sides[code.encode(terminal) >> bit & 1].append(terminal)
-        if len(sides[0]) == len(sides[1]):
-            found.append(sides)
+    for bit in range(whole.code.width):
+        mask = every.mask & ~(1 << bit)
+        with suppress(InvalidValue):  # not every mask confines packets
+            sides = [replace(every, mask=mask, value=value << bit).members for value in range(2)]
+            if len(sides[0]) == len(sides[1]) == every.size / 2:
+                found.append(sides)
     return found

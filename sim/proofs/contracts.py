@@ -142,6 +142,9 @@ def check_contracts(types: Iterable[CellType], kinds: tuple[type, ...]) -> None:
     for type_ in types:
         if not issubclass(type_.component, kinds):
             raise InvalidValue(f"There is no contract of cells of this kind: {type_.name}")
+        component = type_.build()
+        if isinstance(component, RoutedSwitch) and component.shape.lanes > 1:
+            raise InvalidValue(f"There is no contract of bundles of links: {type_.name}")
 
 
 def contract_of(
@@ -199,10 +202,10 @@ def _claims(component: Any, text: str) -> dict[str, str] | str:
     """The claims to be proved, in the text of the module; or why there are none."""
     plain = True
     if isinstance(component, OutputQueued):
-        plain = not component.packet.sized and component.shape.lanes == 1
+        plain = not component.packet.sized
     elif isinstance(component, Switch):
         plain = component.groups is None and not component.grant.timeout and not component.ahead
-        plain = plain and component.shape.lanes == 1 and component.grant.selection == "first-free"
+        plain = plain and component.grant.selection == "first-free"
         plain = plain and (not component.shape.choice or component.grant.arbiter in FAIR)
         plain = plain and not component.entry.store and component.entry.room == 1
     elif isinstance(component, Pipelined):
@@ -285,6 +288,9 @@ def _switch(component: RoutedSwitch) -> dict[str, Any]:
     if isinstance(logic, DigitRoute):
         route = {"by": "digit", "bits": logic.rotates, "outputs": logic.outputs}
         route["routing"] = logic.routing
+        # The digits of the inputs and outputs, of which some may be channels of one link.
+        route["inputs"] = [_digit(one.end[0]) for one in shape.inputs]
+        route["digits"] = [_digit(one.end[0]) for one in shape.outputs]
     elif logic is not None:
         route = {"by": "gates"}
     timed = isinstance(component, Switch) or not shape.choice
@@ -306,6 +312,11 @@ def _switch(component: RoutedSwitch) -> dict[str, Any]:
         "route": route,
         "ports": _side_ports(component),
     }
+
+
+def _digit(port: int) -> int:
+    """The digit that names a port; those of terminals are -1, -2, ..."""
+    return port if port >= 0 else -1 - port
 
 
 def _side_ports(component: RoutedSwitch) -> dict[str, list[Any]]:

@@ -1,6 +1,6 @@
 """The multistage cube network and its equivalents, in any of the switching modes of `SWITCHES`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, ClassVar
 
 from ...boxes.unbuffered import later_bits, verdict_delay
@@ -394,6 +394,14 @@ class MultistageNetwork(PacketNetwork):
             Pin(f"{name}_{hop.stage}_{hop.box}", ("o", hop.output * links[hop.stage] + own))
             for hop in self.plan.path(source // self.classes, terminal)
         ]
+
+    def _alike(self, channel: Pin) -> Collection[Pin]:
+        """The links of a bundle, or the virtual channels of a link for one class."""
+        number, lanes = int(channel.path[1]), self.parameters.lanes
+        if int(str(channel.cell).split("_")[-2]) == self.stages - 1:
+            return (channel,)
+        first = number // lanes * lanes + number % self.classes
+        return [Pin(channel.cell, ("o", n)) for n in range(first, first + lanes, self.classes)]
 
 
 _PAPERS: dict[str, tuple[str, ...]] = {
