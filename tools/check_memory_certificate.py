@@ -63,6 +63,8 @@ class Checker:
         rest = about["tag"] - digit * self.depth[cell]
         need(rest >= 0, f"{cell} has no digit left for the last stage")
         need(about["ports"] == 1 << digit, f"{cell} has digits without an output")
+        if not about["combines"]:
+            return
         later = (1 << digit * (self.depth[cell] - 1)) - 1 << rest
         strap = int(self.net.pins[cell, "later"].partition("'d")[2])
         need(strap & later == later, f"{cell} combines requests for different modules")

@@ -179,6 +179,7 @@ def contract_of(
         return {**record, **about, "proofs": [], "unproved": "no proof for these parameters"}
     if isinstance(component, CombiningBox):
         record |= {"kind": "box", "ports": component.radix, "tag": component.link.tag}
+        record["combines"] = component.combines
     elif isinstance(component, MemoryModule):
         record |= {"kind": "memory", "rows": component.rows}
     else:
