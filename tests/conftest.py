@@ -99,10 +99,14 @@ class Cycle:
         ]
 
 
+def _streams(given: Any) -> Sequence[stream.Interface]:
+    return given if isinstance(given, Sequence) else [given]
+
+
 def _transport(
-    design: Elaboratable,
-    inputs: Sequence[stream.Interface],
-    outputs: Sequence[stream.Interface],
+    design: Any,
+    inputs: Sequence[stream.Interface] | None = None,
+    outputs: Sequence[stream.Interface] | None = None,
     *,
     cycles: int,
     offer: Callable[[int, int], int | None],
@@ -111,11 +115,14 @@ def _transport(
 ) -> list[Cycle]:
     """Carry packets through a design and check the stream rule at its outputs.
 
+    Without `inputs` and `outputs` they are the streams `i` and `o` of the design, one or several.
     `offer(port, cycle)` names the payload that an idle input begins to offer; it stays until it is
     taken. `ready(port, cycle)` says whether an output is ready. `watch` is called once the design
     is elaborated and gives something to record with every cycle.
     """
     trace: list[Cycle] = []
+    inputs = _streams(design.i) if inputs is None else inputs
+    outputs = _streams(design.o) if outputs is None else outputs
 
     async def testbench(ctx: Any) -> None:
         width = len(Value.cast(inputs[0].payload))

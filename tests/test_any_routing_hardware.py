@@ -133,7 +133,7 @@ def test_random_detour(terminals: int, transport: Callable[..., list]) -> None:
         def offer(port: int, cycle: int) -> int:
             return packet.const({"tag": 1, "payload": cycle % 16, "last": 1}).as_value().value
 
-        trace = transport(dut, dut.i, dut.o, cycles=100, offer=offer)
+        trace = transport(dut, cycles=100, offer=offer)
         vias = [
             payload >> width & (1 << width) - 1 for seen in trace for _, payload in seen.moved()
         ]

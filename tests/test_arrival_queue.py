@@ -75,8 +75,6 @@ def test_arrival_queue_follows_the_model(
     phases = sometimes(depth, 0.95), sometimes(writers, 0.3)
     trace = transport(
         queue,
-        queue.i,
-        [queue.o],
         cycles=320,
         offer=offers(1000 * depth + 10 * writers + refill, min(0.7, 1.4 / writers)),
         ready=lambda port, cycle: phases[cycle // 80 % 2](port, cycle),
@@ -103,8 +101,6 @@ def test_separate_memories_change_no_cycle(
         queue = ArrivalQueue(16, writers=writers, depth=depth, separate=separate)
         trace = transport(
             queue,
-            queue.i,
-            [queue.o],
             cycles=300,
             offer=offers(depth, 0.6),
             ready=sometimes(depth, 0.7),
@@ -121,8 +117,6 @@ def test_arrival_queue_has_one_cycle_of_latency(
     queue = ArrivalQueue(16, writers=writers, depth=depth)
     trace = transport(
         queue,
-        queue.i,
-        [queue.o],
         cycles=4 * writers,
         offer=lambda port, cycle: 100 + cycle if cycle == 4 * port else None,
     )
@@ -138,7 +132,7 @@ def test_arrival_queue_has_full_throughput(
 ) -> None:
     """One packet a cycle while every input always offers; depth 1 needs `refill`."""
     queue = ArrivalQueue(16, writers=writers, depth=depth, refill=depth == 1)
-    trace = transport(queue, queue.i, [queue.o], cycles=60, offer=offers(1, 1.0))
+    trace = transport(queue, cycles=60, offer=offers(1, 1.0))
     assert all(cycle.shown[0] is not None for cycle in trace[1:])
 
 
@@ -146,7 +140,7 @@ def test_arrival_queue_of_depth_one_without_refill_has_half_the_throughput(
     transport: Callable[..., list],
 ) -> None:
     queue = ArrivalQueue(16, depth=1)
-    trace = transport(queue, queue.i, [queue.o], cycles=60, offer=offers(1, 1.0))
+    trace = transport(queue, cycles=60, offer=offers(1, 1.0))
     assert [cycle.shown[0] is not None for cycle in trace] == [False, True] * 30
 
 
@@ -155,9 +149,7 @@ def test_arrival_queue_takes_all_inputs_at_once(
     transport: Callable[..., list], writers: int
 ) -> None:
     queue = ArrivalQueue(16, writers=writers, depth=4 * writers)
-    trace = transport(
-        queue, queue.i, [queue.o], cycles=4, offer=offers(2, 1.0), ready=lambda port, cycle: False
-    )
+    trace = transport(queue, cycles=4, offer=offers(2, 1.0), ready=lambda port, cycle: False)
     assert [sum(cycle.accepted) for cycle in trace] == [writers] * 4
 
 
@@ -170,12 +162,7 @@ def test_arrival_queue_bounds_overtaking(
     """An input that waits is overtaken at most writers - 1 times."""
     queue = ArrivalQueue(16, writers=writers, depth=depth)
     trace = transport(
-        queue,
-        queue.i,
-        [queue.o],
-        cycles=400,
-        offer=offers(writers * depth, 0.5),
-        ready=sometimes(depth, 0.5),
+        queue, cycles=400, offer=offers(writers * depth, 0.5), ready=sometimes(depth, 0.5)
     )
     overtaken = [0] * writers
     longest = 0
@@ -205,8 +192,6 @@ def test_arrival_queue_reaches_the_states_of_its_box(
     queue = ArrivalQueue(16, writers=4, depth=8)
     trace = transport(
         queue,
-        queue.i,
-        [queue.o],
         cycles=400,
         offer=offers(5, 0.2),
         watch=lambda: Cat(*boxes[-1].select, boxes[-1].enable),

@@ -123,8 +123,6 @@ def test_switch_follows_the_model(
     waits = random.Random(depth)
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=270,
         offer=lambda port, cycle: busy(port, cycle) if cycle < 150 else None,
         ready=lambda port, cycle: (
@@ -161,8 +159,6 @@ def test_broadcast_of_free_outputs_takes_one_cycle(
     dut = switch(wires.layout, radix=radix, depth=depth, routing=routing)
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=30,
         offer=lambda port, cycle: (
             wires.make(port, 0, cycle, mask=radix - 1) if port == radix - 1 else None
@@ -184,8 +180,6 @@ def test_blocked_output_does_not_block_the_other_copies(
     dut = switch(wires.layout, radix=radix, depth=1)
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=30,
         offer=lambda port, cycle: wires.make(0, 0, cycle, mask=radix - 1) if port == 0 else None,
         ready=lambda port, cycle: port > 0 or cycle >= 20,
@@ -214,8 +208,6 @@ def test_broadcasts_and_single_packets_are_served_in_turn(
     print(f"seed {radix}")
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=200,
         offer=lambda port, cycle: wires.make(port, 1, cycle, mask=0 if port else radix - 1),
         ready=lambda port, cycle: generator.random() < 0.7,
@@ -240,12 +232,7 @@ def test_interchange_box_broadcasts(
     wires = Wires(2, "xor", broadcast=True)
     dut = InputQueuedSwitch(wires.layout, radix=2, depth=2, routing="xor")
     trace = transport(
-        dut,
-        dut.i,
-        dut.o,
-        cycles=200,
-        offer=traffic(wires, 3, 0.6),
-        watch=lambda: Value.cast(boxes[-1].state),
+        dut, cycles=200, offer=traffic(wires, 3, 0.6), watch=lambda: Value.cast(boxes[-1].state)
     )
     for cycle in trace:
         moved = {(wires.name(packet)[0], j) for j, packet in cycle.moved()}
@@ -447,11 +434,7 @@ def test_figure_3(transport: Callable[..., list], routing: str) -> None:
     assert (tag, mask) == (0b100, 0b011)
     packet = word_of(network.packet, tag, mask, 33)
     trace = transport(
-        network,
-        network.i,
-        network.o,
-        cycles=5,
-        offer=lambda port, cycle: packet if port == cycle == 0 else None,
+        network, cycles=5, offer=lambda port, cycle: packet if port == cycle == 0 else None
     )
     # Tag and mask are back in place when they arrive.
     assert [cycle.shown for cycle in trace] == [

@@ -78,8 +78,6 @@ def test_each_destination_gets_each_packet_once_and_in_order(
     quiet = (60 if name in QUICK else 150) * (4 if "circuit" in name else 1)
     trace = transport(
         network,
-        network.i,
-        network.o,
         cycles=40 + quiet,
         offer=load.offer,
         ready=lambda port, cycle: cycle > 40 or waits.random() < 0.6,
@@ -119,7 +117,7 @@ def test_an_unhindered_broadcast_takes_no_longer_than_a_packet(
         return rest.pop(0) if rest else None
 
     turns = network.ports * 3
-    trace = transport(network, network.i, network.o, cycles=turns * period, offer=offer)
+    trace = transport(network, cycles=turns * period, offer=offer)
     delay = stages - 1 + stored + ("circuit" in name)
     for turn in range(turns):
         source = turn % network.ports
@@ -140,7 +138,7 @@ def test_copies_pass_the_buffers_of_outputs(transport: Callable[..., list]) -> N
     def offer(port: int, cycle: int) -> int | None:
         return None if port else word
 
-    trace = transport(dut, dut.i, dut.o, cycles=20, offer=offer, ready=lambda port, cycle: False)
+    trace = transport(dut, cycles=20, offer=offer, ready=lambda port, cycle: False)
     assert sum(cycle.accepted[0] for cycle in trace) == 3 + 2
 
 

@@ -297,8 +297,6 @@ def test_packets_arrive_whole_and_no_path_leaks(
 
     trace = transport(
         network,
-        network.i,
-        network.o,
         cycles=1000,
         offer=offer,
         ready=lambda port, cycle: cycle > 750 or rng.random() < 0.7,
@@ -345,8 +343,6 @@ def test_circuit_takes_a_cycle_a_box_and_a_cycle_a_word(
     left = words.copy()
     trace = transport(
         network,
-        network.i,
-        network.o,
         cycles=5 + 2 * (length + 6),
         offer=lambda port, cycle: left.pop(0) if port == 1 and cycle >= 5 and left else None,
     )

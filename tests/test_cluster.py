@@ -66,7 +66,7 @@ def test_multiplexer_serves_all_inputs_in_turn(transport: Callable[..., list]) -
         sent[port] += 1
         return port << 2 | (sent[port] % 3 == 0) << 4
 
-    trace = transport(dut, dut.i, [dut.o], cycles=122, offer=offer)
+    trace = transport(dut, cycles=122, offer=offer)
     came = [flit >> 2 & 3 for cycle in trace for _, flit in cycle.moved()]
     assert len(came) == 120
     worms = [came[at : at + 3] for at in range(0, 120, 3)]
@@ -87,11 +87,7 @@ def test_multiplexer_decides_while_others_pass(
     }
     offers = {port: own[:] for port, own in flits.items()}
     trace = transport(
-        dut,
-        dut.i,
-        [dut.o],
-        cycles=60,
-        offer=lambda port, cycle: offers[port].pop(0) if offers.get(port) else None,
+        dut, cycles=60, offer=lambda port, cycle: offers[port].pop(0) if offers.get(port) else None
     )
     came = [(cycle, flit) for cycle, row in enumerate(trace) for _, flit in row.moved()]
     expected = flits[0][:6] + flits[1] + flits[0][6:]
@@ -113,12 +109,7 @@ def test_multiplexer_takes_packets_whole(
         return (sent[0] % length == 0) << 4
 
     trace = transport(
-        dut,
-        dut.i,
-        [dut.o],
-        cycles=300,
-        offer=offer,
-        ready=lambda port, cycle: generator.random() < 0.4,
+        dut, cycles=300, offer=offer, ready=lambda port, cycle: generator.random() < 0.4
     )
     number = held = 0
     for cycle in trace:

@@ -271,9 +271,7 @@ def test_outputs_that_are_seldom_ready(
     def watch() -> Cat:
         return Cat(network.instances[f"node_{node}"].referred for node in range(4))
 
-    trace = transport(
-        network, network.i, network.o, cycles=260, offer=offer, ready=ready, watch=watch
-    )
+    trace = transport(network, cycles=260, offer=offer, ready=ready, watch=watch)
     for cycle in trace:
         for _, packet in cycle.entered():
             sent[packet & 3][packet] += 1

@@ -55,7 +55,7 @@ def run_turns(
         turn, index = divmod(cycle, period)
         return flits[turn, port][index] if index < length and (turn, port) in flits else None
 
-    trace = transport(dut, dut.i, dut.o, cycles=len(expected), offer=offer)
+    trace = transport(dut, cycles=len(expected), offer=offer)
     assert [dict(cycle.moved()) for cycle in trace] == expected
 
 
@@ -121,8 +121,6 @@ def test_waiting_terminals_deadlock_nothing(
     load = Load(dut, busy, seed=SEED)
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=500,
         offer=load.offer,
         ready=lambda port, cycle: cycle >= busy or load.random.random() < 0.7,
@@ -225,8 +223,6 @@ def test_a_broadcast_takes_one_transfer_a_channel(
 
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=len(sources) * period,
         offer=offer,
         watch=lambda: Cat(

@@ -182,12 +182,7 @@ def follow(transport: Callable[..., list], dut: Any, model: Any, seed: int, cycl
 
     eager = [generator.choice((0.3, 0.7, 1.0)) for _ in dut.o]
     trace = transport(
-        dut,
-        dut.i,
-        dut.o,
-        cycles=cycles,
-        offer=word,
-        ready=lambda port, cycle: generator.random() < eager[port],
+        dut, cycles=cycles, offer=word, ready=lambda port, cycle: generator.random() < eager[port]
     )
     moved = 0
     for number, cycle in enumerate(trace):

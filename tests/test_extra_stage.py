@@ -399,7 +399,7 @@ def test_broadcasts_avoid_the_fault(
         tag, mask = network.tags.broadcast(source, outputs)
         return tag | mask << 3 | number << 6
 
-    trace = transport(dut, dut.i, dut.o, cycles=5 * len(sent) + 5, offer=offer)
+    trace = transport(dut, cycles=5 * len(sent) + 5, offer=offer)
     arrived: dict[int, list[int]] = {number: [] for number in range(40)}
     for cycle in trace:
         for output, packet in cycle.moved():

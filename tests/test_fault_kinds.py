@@ -60,12 +60,7 @@ def flits(
         return (number % size == size - 1) << 10 | (number & 255) << 2
 
     trace = transport(
-        dut,
-        [dut.i],
-        [dut.o],
-        cycles=cycles,
-        offer=offer,
-        ready=lambda port, cycle: generator.random() < 0.7,
+        dut, cycles=cycles, offer=offer, ready=lambda port, cycle: generator.random() < 0.7
     )
     return [word for cycle in trace for _, word in cycle.entered()], [
         word for cycle in trace for _, word in cycle.moved()
@@ -120,9 +115,7 @@ def test_intermittent_dead_link_delays_and_loses_nothing(transport: Callable[...
 def test_babbling_link_gives_a_word_in_every_cycle(transport: Callable[..., list]) -> None:
     """Those that were sent, in order, and what the wires show between them."""
     dut = broken_link(Packet(2, 8), babbling=1, start=10)
-    trace = transport(
-        dut, [dut.i], [dut.o], cycles=40, offer=lambda _, cycle: None if cycle % 3 else cycle + 1
-    )
+    trace = transport(dut, cycles=40, offer=lambda _, cycle: None if cycle % 3 else cycle + 1)
     sent = [cycle + 1 for cycle in range(0, 40, 3)]
     assert [word for cycle in trace for _, word in cycle.entered()] == sent
     got = [[word for _, word in cycle.moved()] for cycle in trace]
@@ -134,7 +127,7 @@ def test_babbling_link_gives_a_word_in_every_cycle(transport: Callable[..., list
 def test_a_fault_comes_and_goes_at_random(transport: Callable[..., list]) -> None:
     """Absent for 40 cycles in the mean, and present for 10; bounds of three standard deviations."""
     dut = broken_link(Packet(2, 8), dead=1, start=100, begins=2**16 // 40, ends=2**16 // 10)
-    trace = transport(dut, [dut.i], [dut.o], cycles=2100, offer=lambda port, cycle: 1)
+    trace = transport(dut, cycles=2100, offer=lambda port, cycle: 1)
     passed = [bool(cycle.entered()) for cycle in trace]
     assert all(passed[:101])
     spans = [(works, len([*span])) for works, span in itertools.groupby(passed[100:])]

@@ -71,8 +71,6 @@ def link_trace(
     numbers = itertools.count(1)
     trace = transport(
         dut,
-        [dut.i],
-        [dut.o],
         cycles=cycles,
         offer=lambda port, cycle: next(numbers) if generator.random() < 0.7 else None,
         ready=lambda port, cycle: generator.random() < 0.7,
@@ -142,9 +140,7 @@ def test_fault_begins_when_it_should(transport: Callable[..., list]) -> None:
 def test_stuck_box_ignores_tags(transport: Callable[..., list], routing: str) -> None:
     network = MultistageNetwork(4, payload=4, routing=routing)
     dut = StuckBox(network.boxes[0])
-    trace = transport(
-        dut, dut.i, dut.o, cycles=20, offer=lambda port, cycle: port << 5 | 0b01 | (cycle & 1) << 2
-    )
+    trace = transport(dut, cycles=20, offer=lambda port, cycle: port << 5 | 0b01 | (cycle & 1) << 2)
     assert all(all(cycle.accepted) for cycle in trace)
     for before, after in itertools.pairwise(trace):
         # The tag is rotated: 01 becomes 10.

@@ -111,9 +111,7 @@ def test_each_pair_takes_its_path_in_h_plus_c_cycles(
             return None
         return worm(dut, port, destinations[port], turn, length)[index]
 
-    trace = transport(
-        dut, dut.i, dut.o, cycles=len(turns) * period, offer=offer, watch=transfers(dut)
-    )
+    trace = transport(dut, cycles=len(turns) * period, offer=offer, watch=transfers(dut))
     expected: list[set[tuple[int, int]]] = [set() for _ in trace]
     arrivals: list[dict[int, int]] = [{} for _ in trace]
     for turn, pairs in enumerate(turns):
@@ -144,8 +142,6 @@ def test_waiting_terminals_deadlock_nothing(
     load = Load(dut, 200, seed=SEED)
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=500,
         offer=load.offer,
         ready=lambda port, cycle: cycle >= 200 or load.random.random() < 0.7,
@@ -356,7 +352,7 @@ def test_router_serves_all_inputs_in_turn(transport: Callable[..., list], routin
         sent[port] += 1
         return serving.index(port) << 3 | (sent[port] % 3 == 0) << 5
 
-    trace = transport(dut, dut.i, dut.o, cycles=121, offer=offer)
+    trace = transport(dut, cycles=121, offer=offer)
     came = [flit >> 3 & 3 for cycle in trace for _, flit in cycle.moved()]
     assert len(came) == 120
     assert {port for cycle in trace for port, _ in cycle.moved()} == {len(dut.o) - 1}
@@ -383,18 +379,13 @@ def test_router_goes_around_what_is_in_its_way(
     dimension is not ready."""
     offers = [(2, 0b011), (3, 0b011)]
     dut = router("pcube")
-    trace = transport(dut, dut.i, dut.o, cycles=8, offer=of_terminal(offers, 4))
+    trace = transport(dut, cycles=8, offer=of_terminal(offers, 4))
     used = [Counter(port for port, _ in cycle.moved()) for cycle in trace]
     assert used[2] == {0: 1, 1: 1}
     assert sum(used, Counter()) == {0: 4, 1: 4}
     dut = router("pcube")
     trace = transport(
-        dut,
-        dut.i,
-        dut.o,
-        cycles=8,
-        offer=of_terminal(offers[1:], 4),
-        ready=lambda port, cycle: port != 0,
+        dut, cycles=8, offer=of_terminal(offers[1:], 4), ready=lambda port, cycle: port != 0
     )
     assert [[port for port, _ in cycle.moved()] for cycle in trace] == [[], *[[1]] * 4, *[[]] * 3]
 

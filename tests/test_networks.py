@@ -116,14 +116,7 @@ def test_each_pair_alone_takes_the_predicted_path(
             return None
         return packet(network, *pairs[cycle // 4])
 
-    trace = transport(
-        network,
-        network.i,
-        network.o,
-        cycles=4 * len(pairs),
-        offer=offer,
-        watch=watch_boxes(network),
-    )
+    trace = transport(network, cycles=4 * len(pairs), offer=offer, watch=watch_boxes(network))
     for number, cycle in enumerate(trace):
         source, destination = pairs[number // 4]
         seen = fired(network, cycle.watched)
@@ -156,8 +149,6 @@ def test_every_pair_takes_the_predicted_path(
     stages = network.stages
     trace = transport(
         network,
-        network.i,
-        network.o,
         cycles=ports + stages,
         offer=lambda port, cycle: (
             packet(network, port, sum_of_digits(port, cycle, radix)) if cycle < ports else None
@@ -201,8 +192,6 @@ def test_xor_and_destination_tags_deliver_alike(
         print("seeds 7, 8")
         trace = transport(
             network,
-            network.i,
-            network.o,
             cycles=120,
             offer=lambda port, cycle, network=network, generator=generator: (
                 packet(network, port, generator.randrange(ports))
@@ -249,8 +238,6 @@ def test_network_loses_nothing(
 
     trace = transport(
         network,
-        network.i,
-        network.o,
         cycles=150 + 30 * depth,
         offer=offer,
         ready=lambda port, cycle: cycle >= 150 or generator.random() < 0.8,

@@ -175,8 +175,6 @@ def test_packet_switch_follows_the_model(
     busy, waits = traffic(wires, 100 * radix + depth, 0.7), sometimes(depth)
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=200 + 4 * depth,
         offer=lambda port, cycle: busy(port, cycle) if cycle < 150 else None,
         ready=lambda port, cycle: cycle >= 150 or waits(port, cycle),
@@ -210,11 +208,7 @@ def test_packet_switch_has_full_throughput(
         return (port + cycle * (cycle + 1) // 2) % radix
 
     trace = transport(
-        dut,
-        dut.i,
-        dut.o,
-        cycles=40,
-        offer=lambda port, cycle: wires.make(port, output(port, cycle), 1, cycle),
+        dut, cycles=40, offer=lambda port, cycle: wires.make(port, output(port, cycle), 1, cycle)
     )
     assert all(all(cycle.accepted) for cycle in trace)
     assert trace[0].shown == [None] * radix
@@ -242,7 +236,7 @@ def test_packet_switch_has_one_cycle_of_latency(
         source, output = pairs[cycle // 2]
         return wires.make(port, output, 0, cycle) if port == source and cycle % 2 == 0 else None
 
-    trace = transport(dut, dut.i, dut.o, cycles=2 * len(pairs), offer=offer)
+    trace = transport(dut, cycles=2 * len(pairs), offer=offer)
     for number, cycle in enumerate(trace):
         expected: list[int | None] = [None] * radix
         if number % 2:
@@ -262,8 +256,6 @@ def test_packet_switch_is_fair(transport: Callable[..., list], switch: type, rad
     print(f"seed {radix}")
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=100,
         offer=lambda port, cycle: wires.make(port, radix - 1, 0, cycle),
         ready=lambda port, cycle: generator.random() < 0.7,
@@ -279,7 +271,7 @@ def test_input_queued_switch_passes_every_partial_permutation(
 ) -> None:
     wires = Wires(radix, "destination")
     dut = InputQueuedSwitch(wires.layout, radix=radix, depth=2)
-    trace = transport(dut, dut.i, dut.o, cycles=900, offer=traffic(wires, radix, 0.45))
+    trace = transport(dut, cycles=900, offer=traffic(wires, radix, 0.45))
     maps = {frozenset((wires.name(packet)[0], j) for j, packet in c.moved()) for c in trace}
     assert len(maps) == {2: 7, 3: 34}[radix]
 
@@ -291,7 +283,7 @@ def test_output_queued_switch_takes_every_combination_of_arrivals(
     """Whatever the inputs hold is taken in one cycle while there is room: any targets."""
     wires = Wires(radix, "destination")
     dut = OutputQueuedSwitch(wires.layout, radix=radix, depth=32)
-    trace = transport(dut, dut.i, dut.o, cycles=900, offer=traffic(wires, radix, 0.6))
+    trace = transport(dut, cycles=900, offer=traffic(wires, radix, 0.6))
     combinations = {frozenset((i, wires.output(p, i)) for i, p in c.entered()) for c in trace}
     assert len(combinations) == (radix + 1) ** radix
 
@@ -311,12 +303,7 @@ def test_input_queued_switch_sets_its_box(
     wires = Wires(2, "xor")
     dut = InputQueuedSwitch(wires.layout, radix=2, depth=2, routing="xor")
     trace = transport(
-        dut,
-        dut.i,
-        dut.o,
-        cycles=200,
-        offer=traffic(wires, 3, 0.6),
-        watch=lambda: Value.cast(boxes[-1].state),
+        dut, cycles=200, offer=traffic(wires, 3, 0.6), watch=lambda: Value.cast(boxes[-1].state)
     )
     for cycle in trace:
         moved = {(wires.name(packet)[0], j) for j, packet in cycle.moved()}

@@ -102,8 +102,6 @@ def test_pipelined_switch_follows_the_model(
     busy, waits = traffic(wires, 100 * radix + depth, 0.7), sometimes(depth)
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=220 + 4 * depth,
         offer=lambda port, cycle: busy(port, cycle) if cycle < 150 else None,
         ready=lambda port, cycle: cycle >= 150 or waits(port, cycle),
@@ -136,11 +134,7 @@ def test_pipelined_switch_has_full_throughput(
         return (port + cycle * (cycle + 1) // 2) % radix
 
     trace = transport(
-        dut,
-        dut.i,
-        dut.o,
-        cycles=40,
-        offer=lambda port, cycle: wires.make(port, output(port, cycle), 1, cycle),
+        dut, cycles=40, offer=lambda port, cycle: wires.make(port, output(port, cycle), 1, cycle)
     )
     assert all(all(cycle.accepted) for cycle in trace)
     late = 1 + pipeline
@@ -161,11 +155,7 @@ def test_pipelined_switch_is_fair(
     wires = Wires(radix, "destination")
     dut = PipelinedSwitch(wires.layout, radix=radix, depth=2, pipeline=pipeline)
     trace = transport(
-        dut,
-        dut.i,
-        dut.o,
-        cycles=80,
-        offer=lambda port, cycle: wires.make(port, radix - 1, 0, cycle % 16),
+        dut, cycles=80, offer=lambda port, cycle: wires.make(port, radix - 1, 0, cycle % 16)
     )
     served = [wires.name(packet)[0] for cycle in trace for _, packet in cycle.moved()]
     assert len(served) == 80 - 1 - pipeline

@@ -128,8 +128,6 @@ def test_switch_follows_the_model(
 
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=270 + 6 * LONGEST * radix + 6 * depth,
         offer=offer,
         ready=lambda port, cycle: cycle >= 200 or waits(port, cycle),
@@ -167,11 +165,7 @@ def test_switch_has_full_throughput(
     flits = packets(wires, [[(i + 1) % radix] * 12 for i in range(radix)], 3)
     rest = [deque(each) for each in flits]
     trace = transport(
-        dut,
-        dut.i,
-        dut.o,
-        cycles=36 + pipeline + 2,
-        offer=lambda i, t: rest[i].popleft() if rest[i] else None,
+        dut, cycles=36 + pipeline + 2, offer=lambda i, t: rest[i].popleft() if rest[i] else None
     )
     late = pipeline + 2
     assert all(cycle.shown == [None] * radix for cycle in trace[:late])
@@ -197,9 +191,7 @@ def test_cut_through_stores_a_blocked_packet_whole(
     wires = Wires(2)
     dut = switch(wires, 2 * LONGEST - 1, pipeline, "cut-through")
     worms = Worms(wires, SEED, load=1)
-    trace = transport(
-        dut, dut.i, dut.o, cycles=40, offer=worms.offer, ready=lambda port, cycle: False
-    )
+    trace = transport(dut, cycles=40, offer=worms.offer, ready=lambda port, cycle: False)
     entered: list[list[int]] = [[], []]
     for cycle in trace:
         for i, flit in cycle.entered():

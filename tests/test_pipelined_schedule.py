@@ -47,9 +47,7 @@ def deliveries(
     `sent` has the packets by terminal and the first cycle in which they are offered.
     """
     cycles = max(cycle for _, cycle in sent) + 3 * dut.zero_load_cycles
-    trace = transport(
-        dut, dut.i, dut.o, cycles=cycles, offer=lambda port, cycle: sent.get((port, cycle))
-    )
+    trace = transport(dut, cycles=cycles, offer=lambda port, cycle: sent.get((port, cycle)))
     found: dict[int, list[tuple[int, int]]] = {}
     for cycle, seen in enumerate(trace):
         for port, payload in seen.moved():

@@ -107,8 +107,6 @@ def test_fair_merger_loses_nothing_and_starves_nobody(
     dut = Merger(streams[0].layout, copies, "fair")
     trace = transport(
         dut,
-        dut.i,
-        [dut.o],
         cycles=600,
         offer=lambda port, cycle: streams[port].next() if generator.random() < 0.6 else None,
         ready=lambda port, cycle: generator.random() < 0.8,

@@ -185,7 +185,7 @@ def test_each_way_of_switching_keeps_its_promise(transport: Callable[..., list])
             router = WormRouter(packet, shape, depth=6, longest=6, switching=switching)
             dut = Looked(router, room)
             offer = slowly(shape.input((-1, 0)), packet)
-            trace = transport(dut, dut.i, dut.o, cycles=30, offer=offer)
+            trace = transport(dut, cycles=30, offer=offer)
             moved = [cycle for cycle, seen in enumerate(trace) if seen.moved()]
             expected = {
                 # A flit arrives every second cycle.

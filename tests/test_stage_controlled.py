@@ -259,8 +259,6 @@ def test_sequenced_network_is_its_model(
 
     trace = transport(
         network,
-        network.i,
-        network.o,
         cycles=cycles,
         offer=offer,
         ready=lambda port, cycle: cycle >= sending or generator.random() < eagerness,

@@ -64,17 +64,13 @@ def worm(name: int, destination: int, length: int = 3) -> list[int]:
 def test_decision_time(transport: Callable[..., list], decision: int) -> None:
     """Worms of one input follow each other with a gap of D_t - 1, into the terminal without."""
     dut = in_ring(decision)
-    trace = transport(
-        dut, dut.i, dut.o, cycles=30, offer=offers({4: [worm(n, 1) for n in range(4)]})
-    )
+    trace = transport(dut, cycles=30, offer=offers({4: [worm(n, 1) for n in range(4)]}))
     moved = [cycle for cycle, seen in enumerate(trace) if seen.moved()]
     period = decision + 2
     assert moved == [decision + period * number + flit for number in range(4) for flit in range(3)]
     assert {port for seen in trace for port, _ in seen.moved()} == {0}
     dut = in_ring(decision)
-    trace = transport(
-        dut, dut.i, dut.o, cycles=30, offer=offers({0: [worm(n, 0) for n in range(4)]})
-    )
+    trace = transport(dut, cycles=30, offer=offers({0: [worm(n, 0) for n in range(4)]}))
     assert [cycle for cycle, seen in enumerate(trace) if seen.moved()] == list(range(1, 13))
 
 
@@ -82,7 +78,7 @@ def test_decision_takes_nothing_from_a_link_that_others_use(transport: Callable[
     """While one worm passes, the header behind another input is decided upon."""
     dut = in_ring(3)
     worms = {4: [worm(1, 1, 6)], 0: [worm(2, 1, 6)]}
-    trace = transport(dut, dut.i, dut.o, cycles=20, offer=offers(worms))
+    trace = transport(dut, cycles=20, offer=offers(worms))
     assert [cycle for cycle, seen in enumerate(trace) if seen.moved()] == list(range(3, 15))
     names = [payload >> 2 & 15 for seen in trace for _, payload in seen.moved()]
     assert len(list(itertools.groupby(names))) == 2
@@ -105,8 +101,6 @@ def sharing(
     worms = {8: [long(1, 3)], 4: [long(2, 0)]}
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=24,
         offer=offers(worms),
         ready=lambda port, cycle: port not in up or ready(up.index(port), cycle),
@@ -147,8 +141,6 @@ def test_space_is_that_of_the_longest_packet(
     space = dut.router.space[dut.router.guarded_inputs.index(0)]
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=24,
         offer=offers({0: [worm(n, 0) for n in range(4)]}),
         ready=lambda port, cycle: cycle > 8,
@@ -171,7 +163,7 @@ def test_arbiters(transport: Callable[..., list], arbiter: str) -> None:
     dut = Placed(WormRouter(packet, shape, logic=logic, depth=2, arbiter=arbiter))
     numbers = range(len(dut.i))
     count = 1000 if arbiter == "random" else 100
-    trace = transport(dut, dut.i, dut.o, cycles=count + 1, offer=lambda port, _: port << 2 | 1 << 6)
+    trace = transport(dut, cycles=count + 1, offer=lambda port, _: port << 2 | 1 << 6)
     came = [payload >> 2 & 15 for seen in trace for _, payload in seen.moved()]
     assert len(came) == count
     shares = [came.count(number) / len(came) for number in numbers]

@@ -226,8 +226,6 @@ def test_flit_switch_follows_the_model(
 
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=250 + 6 * LONGEST * radix + 6 * dut.depth,
         offer=offer,
         ready=lambda port, cycle: cycle >= 200 or waits(port, cycle),
@@ -297,11 +295,7 @@ def test_flit_switch_has_full_throughput(
     order = [[(i + t * (t + 1) // 2) % radix for t in range(12)] for i in range(radix)]
     flits = packets(wires, order, length)
     trace = transport(
-        dut,
-        dut.i,
-        dut.o,
-        cycles=12 * length + 1,
-        offer=lambda i, t: flits[i][t] if flits[i][t:] else None,
+        dut, cycles=12 * length + 1, offer=lambda i, t: flits[i][t] if flits[i][t:] else None
     )
     assert trace[0].shown == [None] * radix
     for number, (before, after) in enumerate(itertools.pairwise(trace)):
@@ -318,12 +312,7 @@ def served(transport: Callable[..., list], wires: Wires, dut: Component) -> list
     worms = Worms(wires, radix, load=1, output=radix - 1)
     waits = random.Random(radix)
     trace = transport(
-        dut,
-        dut.i,
-        dut.o,
-        cycles=200,
-        offer=worms.offer,
-        ready=lambda port, cycle: waits.random() < 0.7,
+        dut, cycles=200, offer=worms.offer, ready=lambda port, cycle: waits.random() < 0.7
     )
     flits = [flit for cycle in trace for _, flit in cycle.moved()]
     return [wires.name(flit)[0] for flit in flits if wires.last(flit)]
@@ -350,9 +339,7 @@ def test_flit_switch_carries_flits_of_one_packet_only_while_it_owns_the_output(
     worm = wires.packet(0, 1, 0, [0, 0, 0])
     other = wires.packet(1, 1, 0, [0])
     times = {(0, 0): worm[0], (0, 5): worm[1], (0, 9): worm[2], (1, 1): other[0]}
-    trace = transport(
-        dut, dut.i, dut.o, cycles=14, offer=lambda port, cycle: times.get((port, cycle))
-    )
+    trace = transport(dut, cycles=14, offer=lambda port, cycle: times.get((port, cycle)))
     shown = {number: cycle.shown[1] for number, cycle in enumerate(trace) if cycle.moved()}
     assert shown == {
         number: wires.forwarded(flit)
@@ -369,8 +356,6 @@ def test_cut_through_switch_lets_a_longer_packet_wait_outside(
     waiting = iter(flits)
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=20,
         offer=lambda port, cycle: next(waiting, None) if port == 0 else None,
         ready=lambda port, cycle: cycle > 8,

@@ -110,7 +110,7 @@ def test_unhindered_packets_take_stages_and_flits_less_one(
             return None
         return worm(dut, port, shifted(dut, port, shift), shift, length)[index]
 
-    trace = transport(dut, dut.i, dut.o, cycles=ports * period, offer=offer)
+    trace = transport(dut, cycles=ports * period, offer=offer)
     delay = dut.stages + length - 1 + (kind == "rejecting")
     assert arrivals(dut, trace) == {
         (source, shifted(dut, source, shift), shift): shift * period + delay
@@ -157,8 +157,6 @@ def test_no_network_deadlocks(
     load = Load(dut, 150)
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=450,
         offer=load.offer,
         ready=lambda port, cycle: cycle >= 150 or load.random.random() < 0.7,
@@ -192,8 +190,6 @@ def test_blocked_packets_lie_in_one_switch_if_they_cut_through(
     load = Load(dut, 150)
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=200,
         offer=load.offer,
         ready=lambda port, cycle: cycle < 80 and load.random.random() < 0.7,
@@ -228,9 +224,7 @@ def test_rejecting_network_drops_at_the_box_where_two_paths_meet(
             return None
         return worm(dut, port, pairs[turn][2], turn, 3)[index]
 
-    trace = transport(
-        dut, dut.i, dut.o, cycles=(len(pairs) + 1) * period, offer=offer, watch=drops(dut)
-    )
+    trace = transport(dut, cycles=(len(pairs) + 1) * period, offer=offer, watch=drops(dut))
     delivered = arrivals(dut, trace)
     for turn, (a, b, to) in enumerate(pairs):
         hops = zip(dut.plan.path(a, to), dut.plan.path(b, to))
@@ -267,8 +261,6 @@ def test_rejecting_network_under_load_loses_only_what_it_drops(
 
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=quiet + 8 * ports,
         offer=offer,
         ready=lambda port, cycle: cycle >= busy or load.random.random() < 0.8,

@@ -62,8 +62,6 @@ def _recording(case: str, transport: Callable[..., list[Any]]) -> list[dict[str,
     rng = random.Random(SEED)
     trace = transport(
         network,
-        network.i,
-        network.o,
         cycles=300,
         offer=lambda port, cycle: (
             rng.getrandbits(network.packet.size) if rng.random() < 0.8 else None
