@@ -6,19 +6,20 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import exit_status
+from driving import exercise
 from multicube.hdl import AXI_CLOCK, AxiStreamNetwork, PacketNetwork, build
 from multicube.hdl.export.verilog import Clock, port_list, verilog_text, write_verilog
 from multicube.hdl.fabric.fabric import CellType, Fabric, Pin
 from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.hdl.primitives.round_robin import RoundRobin
 from multicube.sim.engines.compiled.netlist import lower
+from verilog_tools import assert_lint_free, check_with_yosys
 
 yaml = pytest.importorskip("yaml")
 
@@ -108,18 +109,14 @@ def test_port_list_beside_it_is_true(exported: Path) -> None:
 @pytest.mark.long
 def test_tools_have_nothing_to_say(
     exported: Path,
-    verilators_linter: Callable[[Path], str],
-    yosys_check: Callable[[list[Path]], str],
 ) -> None:
-    verilators_linter(exported)
-    assert "Warning" not in yosys_check([exported])
+    assert_lint_free(exported)
+    assert "Warning" not in check_with_yosys([exported])
 
 
 @pytest.mark.long
 def test_tools_have_nothing_to_say_of_others(
     tmp_path: Path,
-    verilators_linter: Callable[[Path], str],
-    yosys_check: Callable[[list[Path]], str],
 ) -> None:
     """Masks, queues behind outputs, digits, odd widths."""
     paths = [
@@ -130,8 +127,8 @@ def test_tools_have_nothing_to_say_of_others(
         _export(tmp_path, "dcsh", k=3, n=2, broadcast=1),
     ]
     for path in paths:
-        verilators_linter(path)
-    assert "Warning" not in yosys_check(paths)
+        assert_lint_free([path])
+    assert "Warning" not in check_with_yosys(paths)
 
 
 @pytest.mark.long
@@ -261,9 +258,7 @@ def test_search_for_paths_finds_some() -> None:
     [("cube", {"ports": 2}, 0), ("cube", {"ports": 2, "switch": "circuit"}, 1)],
     ids=["output-queued", "circuit"],
 )
-def test_latency(
-    family: str, parameters: dict[str, Any], more: int, simulate: Callable[..., None]
-) -> None:
+def test_latency(family: str, parameters: dict[str, Any], more: int) -> None:
     """That of the network, and one cycle more where the outputs have queues."""
 
     def until_valid(design: Any, stimulus: Any, valid: Any) -> int:
@@ -278,7 +273,7 @@ def test_latency(
                 cycles += 1
             waited.append(cycles)
 
-        simulate(design, testbench, limit=50)
+        exercise(design, testbench, limit=50)
         return waited[0]
 
     network = build(family, **parameters)

@@ -18,6 +18,7 @@ from amaranth.hdl import Assert, Cat, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from command_line import exit_status
+from driving import exercise
 from long_runs import long
 from multicube.hdl import PacketNetwork, build
 from multicube.hdl.fabric.fabric import CellType
@@ -178,13 +179,11 @@ class Host:
         long("hypercube n=3 routing=adaptive length=4"),
     ],
 )
-def test_library_is_the_network_cycle_by_cycle(
-    words: str, tmp_path: Path, simulate: Callable
-) -> None:
+def test_library_is_the_network_cycle_by_cycle(words: str, tmp_path: Path) -> None:
     network = _network(words)
     library = _loaded(network, tmp_path / "library", "own")
     host = Host(network, _instance(library, "own"), seed=len(words))
-    simulate(network, partial(host.run, cycles=150))
+    exercise(network, partial(host.run, cycles=150))
     assert host.arrived > 100
 
 

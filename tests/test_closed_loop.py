@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
+from driving import exercise
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.bench import PacketBench
@@ -52,10 +52,7 @@ def packets_of_a_source(words: str, interval: float, cycles: int) -> list[tuple[
         assert ctx.get(source.rejected) == 0
         assert ctx.get(source.generated) - len(found) in (0, 1)
 
-    simulator = Simulator(source)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    exercise(source, testbench)
     return found
 
 

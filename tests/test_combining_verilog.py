@@ -3,7 +3,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -80,13 +80,11 @@ def test_yosys_reads_and_checks_it(exported: dict[str, Path]) -> None:
 @pytest.mark.long
 def test_tools_on_large_boxes(
     tmp_path: Path,
-    verilators_linter: Callable[[Path], str],
-    yosys_check: Callable[[Sequence[Path]], str],
 ) -> None:
     path = tmp_path / "large.v"
     write_verilog(of_radix_4(16), path)
-    verilators_linter(path)
-    yosys_check([path])
+    assert_lint_free([path])
+    check_with_yosys([path])
 
 
 def test_icarus_reads_it(exported: dict[str, Path]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from driving import exercise, transport
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import InputQueuedSwitch, OutputQueuedSwitch
@@ -168,7 +169,7 @@ def rotated(word: int) -> int:
     return word >> 2 << 2 | (word & 1) << 1 | word >> 1 & 1
 
 
-def follow(transport: Callable[..., list], dut: Any, model: Any, seed: int, cycles: int) -> None:
+def follow(dut: Any, model: Any, seed: int, cycles: int) -> None:
     """Lock-step, with random waits on both sides."""
     generator = random.Random(seed)
     print("seed", seed)
@@ -200,12 +201,10 @@ def follow(transport: Callable[..., list], dut: Any, model: Any, seed: int, cycl
     ("writers", "lanes", "depth"),
     [(4, 2, 4), (2, 4, 1), long(2, 2, 1), (3, 2, 2), long(8, 4, 4), long(1, 1, 3)],
 )
-def test_lane_queue_is_its_model(
-    transport: Callable[..., list], writers: int, lanes: int, depth: int, refill: bool
-) -> None:
+def test_lane_queue_is_its_model(writers: int, lanes: int, depth: int, refill: bool) -> None:
     dut = LaneQueue(LAYOUT, writers=writers, lanes=lanes, depth=depth, refill=refill)
     model = LaneQueueModel(writers, lanes, depth, refill=refill)
-    follow(transport, dut, model, writers * 10 + lanes, 300)
+    follow(dut, model, writers * 10 + lanes, 300)
 
 
 @pytest.mark.one_in(4)
@@ -217,17 +216,15 @@ def test_lane_queue_is_its_model(
     [(2, 2, 3), (1, 2, 1), long(1, 3, 2), long(3, 3, 4), long(2, 4, 1)],
 )
 def test_dilated_box_is_its_model(
-    transport: Callable[..., list], switch: type, model: type, before: int, after: int, depth: int
+    switch: type, model: type, before: int, after: int, depth: int
 ) -> None:
     dut = switch(LAYOUT, radix=2, depth=depth, dilation_in=before, dilation_out=after)
-    follow(transport, dut, model(2 * before, after, depth), before * 10 + after, 300)
+    follow(dut, model(2 * before, after, depth), before * 10 + after, 300)
 
 
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("policy", ["hold", "drop", "modified-hold"])
-def test_merger_of_circuits_serves_one_after_the_other(
-    simulate: Callable[..., None], policy: str
-) -> None:
+def test_merger_of_circuits_serves_one_after_the_other(policy: str) -> None:
     """No circuit without a gap before it, none is taken from its owner, and who is refused waits
     or is rejected, by the policy."""
     limit = 3
@@ -263,11 +260,11 @@ def test_merger_of_circuits_serves_one_after_the_other(
             owner = granted[0] if granted else None
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
     assert min(served.count(c) for c in range(3)) > 8
 
 
-def test_distributor_of_circuits_keeps_to_its_choice(simulate: Callable[..., None]) -> None:
+def test_distributor_of_circuits_keeps_to_its_choice() -> None:
     dut = CircuitDistributor(Packet(1, 4), 3)
     generator = random.Random(6)
     print("seed 6")
@@ -289,7 +286,7 @@ def test_distributor_of_circuits_keeps_to_its_choice(simulate: Callable[..., Non
             before = asked
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
     assert min(chosen.count(c) for c in range(3)) > len(chosen) / 5
 
 

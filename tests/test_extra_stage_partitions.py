@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module
-from amaranth.sim import Simulator
 from disturbance import BEHAVIOURS, Disturbed
+from driving import evaluate
 from long_runs import long
 from multicube.hdl import PartitionedNetwork, build
 from multicube.hdl.fabric.fabric import CellType, FabricComponent, Pin
@@ -197,9 +197,7 @@ def test_guard_refuses_what_is_not_kept(fault: str) -> None:
             found = ctx.get(dut.write), ctx.get(dut.refused)
             assert found == (write & kept, write & (not kept))
 
-    simulator = Simulator(dut)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(dut, testbench)
 
 
 @pytest.mark.parametrize(("label", "care", "free"), [(0b001, 0b011, 0b101), (0b010, 0b110, 0b011)])
@@ -217,9 +215,7 @@ def test_guard_of_any_rule(label: int, care: int, free: int) -> None:
             applies = any((each ^ label) & care == 0 for each in members)
             assert ctx.get(dut.write) == (not applies or free & ~mask == 0)
 
-    simulator = Simulator(dut)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(dut, testbench)
 
 
 class Absent(MaskGuard):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from driving import exercise
 from example_networks import (
     WORDS,
     assert_one_line,
@@ -221,7 +222,7 @@ async def cycle(ctx: Any, dut: wiring.Component, **given: int) -> set[str]:
 @pytest.mark.parametrize("component", [LinkFault, LinkGate])
 @pytest.mark.parametrize("last", [False, True])
 def test_a_dead_link_rejects_a_header_and_passes_rejections(
-    simulate: Callable[..., None], component: type[LinkFault | LinkGate], last: bool
+    component: type[LinkFault | LinkGate], last: bool
 ) -> None:
     dut = component(PACKET, link=RejectingLink, last=last)
 
@@ -249,10 +250,10 @@ def test_a_dead_link_rejects_a_header_and_passes_rejections(
         ctx.set(dut.dead, 1)
         assert await cycle(ctx, dut, **word) == refusal
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
-def test_a_severed_link_closes_the_path_that_it_has_cut(simulate: Callable[..., None]) -> None:
+def test_a_severed_link_closes_the_path_that_it_has_cut() -> None:
     dut = LinkFault(PACKET, link=RejectingLink)
 
     async def testbench(ctx: Any) -> None:
@@ -274,17 +275,17 @@ def test_a_severed_link_closes_the_path_that_it_has_cut(simulate: Callable[..., 
         assert "i_reject" in await cycle(ctx, dut, o_reject=1)
         assert await cycle(ctx, dut, **word) == {"i_ready", "o_valid"}
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
-def test_nobody_hears_the_rejection_of_what_nobody_sent(simulate: Callable[..., None]) -> None:
+def test_nobody_hears_the_rejection_of_what_nobody_sent() -> None:
     dut = LinkFault(PACKET, link=RejectingLink)
 
     async def testbench(ctx: Any) -> None:
         ctx.set(dut.babbling, 1)
         assert await cycle(ctx, dut, o_ready=1, o_reject=1) == {"i_ready", "o_valid"}
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 class Counted(wiring.Component):

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Module, Signal
-from amaranth.sim import Simulator
 from command_line import exit_status
+from driving import evaluate
 from group_traffic import FOLDS, Members, Traffic
 from long_runs import long
 from multicube.hdl import PacketNetwork, build
@@ -179,9 +179,7 @@ def test_values_merge_as_the_operation_says(fold: str) -> None:
             own = [one for at, one in enumerate(some) if chosen >> at & 1]
             assert ctx.get(result) == reduce(FOLDS[fold], own)
 
-    simulator = Simulator(m)
-    simulator.add_testbench(bench)
-    simulator.run()
+    evaluate(m, bench)
 
 
 @pytest.mark.parametrize("fold", FOLDS)

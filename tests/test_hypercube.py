@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Module, Value
 from command_line import exit_status
+from driving import transport
 from example_networks import ROUTERS
 from long_runs import long
 from multicube.hdl import FAMILIES, HypercubeNetwork, build
@@ -88,9 +89,7 @@ def on_path(dut: HypercubeNetwork, source: int, destination: int) -> list[tuple[
         *(long(routing, 4) for routing in HYPERCUBE_ROUTINGS),
     ],
 )
-def test_each_pair_takes_its_path_in_h_plus_c_cycles(
-    transport: Callable[..., list], routing: Any, n: int, length: int
-) -> None:
+def test_each_pair_takes_its_path_in_h_plus_c_cycles(routing: Any, n: int, length: int) -> None:
     """Routers passed, h + 1, and c - 1 for the flits behind the header; each on its very link.
 
     e-cube: all sources at once with one relative address, which never meet. Others: each pair
@@ -134,9 +133,7 @@ def test_each_pair_takes_its_path_in_h_plus_c_cycles(
 @pytest.mark.long
 @pytest.mark.parametrize(("n", "depth"), [long(1, 1), (2, 3), long(3, 1), long(3, 2)])
 @pytest.mark.parametrize("routing", ["adaptive", *map(long, ("ecube", "pcube"))])
-def test_waiting_terminals_deadlock_nothing(
-    transport: Callable[..., list], routing: Any, n: int, depth: int
-) -> None:
+def test_waiting_terminals_deadlock_nothing(routing: Any, n: int, depth: int) -> None:
     """Full load, outputs that wait at random: each packet arrives whole, unmixed and unchanged."""
     dut = HypercubeNetwork(n, routing=routing, length="1:8", depth=depth)
     load = Load(dut, 200, seed=SEED)
@@ -340,7 +337,7 @@ def router(routing: Any) -> WormRouter:
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
-def test_router_serves_all_inputs_in_turn(transport: Callable[..., list], routing: Any) -> None:
+def test_router_serves_all_inputs_in_turn(routing: Any) -> None:
     """All inputs always have worms of 3 flits for the terminal: each gets every fourth turn."""
     dut = router(routing)
     sent = [0] * len(dut.i)
@@ -372,9 +369,7 @@ def of_terminal(
     return lambda port, cycle: flits[port].pop(0) if flits.get(port) else None
 
 
-def test_router_goes_around_what_is_in_its_way(
-    transport: Callable[..., list],
-) -> None:
+def test_router_goes_around_what_is_in_its_way() -> None:
     """Two worms for the same node, from node 0: they leave side by side. So does one whose lowest
     dimension is not ready."""
     offers = [(2, 0b011), (3, 0b011)]

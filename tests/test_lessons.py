@@ -3,23 +3,17 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Tab, browser, needs_chromium
+from browser import Tab, needs_chromium
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.graphs.partitions import Partition
 from multicube.sim.live import LivePage, lesson_names, lesson_network
 from multicube.sim.live.lessons import lessons_for
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("name", lesson_names())

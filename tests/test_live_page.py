@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Tab, browser, needs_chromium
+from browser import Tab, needs_chromium
 from long_runs import long
 from multicube.hdl import GraphNetwork, build
 from multicube.hdl.bench import bench_for
@@ -35,12 +35,6 @@ _BYTES = """async () => {
         return btoa(text);
     });
 }"""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

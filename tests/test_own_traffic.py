@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
+from driving import exercise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_runs import long
@@ -168,10 +168,7 @@ def states(on: float, off: float, cycles: int) -> list[int]:
             found.append(ctx.get(bursts.on))
             await ctx.tick()
 
-    simulator = Simulator(bursts)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    exercise(bursts, testbench)
     return found
 
 

@@ -3,11 +3,11 @@
 
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from driving import transport
 from long_runs import long
 from multicube.hdl import PacketNetwork, build, write_verilog
 from multicube.hdl.boxes.pipelined_switches import PipelinedFlitSwitch
@@ -16,6 +16,7 @@ from multicube.hdl.links.packet import Packet
 from multicube.sim import Run, Trace, TracePacket, simulate_runs
 from test_pipelined_boxes import check_engines
 from test_wormhole import LONGEST, Wires, Worms, check_worms, packets, served, sometimes
+from verilog_tools import check_with_yosys
 
 SEED = 27
 pipelines = pytest.mark.parametrize("pipeline", [long(1), 2])
@@ -108,12 +109,7 @@ def switch(wires: Wires, depth: int, pipeline: int, switching: str) -> Pipelined
 )
 @pipelines
 def test_switch_follows_the_model(
-    transport: Callable[..., list],
-    pipeline: int,
-    radix: int,
-    routing: str,
-    depth: int,
-    switching: str,
+    pipeline: int, radix: int, routing: str, depth: int, switching: str
 ) -> None:
     """Cycle by cycle under random traffic and waits; packets arrive whole and in order."""
     wires = Wires(radix, routing)
@@ -156,9 +152,7 @@ def test_switch_follows_the_model(
 
 @pytest.mark.parametrize(("radix", "depth"), [(2, 3), (4, 4), long(8, 3)])
 @pipelines
-def test_switch_has_full_throughput(
-    transport: Callable[..., list], pipeline: int, radix: int, depth: int
-) -> None:
+def test_switch_has_full_throughput(pipeline: int, radix: int, depth: int) -> None:
     """Packets to one output each leave no cycle without a flit, once the first have left."""
     wires = Wires(radix)
     dut = switch(wires, depth, pipeline, "wormhole")
@@ -175,18 +169,16 @@ def test_switch_has_full_throughput(
 
 @pytest.mark.parametrize("radix", [2, long(4)])
 @pipelines
-def test_switch_is_fair(transport: Callable[..., list], pipeline: int, radix: int) -> None:
+def test_switch_is_fair(pipeline: int, radix: int) -> None:
     """When all inputs want one output, it serves their packets in turn, whatever their length."""
     wires = Wires(radix)
-    order = served(transport, wires, switch(wires, 3, pipeline, "wormhole"))
+    order = served(wires, switch(wires, 3, pipeline, "wormhole"))
     assert len(order) > 20
     assert order == [number % radix for number in range(len(order))]
 
 
 @pipelines
-def test_cut_through_stores_a_blocked_packet_whole(
-    transport: Callable[..., list], pipeline: int
-) -> None:
+def test_cut_through_stores_a_blocked_packet_whole(pipeline: int) -> None:
     """While nothing leaves, each input takes whole packets only."""
     wires = Wires(2)
     dut = switch(wires, 2 * LONGEST - 1, pipeline, "cut-through")
@@ -247,15 +239,10 @@ def test_engines_agree_and_nothing_is_lost(words: dict[str, Any], pipeline: int)
 
 @pytest.mark.parametrize("ports", [4, long(16)])
 @pipelines
-def test_network_has_no_combinational_loop(
-    tmp_path: Path,
-    yosys_check: Callable[[Sequence[Path]], str],
-    pipeline: int,
-    ports: int,
-) -> None:
+def test_network_has_no_combinational_loop(tmp_path: Path, pipeline: int, ports: int) -> None:
     path = tmp_path / "network.v"
     write_verilog(network(pipeline, ports=ports).fabric, path)
-    assert "Found and reported 0 problems" in yosys_check([path])
+    check_with_yosys([path])
 
 
 def test_switch_rejects() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import browser, needs_chromium
+from browser import needs_chromium
 from multicube.hdl.graphs.graph_file import read_graph
 from served_studio import Served, served_studio
 
@@ -19,12 +19,6 @@ pytest.importorskip("uvicorn")
 def served() -> Iterator[Served]:
     with served_studio() as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as opened:
-        yield opened
 
 
 class Opened:

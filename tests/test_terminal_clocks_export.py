@@ -18,6 +18,7 @@ from multicube.hdl import (
 )
 from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.fabric.fabric import Fabric
+from verilog_tools import assert_lint_free, check_with_yosys
 
 
 def _clocks(fabric: Fabric, **options: Any) -> list[str]:
@@ -81,8 +82,6 @@ def test_synchronisers_are_marked(text: str) -> None:
 def test_tools_have_nothing_to_say(
     case: str,
     tmp_path: Path,
-    verilators_linter: Callable[[Path], str],
-    yosys_check: Callable[[list[Path]], str],
 ) -> None:
     network = build("torus", k=3, n=1, payload=8)
     if case == "axis":
@@ -92,8 +91,8 @@ def test_tools_have_nothing_to_say(
         fabric, clock = MultiClockNetwork(network, TerminalClocks(word, depth=2)).fabric, {}
     path = tmp_path / "network.v"
     write_verilog(fabric, path, **clock)
-    verilators_linter(path)
-    assert "Warning" not in yosys_check([path])
+    assert_lint_free([path])
+    assert "Warning" not in check_with_yosys([path])
 
 
 def test_command(call: Callable[..., Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from amaranth.lib.wiring import Component
+from driving import transport
 from long_runs import long
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from multicube.hdl.links.packet import Packet
@@ -212,7 +213,7 @@ def check_worms(wires: Wires, flits: list[int]) -> list[tuple[int, int]]:
     ("kind", "radix", "routing", "depth"), [*CASES, *(long(*case) for case in LARGER)]
 )
 def test_flit_switch_follows_the_model(
-    transport: Callable[..., list], kind: Callable, radix: int, routing: str, depth: int
+    kind: Callable, radix: int, routing: str, depth: int
 ) -> None:
     """Cycle by cycle under random traffic and waits; packets arrive whole and in order."""
     wires = Wires(radix, routing)
@@ -282,12 +283,7 @@ def packets(wires: Wires, order: list[list[int]], length: int) -> list[list[int]
     ],
 )
 def test_flit_switch_has_full_throughput(
-    transport: Callable[..., list],
-    kind: Callable,
-    radix: int,
-    routing: str,
-    depth: int,
-    length: int,
+    kind: Callable, radix: int, routing: str, depth: int, length: int
 ) -> None:
     """Packets that follow each other to ever new outputs leave no cycle without a flit."""
     wires = Wires(radix, routing)
@@ -306,7 +302,7 @@ def test_flit_switch_has_full_throughput(
         assert after.shown == expected, number
 
 
-def served(transport: Callable[..., list], wires: Wires, dut: Component) -> list[int]:
+def served(wires: Wires, dut: Component) -> list[int]:
     """Whose packets leave, one after the other, when all inputs want one output that waits."""
     radix = wires.radix
     worms = Worms(wires, radix, load=1, output=radix - 1)
@@ -321,17 +317,17 @@ def served(transport: Callable[..., list], wires: Wires, dut: Component) -> list
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("radix", [2, 3, 4])
-def test_flit_switch_is_fair(transport: Callable[..., list], kind: Callable, radix: int) -> None:
+def test_flit_switch_is_fair(kind: Callable, radix: int) -> None:
     """When all inputs want one output, it serves their packets in turn, whatever their length."""
     wires = Wires(radix)
-    order = served(transport, wires, kind(wires, 2)[0])
+    order = served(wires, kind(wires, 2)[0])
     assert len(order) > 30
     assert order == [number % radix for number in range(len(order))]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_flit_switch_carries_flits_of_one_packet_only_while_it_owns_the_output(
-    transport: Callable[..., list], kind: Callable
+    kind: Callable,
 ) -> None:
     """A worm with a hole keeps its output: another packet for it waits until the tail has gone."""
     wires = Wires(2)
@@ -347,9 +343,7 @@ def test_flit_switch_carries_flits_of_one_packet_only_while_it_owns_the_output(
     }
 
 
-def test_cut_through_switch_lets_a_longer_packet_wait_outside(
-    transport: Callable[..., list],
-) -> None:
+def test_cut_through_switch_lets_a_longer_packet_wait_outside() -> None:
     wires = Wires(2)
     dut = CutThroughSwitch(wires.layout, radix=2, depth=2, length=2)
     flits = wires.packet(0, 1, 0, [0] * 6)
