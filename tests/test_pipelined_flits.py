@@ -2,7 +2,7 @@
 """Flit switches with a pipeline, against a model written from their documentation; and networks."""
 
 import itertools
-from collections import defaultdict, deque
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.links.packet import Packet
 from multicube.sim import Run, Trace, TracePacket, simulate_runs
 from test_pipelined_boxes import check_engines
-from test_wormhole import LONGEST, Wires, Worms, check_worms, packets, served, sometimes
+from test_wormhole import LONGEST, Wires, Worms, follow, packets, served
 from verilog_tools import check_with_yosys
 
 SEED = 27
@@ -115,39 +115,7 @@ def test_switch_follows_the_model(
     wires = Wires(radix, routing)
     dut = switch(wires, depth, pipeline, switching)
     model = Model(wires, depth, pipeline, LONGEST if switching == "cut-through" else 1)
-    worms = Worms(wires, 100 * radix + depth, load=0.8)
-    waits = sometimes(depth)
-
-    def offer(port: int, cycle: int) -> int | None:
-        worms.gaps = 0.3 if cycle < 100 else 0
-        return worms.offer(port, cycle) if cycle < 200 or worms.rest[port] else None
-
-    trace = transport(
-        dut,
-        cycles=270 + 6 * LONGEST * radix + 6 * depth,
-        offer=offer,
-        ready=lambda port, cycle: cycle >= 200 or waits(port, cycle),
-    )
-    sent: dict[tuple[int, int], list[int]] = defaultdict(list)
-    received: dict[tuple[int, int], list[int]] = defaultdict(list)
-    outputs = [0] * radix
-    crossed: list[list[int]] = [[] for _ in range(radix)]
-    for number, cycle in enumerate(trace):
-        accepted, shown = model.cycle(cycle.offered, cycle.ready)
-        assert cycle.shown == shown, number
-        for i, flit in enumerate(cycle.offered):
-            assert flit is None or cycle.accepted[i] == accepted[i], (number, i)
-        for i, flit in cycle.entered():
-            if wires.name(flit)[2] == 0:
-                outputs[i] = wires.output(flit, i)
-            sent[i, outputs[i]].append(wires.forwarded(flit))
-        for j, flit in cycle.moved():
-            crossed[j].append(flit)
-            received[wires.name(flit)[0], j].append(flit)
-    for flits in crossed:
-        check_worms(wires, flits)
-    assert sent == received
-    assert sum(map(len, sent.values())) > 30 * radix
+    assert follow(dut, wires, model, 100 * radix + depth) > 30 * radix
 
 
 @pytest.mark.parametrize(("radix", "depth"), [(2, 3), (4, 4), long(8, 3)])

@@ -13,6 +13,7 @@ from driving import transport
 from long_runs import long
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from multicube.hdl.links.packet import Packet
+from switch_models import sometimes
 
 LONGEST = 5
 
@@ -187,12 +188,6 @@ LARGER = [
 ]
 
 
-def sometimes(seed: int) -> Callable[[int, int], bool]:
-    """Ready seldom for a while, so that queues fill, and often for a while."""
-    generator = random.Random(seed)
-    return lambda port, cycle: generator.random() < (0.35 if cycle // 50 % 2 else 0.9)
-
-
 def check_worms(wires: Wires, flits: list[int]) -> list[tuple[int, int]]:
     """Check that what crossed a link is packet after packet, each whole; give their names."""
     packets = []
@@ -208,6 +203,44 @@ def check_worms(wires: Wires, flits: list[int]) -> list[tuple[int, int]]:
     return packets
 
 
+def follow(dut: Any, wires: Wires, model: Any, seed: int) -> int:
+    """Check that a switch does what a model does under random traffic and waits, and that packets
+    arrive whole and in order; return how many flits."""
+    radix = wires.radix
+    worms, waits = Worms(wires, seed, load=0.8), sometimes(seed)
+
+    def offer(port: int, cycle: int) -> int | None:
+        worms.gaps = 0.3 if cycle < 100 else 0
+        return worms.offer(port, cycle) if cycle < 200 or worms.rest[port] else None
+
+    trace = transport(
+        dut,
+        cycles=270 + 6 * LONGEST * radix + 6 * dut.depth,
+        offer=offer,
+        ready=lambda port, cycle: cycle >= 200 or waits(port, cycle),
+    )
+    sent: dict[tuple[int, int], list[int]] = defaultdict(list)
+    received: dict[tuple[int, int], list[int]] = defaultdict(list)
+    outputs = [0] * radix
+    crossed: list[list[int]] = [[] for _ in range(radix)]
+    for number, cycle in enumerate(trace):
+        accepted, shown = model.cycle(cycle.offered, cycle.ready)
+        assert cycle.shown == shown, number
+        for i, flit in enumerate(cycle.offered):
+            assert flit is None or cycle.accepted[i] == accepted[i], (number, i)
+        for i, flit in cycle.entered():
+            if wires.name(flit)[2] == 0:
+                outputs[i] = wires.output(flit, i)
+            sent[i, outputs[i]].append(wires.forwarded(flit))
+        for j, flit in cycle.moved():
+            crossed[j].append(flit)
+            received[wires.name(flit)[0], j].append(flit)
+    for flits in crossed:
+        check_worms(wires, flits)
+    assert sent == received
+    return sum(map(len, sent.values()))
+
+
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("kind", "radix", "routing", "depth"), [*CASES, *(long(*case) for case in LARGER)]
@@ -218,45 +251,7 @@ def test_flit_switch_follows_the_model(
     """Cycle by cycle under random traffic and waits; packets arrive whole and in order."""
     wires = Wires(radix, routing)
     dut, model = kind(wires, depth)
-    worms = Worms(wires, 100 * radix + depth, load=0.8)
-    waits = sometimes(depth)
-
-    def offer(port: int, cycle: int) -> int | None:
-        worms.gaps = 0.3 if cycle < 100 else 0
-        return worms.offer(port, cycle) if cycle < 200 or worms.rest[port] else None
-
-    trace = transport(
-        dut,
-        cycles=250 + 6 * LONGEST * radix + 6 * dut.depth,
-        offer=offer,
-        ready=lambda port, cycle: cycle >= 200 or waits(port, cycle),
-    )
-    entered: list[list[int]] = [[] for _ in range(radix)]
-    crossed: list[list[int]] = [[] for _ in range(radix)]
-    for number, cycle in enumerate(trace):
-        accepted, shown = model.cycle(cycle.offered, cycle.ready)
-        assert cycle.shown == shown, number
-        for i, flit in enumerate(cycle.offered):
-            assert flit is None or cycle.accepted[i] == accepted[i], (number, i)
-        for i, flit in cycle.entered():
-            entered[i].append(flit)
-        for j, flit in cycle.moved():
-            crossed[j].append(flit)
-
-    sent: dict[tuple[int, int], list[int]] = defaultdict(list)
-    received: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for i, flits in enumerate(entered):
-        output = 0
-        for flit in flits:
-            if wires.name(flit)[2] == 0:
-                output = wires.output(flit, i)
-            sent[i, output].append(wires.forwarded(flit))
-    for j, flits in enumerate(crossed):
-        check_worms(wires, flits)
-        for flit in flits:
-            received[wires.name(flit)[0], j].append(flit)
-    assert sent == received
-    assert sum(map(len, sent.values())) > 40 * radix
+    assert follow(dut, wires, model, 100 * radix + depth) > 40 * radix
 
 
 def packets(wires: Wires, order: list[list[int]], length: int) -> list[list[int]]:
