@@ -7,13 +7,13 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable
 from browser import browser
-from command_line import exit_status
+from command_line import Outcome, exit_status
 from multicube.sim.engines.compiled.netlist import lowered
 from verilog_tools import run_yosys
 
@@ -105,14 +105,6 @@ def chromium() -> Iterator[Any]:
     """The browser of `tests/kit/browser.py`, for all tests of a file."""
     with browser() as opened:
         yield opened
-
-
-class Outcome(NamedTuple):
-    """What a command left: its exit status, and what it printed."""
-
-    status: int
-    out: str
-    err: str
 
 
 @pytest.fixture

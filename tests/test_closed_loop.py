@@ -1,6 +1,5 @@
 """Closed loops: each terminal has one packet at a time, and an interval before the next one."""
 
-import json
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -174,5 +173,5 @@ def test_command(call: Any) -> None:
             f"multicube: Traffic uniform+interval:1 takes no {option}: each terminal has one "
             "packet at a time, and its interval says when\n"
         )
-    found = json.loads(call(*words, "--cycles", "200", "--warmup", "20", "--json").out)
+    found = call(*words, "--cycles", "200", "--warmup", "20", "--json").record
     assert found["offered_load"] == 0.5

@@ -5,13 +5,13 @@ import itertools
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import Value
+from command_line import Call
 from disturbance import Disturbed
 from driving import exercise
 from long_runs import long
@@ -221,7 +221,7 @@ def test_partitioned_memory_exports() -> None:
 
 
 @pytest.mark.long
-def test_command_exports_partitions_of_memory(call: Callable[..., Any], tmp_path: Path) -> None:
+def test_command_exports_partitions_of_memory(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "parts.v"
     status, _, err = call("export", "ultracomputer", "ports=4", "--partitions", "-o", str(file))
     assert (status, err) == (0, "")

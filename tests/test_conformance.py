@@ -12,11 +12,11 @@ import random
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command_line import Call
 from example_networks import (
     WORDS,
     assert_one_line,
@@ -43,7 +43,6 @@ from multicube.sim.workload.traffic import TRACE_START
 from scripted_terminals import records_of, scripted
 from verilog_tools import assert_lint_free
 
-Call = Callable[..., Any]
 SEED = 16
 
 
@@ -109,7 +108,7 @@ def test_all_are_listed(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     text = call("list").out
     for name, family in FAMILIES.items():
-        assert json.loads(call("list", name, "--json").out)["networks"] == [entries[name]]
+        assert call("list", name, "--json").record["networks"] == [entries[name]]
         assert entries[name]["aliases"] == list(family.aliases)
         assert entries[name]["description"] == family.description
         for word in (name, *family.aliases):
@@ -120,7 +119,7 @@ def test_all_are_listed(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
 @every
 def test_is_listed(name: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     family = FAMILIES[name]
-    (entry,) = json.loads(call("list", name, "--json").out)["networks"]
+    (entry,) = call("list", name, "--json").record["networks"]
     shown = {parameter["name"]: parameter["default"] for parameter in entry["parameters"]}
     assert shown == {parameter.name: parameter.default for parameter in family.parameters}
     assert all(parameter["description"] for parameter in entry["parameters"])

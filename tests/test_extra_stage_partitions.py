@@ -3,7 +3,6 @@
 
 import doctest
 import itertools
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, reduce
 from operator import or_
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module
+from command_line import Call
 from disturbance import BEHAVIOURS, Disturbed
 from driving import evaluate
 from long_runs import long
@@ -297,7 +297,7 @@ def delivered_to(part: Subnetwork, seen: list[dict[tuple, int]]) -> int:
 
 
 @pytest.mark.long
-def test_command_exports_partitions_around_a_fault(call: Callable[..., Any]) -> None:
+def test_command_exports_partitions_around_a_fault(call: Call) -> None:
     """PASM has both; without a fault there is nothing to refuse."""
     for faults, refuses in (("link:2:5", True), ("link:4:5", False)):
         outcome = call("export", "pasm", f"faults={faults}", "--partitions", "-o", "pasm.v")

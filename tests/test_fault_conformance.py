@@ -4,13 +4,13 @@ What a fault does must show in the books: packets are delivered, counted as drop
 missed. Here the books are added up a second time, from the counts of the result.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from command_line import Call
 from driving import exercise
 from example_networks import (
     WORDS,
@@ -183,9 +183,7 @@ def test_engines_agree_on_faults(words: str) -> None:
     "fault",
     ["random:1:cell", *(f"link:1:0:{sort}" for sort in SORTS)],
 )
-def test_a_fault_by_its_stage_where_packets_are_rejected(
-    call: Callable[..., Any], fault: str
-) -> None:
+def test_a_fault_by_its_stage_where_packets_are_rejected(call: Call, fault: str) -> None:
     words = "sim omega ports=4 switch=wormhole policy=drop --load .2 --cycles 60 --warmup 0 --json"
     told = call(*words.split(), "--fault", fault)
     assert told.status == 1

@@ -5,17 +5,16 @@ import itertools
 import json
 import random
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
+from command_line import Call
 from driving import transport
 from long_runs import long
 from multicube.hdl import build
@@ -381,7 +380,7 @@ def test_places_that_do_not_exist(text: str, message: str) -> None:
         simulate("torus k=3", faults=[text], cycles=10)
 
 
-def test_command_shows_the_result_with_the_books(call: Callable[..., Any]) -> None:
+def test_command_shows_the_result_with_the_books(call: Call) -> None:
     words = ["sim", "cube", "ports=8", "--load", "0.2", "--cycles", "200"]
     words += ["--fault", "cell:box_1_2:lossy"]
     shown = call(*words)

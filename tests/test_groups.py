@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Module, Signal
-from command_line import exit_status
+from command_line import command_refusals
 from driving import evaluate
 from group_traffic import FOLDS, Members, Traffic
 from long_runs import long
@@ -400,17 +400,10 @@ test_group_tables_refuse = refusals(
 )
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("--group 0:9", "Members of a group must be from 0 to 8, in order, not 9"),
-        ("--group 9:1", "Root of a group must be from 0 to 8, not 9"),
-        ("--group 3", "Group must be ROOT:MEMBERS as 0:all or 5:0-7,12, not '3'"),
-        ("--kind reduce", "Kind needs a group: --group ROOT:MEMBERS"),
-    ],
+test_deadlock_command_refuses = command_refusals(
+    "deadlock mesh k=3",
+    ("--group 0:9", "Members of a group must be from 0 to 8, in order, not 9"),
+    ("--group 9:1", "Root of a group must be from 0 to 8, not 9"),
+    ("--group 3", "Group must be ROOT:MEMBERS as 0:all or 5:0-7,12, not '3'"),
+    ("--kind reduce", "Kind needs a group: --group ROOT:MEMBERS"),
 )
-def test_deadlock_command_refuses(
-    capsys: pytest.CaptureFixture[str], words: str, message: str
-) -> None:
-    assert exit_status("deadlock", "mesh", "k=3", *words.split()) == 2
-    assert capsys.readouterr().err.strip() == f"multicube: {message}"

@@ -2,14 +2,13 @@
 """Hypercubes of wormhole routers: exact latencies and paths, deadlock, the books."""
 
 import itertools
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Module, Value
-from command_line import exit_status
+from command_line import Call
 from driving import transport
 from example_networks import ROUTERS
 from long_runs import long
@@ -399,10 +398,9 @@ def test_adaptive_routing_carries_more_where_e_cube_crowds() -> None:
 
 
 @pytest.mark.long
-def test_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command(call: Call) -> None:
     words = "sim hypercube n=2 routing=ecube --load 0.1 --cycles 200 --json"
-    assert exit_status(*words.split()) == 0
-    record = json.loads(capsys.readouterr().out)
+    record = call(*words.split()).record
     assert record["network"] == "hypercube"
     assert record["parameters"] == ROUTERS | {"n": 2, "routing": "ecube"}
     assert (record["lost"], record["reordered"]) == (0, 0)

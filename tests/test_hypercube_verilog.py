@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat
 from amaranth.lib.wiring import In
-from command_line import exit_status
+from command_line import Call, exit_status
 from driving import exercise
 from long_runs import long
 from multicube.hdl import HypercubeNetwork, write_verilog
@@ -209,9 +209,9 @@ def test_ports_of_a_node_alone(tmp_path: Path) -> None:
     ],
 )
 def test_a_node_alone_of_networks_that_have_several(
-    words: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: str, line: str, tmp_path: Path, call: Call
 ) -> None:
-    assert exit_status("export", *words.split(), "--node", "-o", str(tmp_path / "x.v")) == 2
-    error = capsys.readouterr().err
-    assert error == f"multicube: Option --node needs a network whose cells are all alike, {line}\n"
+    call("export", *words.split(), "--node", "-o", str(tmp_path / "x.v")).refuses(
+        f"Option --node needs a network whose cells are all alike, {line}"
+    )
     assert list(tmp_path.iterdir()) == []

@@ -4,13 +4,13 @@
 import itertools
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from command_line import Call
 from driving import exercise
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -497,7 +497,7 @@ def test_sweep_rejects_traffic_that_does_not_suit() -> None:
 
 
 @pytest.mark.long
-def test_rates_in_flits(call: Callable[..., Any]) -> None:
+def test_rates_in_flits(call: Call) -> None:
     network = ["cube", "ports=4", "switch=wormhole", "length=4", "depth=8"]
     options = ["--unit", "flits", "--cycles", "100", "--warmup", "10"]
     status, out, _ = call("sim", *network, "--load", "0.2", *options)
@@ -512,7 +512,7 @@ def test_rates_in_flits(call: Callable[..., Any]) -> None:
 
 @pytest.mark.long
 def test_commands_take_the_same_words(
-    call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("own.csv").write_text("1\n0\n3\n2\n")

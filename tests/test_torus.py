@@ -2,7 +2,6 @@
 """Tori, meshes and rings of wormhole routers: ways, exact latencies, the books, Verilog."""
 
 import itertools
-import json
 from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Const
-from command_line import exit_status
+from command_line import Call
 from example_networks import ROUTERS
 from long_runs import long
 from multicube.hdl import FAMILIES, TorusNetwork, build, write_verilog
@@ -334,10 +333,9 @@ def test_verilog(tmp_path: Path, form: str) -> None:
     check_with_yosys([path])
 
 
-def test_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command(call: Call) -> None:
     words = "sim torus k=3 n=1 length=2 decision=2 --load 0.05 --cycles 200 --json"
-    assert exit_status(*words.split()) == 0
-    record = json.loads(capsys.readouterr().out)
+    record = call(*words.split()).record
     assert record["network"] == "torus"
     given = {"k": 3, "n": 1, "channels": 2, "decision": 2, "length": 2}
     assert record["parameters"] == ROUTERS | given
