@@ -196,15 +196,6 @@ def test_module_is_the_command(tmp_path: Path) -> None:
     assert said == f"multicube {version('multicube')}\n"
 
 
-def test_summaries_are_those_of_the_subcommands() -> None:
-    """The group's help and a subcommand's own begin alike, in one sentence."""
-    groups = [command, command.get_command(None, "board")]
-    for group in groups:
-        for name in group.list_commands(None):
-            found = group.get_command(None, name)
-            assert found.get_short_help_str(limit=200) == group.summary(name)
-
-
 @pytest.mark.parametrize(
     ("words", "meant"),
     [(["simm"], "sim"), (["liste"], "list"), (["board", "bild"], "build")],
