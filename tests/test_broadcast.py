@@ -100,9 +100,9 @@ def test_switch_follows_the_model(switch: type, radix: int, depth: int, routing:
     busy, waits = traffic(wires, 10 * radix + depth, 0.7), sometimes(depth)
     trace = transport(
         dut,
-        cycles=270,
-        offer=lambda port, cycle: busy(port, cycle) if cycle < 150 else None,
-        ready=lambda port, cycle: cycle >= 150 or waits(port, cycle),
+        cycles=320,
+        offer=lambda port, cycle: busy(port, cycle) if cycle < 200 else None,
+        ready=lambda port, cycle: cycle >= 200 or waits(port, cycle),
     )
     partly: list[bool] = []
     follow(trace, wires, model, seen=lambda: partly.append(any(model.given)))
