@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from ..hdl.fabric.errors import InvalidValue
 from ..hdl.support.output_file import check_output, whole_file
@@ -19,6 +17,7 @@ from ..sim.command.computer_command import (
     program_options,
     shown_before_faults,
 )
+from ..sim.command.print_table import print_table
 from ..sim.command.shared_arguments import (
     INTERRUPTED,
     engine_option,
@@ -126,20 +125,15 @@ def list_(as_json: bool) -> None:
         }
         click.echo(json.dumps({"boards": rows}))
         return
-    table = Table("board", "MHz", "tools", "source depth", "counter bits", "others")
+    lines = []
     for name, each in BOARDS.items():
         has = each.instruments
-        table.add_row(
-            name,
-            f"{each.clock / each.divide / 1e6:g}",
-            each.tools or "plan only",
-            str(has.source_depth),
-            str(has.counter_bits),
-            ", ".join(key.replace("_", " ") for key, value in vars(has).items() if value is True)
-            or "none",
-        )
-    table.columns[0].no_wrap = True
-    Console().print(table)
+        others = [key.replace("_", " ") for key, value in vars(has).items() if value is True]
+        megahertz, tools = f"{each.clock / each.divide / 1e6:g}", each.tools or "plan only"
+        sizes = str(has.source_depth), str(has.counter_bits)
+        lines.append((name, megahertz, tools, *sizes, ", ".join(others) or "none"))
+    heads = ["board", "MHz", "tools", "source depth", "counter bits", "others"]
+    print_table(heads, lines, whole=1)
 
 
 @click.command()

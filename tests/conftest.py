@@ -1,24 +1,21 @@
-"""What hardware tests share: a simulation that can't hang, and a driver of many streams."""
+"""What all tests share: their settings, which cases are short, and their fixtures."""
 
 import gc
-import itertools
 import json
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, Const, Elaboratable, Value
-from amaranth.lib import stream
-from amaranth.sim import Simulator
-from command_line import exit_status
+from amaranth.hdl import Elaboratable
+from browser import browser
+from command_line import Outcome, exit_status
 from multicube.sim.engines.compiled.netlist import lowered
-from verilog_tools import check_with_yosys, lint_with_verilator, run_yosys
+from verilog_tools import run_yosys
 
 # Most runs of tests are so short that a quick compilation is worth more than quick code.
 os.environ.setdefault("CFLAGS", "-O0")
@@ -53,113 +50,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-Testbench = Callable[[Any], Coroutine[Any, Any, None]]
-
-
-def _simulate(design: Elaboratable, *testbenches: Testbench, limit: int = 20_000) -> None:
-    """Run testbenches to their end, and raise if they take more than `limit` cycles."""
-
-    async def watchdog(ctx: Any) -> None:
-        for _ in range(limit):
-            await ctx.tick()
-        raise TimeoutError(f"The test did not end within {limit} cycles")
-
-    simulator = Simulator(design)
-    simulator.add_clock(1e-6)
-    for testbench in testbenches:
-        simulator.add_testbench(testbench)
-    simulator.add_testbench(watchdog, background=True)
-    simulator.run()
-
-
-@dataclass
-class Cycle:
-    """What all streams showed in one cycle. Payloads are integers, None where nothing is valid."""
-
-    offered: list[int | None]
-    accepted: list[bool]
-    shown: list[int | None]
-    ready: list[bool]
-    watched: int
-
-    def moved(self) -> list[tuple[int, int]]:
-        """(output, payload) of everything that was taken from an output."""
-        return [
-            (j, payload)
-            for j, (payload, ready) in enumerate(zip(self.shown, self.ready))
-            if payload is not None and ready
-        ]
-
-    def entered(self) -> list[tuple[int, int]]:
-        """(input, payload) of everything that an input took."""
-        return [
-            (i, payload)
-            for i, (payload, accepted) in enumerate(zip(self.offered, self.accepted))
-            if payload is not None and accepted
-        ]
-
-
-def _transport(
-    design: Elaboratable,
-    inputs: Sequence[stream.Interface],
-    outputs: Sequence[stream.Interface],
-    *,
-    cycles: int,
-    offer: Callable[[int, int], int | None],
-    ready: Callable[[int, int], bool] = lambda port, cycle: True,
-    watch: Callable[[], Value] = lambda: Const(0, 1),
-) -> list[Cycle]:
-    """Carry packets through a design and check the stream rule at its outputs.
-
-    `offer(port, cycle)` names the payload that an idle input begins to offer; it stays until it is
-    taken. `ready(port, cycle)` says whether an output is ready. `watch` is called once the design
-    is elaborated and gives something to record with every cycle.
-    """
-    trace: list[Cycle] = []
-
-    async def testbench(ctx: Any) -> None:
-        width = len(Value.cast(inputs[0].payload))
-        stimulus = Cat(
-            *(Cat(port.valid, port.payload) for port in inputs), *(port.ready for port in outputs)
-        )
-        watched = watch()
-        response = Cat(
-            *(port.ready for port in inputs),
-            *(Cat(port.valid, port.payload) for port in outputs),
-            watched,
-        )
-        offered: list[int | None] = [None] * len(inputs)
-        for cycle in range(cycles):
-            for i, payload in enumerate(offered):
-                if payload is None:
-                    offered[i] = offer(i, cycle)
-            readies = [bool(ready(j, cycle)) for j in range(len(outputs))]
-            word = 0
-            for i, payload in enumerate(offered):
-                if payload is not None:
-                    word |= (payload << 1 | 1) << i * (width + 1)
-            for j, flag in enumerate(readies):
-                word |= flag << len(inputs) * (width + 1) + j
-            ctx.set(stimulus, word)
-            seen = ctx.get(response)
-            accepted = [bool(seen >> i & 1) for i in range(len(inputs))]
-            seen >>= len(inputs)
-            shown: list[int | None] = []
-            for _ in outputs:
-                shown.append(seen >> 1 & (1 << width) - 1 if seen & 1 else None)
-                seen >>= width + 1
-            trace.append(Cycle(list(offered), accepted, shown, readies, seen))
-            offered = [None if taken else payload for payload, taken in zip(offered, accepted)]
-            await ctx.tick()
-
-    _simulate(design, testbench, limit=cycles + 1)
-    for number, (before, after) in enumerate(itertools.pairwise(trace)):
-        for j, payload in enumerate(before.shown):
-            if payload is not None and not before.ready[j]:
-                assert after.shown[j] == payload, f"output {j} let go of a packet, cycle {number}"
-    return trace
-
-
 class _Patches(pytest.MonkeyPatch):
     """Patches of code: cells that were lowered from other code are forgotten."""
 
@@ -181,33 +71,6 @@ def monkeypatch() -> Iterator[pytest.MonkeyPatch]:
     patches = _Patches()
     yield patches
     patches.undo()
-
-
-@pytest.fixture
-def simulate() -> Callable[..., None]:
-    return _simulate
-
-
-@pytest.fixture
-def transport() -> Callable[..., list[Cycle]]:
-    return _transport
-
-
-@pytest.fixture
-def verilators_linter() -> Callable[[Path], str]:
-    """Verilator's linter has nothing to say of a file whose top module is `network`."""
-
-    def lint(path: Path) -> str:
-        said = lint_with_verilator(path)
-        assert "%" not in said, (path.name, said)
-        return said
-
-    return lint
-
-
-@pytest.fixture
-def yosys_check() -> Callable[[Sequence[Path]], str]:
-    return check_with_yosys
 
 
 @pytest.fixture
@@ -237,12 +100,11 @@ def netlist_storage(tmp_path: Path) -> Callable[[dict[str, Elaboratable]], dict[
     return count
 
 
-class Outcome(NamedTuple):
-    """What a command left: its exit status, and what it printed."""
-
-    status: int
-    out: str
-    err: str
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """The browser of `tests/kit/browser.py`, for all tests of a file."""
+    with browser() as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import command_refusals
 from long_runs import long
 from multicube.hdl import Network, build
 from multicube.hdl.bench import bench_for
@@ -228,32 +229,18 @@ def test_payloads_stay_while_none_is_sent() -> None:
     assert activity.types[1].payload / activity.flits == pytest.approx(4, rel=0.05)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--engine", "amaranth"], "Engine must be compiled to measure activity, not amaranth"),
-        (["--seeds", "2"], "Activity can only be measured in one run, with one seed"),
-        (["--fault", "link:1:1"], "Activity can't be measured in a run with faults"),
-        (["--vcd", "x.vcd"], "Activity can't be measured in a run with waveforms"),
-        (["--checkpoint", "x.npz"], "Activity can't be measured in a run with checkpoints"),
-        (["--activity", "none/x.saif"], "Output none/x.saif can't be written: there is no folder"),
-        (["--activity", "x.csv"], "Output x.csv must end in .saif"),
-        (["--activity", "-", "--json"], "Output - and --json would both go to standard output"),
-    ],
+test_runs_without_activity_are_refused = command_refusals(
+    "sim cube ports=4 --cycles 9 --activity x.saif",
+    (["--engine", "amaranth"], "Engine must be compiled to measure activity, not amaranth"),
+    (["--seeds", "2"], "Activity can only be measured in one run, with one seed"),
+    (["--fault", "link:1:1"], "Activity can't be measured in a run with faults"),
+    (["--vcd", "x.vcd"], "Activity can't be measured in a run with waveforms"),
+    (["--checkpoint", "x.npz"], "Activity can't be measured in a run with checkpoints"),
+    (["--activity", "none/x.saif"], "Output none/x.saif can't be written: there is no folder"),
+    (["--activity", "x.csv"], "Output x.csv must end in .saif"),
+    (["--activity", "-", "--json"], "Output - and --json would both go to standard output"),
+    part=True,
 )
-def test_runs_without_activity_are_refused(
-    options: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as end:
-        main(["sim", "cube", "ports=4", "--cycles", "9", "--activity", "x.saif", *options])
-    assert end.value.code == 2
-    assert capsys.readouterr().err.startswith(f"multicube: {message}")
-    assert not list(tmp_path.iterdir())
 
 
 def test_the_command_prints_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

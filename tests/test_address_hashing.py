@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from driving import exercise
 from long_runs import long
 from multicube.hdl import CombiningNetwork, build, write_verilog
 from multicube.hdl.graphs.address_hash import AddressHash
@@ -14,6 +15,7 @@ from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.terminals.address_hasher import AddressHasher
 from multicube.sim import Request, run_programs
 from multicube.sim import simulate as measure
+from verilog_tools import check_with_yosys
 
 LINK = MemoryLink(tag=3, identity=2, address=4, width=4)
 
@@ -52,7 +54,7 @@ def test_columns_are_powers_of_x() -> None:
         assert module == hashed.module(word)
 
 
-def test_hasher_maps_every_request_and_restores_its_tag(simulate: Callable[..., None]) -> None:
+def test_hasher_maps_every_request_and_restores_its_tag() -> None:
     """All tags and addresses, against the formula; replies in any order."""
     columns = (0b101, 0, 0b111, 0b010)
     design = AddressHasher(LINK, columns=columns)
@@ -87,7 +89,7 @@ def test_hasher_maps_every_request_and_restores_its_tag(simulate: Callable[..., 
                     held[identity] = tag
                 await ctx.tick()
 
-    simulate(design, testbench)
+    exercise(design, testbench)
 
 
 def strided(stride: int, first: int, step: int, count: int) -> Iterator[Any]:
@@ -132,16 +134,14 @@ def test_networks_with_hashing_are_serial(parameters: dict[str, Any]) -> None:
 
 
 @pytest.mark.long
-def test_word_0_stays_in_module_0_and_verilog_is_accepted(
-    tmp_path: Any, yosys_check: Callable[..., None]
-) -> None:
+def test_word_0_stays_in_module_0_and_verilog_is_accepted(tmp_path: Any) -> None:
     network = CombiningNetwork(4, rows=4, width=4, combine="none", hashing="polynomial")
     assert network.stored(0) == (0, 0)
     assert len({network.stored(word) for word in range(16)}) == 16
     path = tmp_path / "hashed.v"
     write_verilog(network.fabric, path)
     assert path.read_text().count("hash_") >= 4
-    yosys_check([path])
+    check_with_yosys([path])
 
 
 REJECTED = [

@@ -5,7 +5,7 @@ import itertools
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,14 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+from driving import transport
 from long_runs import long
 from multicube.hdl import GraphNetwork, write_verilog
 from multicube.hdl.graphs.routing.algorithms import ALGORITHMS
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.routers.detour import RandomDetour, detoured
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
+from verilog_tools import assert_lint_free, check_with_yosys
 
 SEED = 11
 SAFE = [name for name in ALGORITHMS if name not in ("shortest", "minimal")]
@@ -120,7 +122,7 @@ def test_latency_of_detours(engine: str) -> None:
 
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("terminals", [2, 5, 8, 11])
-def test_random_detour(terminals: int, transport: Callable[..., list]) -> None:
+def test_random_detour(terminals: int) -> None:
     """All terminals equally often, also for the very first packets; the same for all flits."""
     width = (terminals - 1).bit_length()
     packet = Packet(width, 4, flits=True)
@@ -133,7 +135,7 @@ def test_random_detour(terminals: int, transport: Callable[..., list]) -> None:
         def offer(port: int, cycle: int) -> int:
             return packet.const({"tag": 1, "payload": cycle % 16, "last": 1}).as_value().value
 
-        trace = transport(dut, dut.i, dut.o, cycles=100, offer=offer)
+        trace = transport(dut, cycles=100, offer=offer)
         vias = [
             payload >> width & (1 << width) - 1 for seen in trace for _, payload in seen.moved()
         ]
@@ -235,10 +237,8 @@ def test_channels_of_a_network() -> None:
 def test_verilog(
     routing: str,
     tmp_path: Path,
-    verilators_linter: Callable[[Path], str],
-    yosys_check: Callable[[Sequence[Path]], str],
 ) -> None:
     path = tmp_path / "network.v"
     write_verilog(GraphNetwork(graph=irregular(4, 5), routing=routing, length=2).fabric, path)
-    verilators_linter(path)
-    yosys_check([path])
+    assert_lint_free([path])
+    check_with_yosys([path])

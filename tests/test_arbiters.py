@@ -1,7 +1,7 @@
 """Arbiters of many requests, against models in Python."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from driving import exercise
 from multicube.hdl.primitives import arbiters as arbiters_module
 from multicube.hdl.primitives.arbiters import arbitrate
 from multicube.hdl.primitives.round_robin import lowest_rank, number_of
@@ -41,7 +42,7 @@ def least_recent(order: list[int], request: int) -> int:
     return 0
 
 
-def check(simulate: Callable[..., None], dut: Arbiter, requests: Sequence[int]) -> None:
+def check(dut: Arbiter, requests: Sequence[int]) -> None:
     count = len(dut.request)
 
     async def testbench(ctx: Any) -> None:
@@ -51,34 +52,32 @@ def check(simulate: Callable[..., None], dut: Arbiter, requests: Sequence[int]) 
             assert ctx.get(dut.granted) == least_recent(order, request), (cycle, request)
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 @pytest.mark.parametrize("count", [3, 4])
-def test_least_recent_of_ranks_in_every_order(
-    simulate: Callable[..., None], monkeypatch: pytest.MonkeyPatch, count: int
-) -> None:
+def test_least_recent_of_ranks_in_every_order(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """Every set of requests, in every order of the last grants."""
     monkeypatch.setattr(arbiters_module, "_PAIRS", 0)
     requests: list[int] = []
     for order in permutations(range(count)):
         for request in range(1 << count):
             requests += [*(1 << number for number in order), request]
-    check(simulate, Arbiter("least-recent", count), requests)
+    check(Arbiter("least-recent", count), requests)
 
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("count", [2, 8, 9, 17])
-def test_least_recent_follows_the_model(simulate: Callable[..., None], count: int) -> None:
+def test_least_recent_follows_the_model(count: int) -> None:
     rng = random.Random(count)
     requests = [
         rng.getrandbits(count) & rng.getrandbits(count) & -rng.getrandbits(1) for _ in range(150)
     ]
-    check(simulate, Arbiter("least-recent", count), requests)
+    check(Arbiter("least-recent", count), requests)
 
 
 @pytest.mark.parametrize("count", [4, 9])
-def test_grants_that_are_not_used_do_not_count(simulate: Callable[..., None], count: int) -> None:
+def test_grants_that_are_not_used_do_not_count(count: int) -> None:
     rng = random.Random(count)
     dut = Arbiter("unused", count)
 
@@ -92,7 +91,7 @@ def test_grants_that_are_not_used_do_not_count(simulate: Callable[..., None], co
             assert ctx.get(dut.granted) == granted, (cycle, request)
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 class Lowest(wiring.Component):
@@ -117,7 +116,7 @@ class Lowest(wiring.Component):
 RANKS = [5, 2, 7, 8, 0, 3, 6, 1, 4]
 
 
-def test_lowest_rank_and_number(simulate: Callable[..., None]) -> None:
+def test_lowest_rank_and_number() -> None:
     """The request of the lowest rank, and its number, for every set of requests of nine."""
     dut = Lowest()
 
@@ -130,4 +129,4 @@ def test_lowest_rank_and_number(simulate: Callable[..., None]) -> None:
             assert ctx.get(dut.number) == (best or 0)
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)

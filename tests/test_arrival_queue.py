@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat
 from amaranth.lib import data
+from driving import exercise, transport
 from long_runs import long
 from multicube.hdl.primitives import arrival_queue as arrival_queue_module
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
@@ -65,9 +66,7 @@ def sometimes(seed: int, rate: float) -> Callable[[int, int], bool]:
 @pytest.mark.parametrize("refill", [False, True], ids=["plain", "refill"])
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("writers", WRITERS)
-def test_arrival_queue_follows_the_model(
-    transport: Callable[..., list], writers: int, depth: int, refill: bool
-) -> None:
+def test_arrival_queue_follows_the_model(writers: int, depth: int, refill: bool) -> None:
     """Every accepted arrival leaves once, in the promised order, under random waits."""
     queue = ArrivalQueue(16, writers=writers, depth=depth, refill=refill)
     model = Model(writers, depth, refill)
@@ -75,8 +74,6 @@ def test_arrival_queue_follows_the_model(
     phases = sometimes(depth, 0.95), sometimes(writers, 0.3)
     trace = transport(
         queue,
-        queue.i,
-        [queue.o],
         cycles=320,
         offer=offers(1000 * depth + 10 * writers + refill, min(0.7, 1.4 / writers)),
         ready=lambda port, cycle: phases[cycle // 80 % 2](port, cycle),
@@ -95,16 +92,12 @@ def test_arrival_queue_follows_the_model(
 
 @pytest.mark.parametrize("depth", [2, 4, 16])
 @pytest.mark.parametrize("writers", [2, 4])
-def test_separate_memories_change_no_cycle(
-    transport: Callable[..., list], writers: int, depth: int
-) -> None:
+def test_separate_memories_change_no_cycle(writers: int, depth: int) -> None:
     traces = []
     for separate in (False, True):
         queue = ArrivalQueue(16, writers=writers, depth=depth, separate=separate)
         trace = transport(
             queue,
-            queue.i,
-            [queue.o],
             cycles=300,
             offer=offers(depth, 0.6),
             ready=sometimes(depth, 0.7),
@@ -115,14 +108,10 @@ def test_separate_memories_change_no_cycle(
 
 
 @pytest.mark.parametrize(("writers", "depth"), [(1, 1), (2, 4), (3, 3), (8, 32)])
-def test_arrival_queue_has_one_cycle_of_latency(
-    transport: Callable[..., list], writers: int, depth: int
-) -> None:
+def test_arrival_queue_has_one_cycle_of_latency(writers: int, depth: int) -> None:
     queue = ArrivalQueue(16, writers=writers, depth=depth)
     trace = transport(
         queue,
-        queue.i,
-        [queue.o],
         cycles=4 * writers,
         offer=lambda port, cycle: 100 + cycle if cycle == 4 * port else None,
     )
@@ -133,49 +122,34 @@ def test_arrival_queue_has_one_cycle_of_latency(
 
 @pytest.mark.parametrize("writers", WRITERS)
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_arrival_queue_has_full_throughput(
-    transport: Callable[..., list], writers: int, depth: int
-) -> None:
+def test_arrival_queue_has_full_throughput(writers: int, depth: int) -> None:
     """One packet a cycle while every input always offers; depth 1 needs `refill`."""
     queue = ArrivalQueue(16, writers=writers, depth=depth, refill=depth == 1)
-    trace = transport(queue, queue.i, [queue.o], cycles=60, offer=offers(1, 1.0))
+    trace = transport(queue, cycles=60, offer=offers(1, 1.0))
     assert all(cycle.shown[0] is not None for cycle in trace[1:])
 
 
-def test_arrival_queue_of_depth_one_without_refill_has_half_the_throughput(
-    transport: Callable[..., list],
-) -> None:
+def test_arrival_queue_of_depth_one_without_refill_has_half_the_throughput() -> None:
     queue = ArrivalQueue(16, depth=1)
-    trace = transport(queue, queue.i, [queue.o], cycles=60, offer=offers(1, 1.0))
+    trace = transport(queue, cycles=60, offer=offers(1, 1.0))
     assert [cycle.shown[0] is not None for cycle in trace] == [False, True] * 30
 
 
 @pytest.mark.parametrize("writers", [2, 3, 4, 8])
-def test_arrival_queue_takes_all_inputs_at_once(
-    transport: Callable[..., list], writers: int
-) -> None:
+def test_arrival_queue_takes_all_inputs_at_once(writers: int) -> None:
     queue = ArrivalQueue(16, writers=writers, depth=4 * writers)
-    trace = transport(
-        queue, queue.i, [queue.o], cycles=4, offer=offers(2, 1.0), ready=lambda port, cycle: False
-    )
+    trace = transport(queue, cycles=4, offer=offers(2, 1.0), ready=lambda port, cycle: False)
     assert [sum(cycle.accepted) for cycle in trace] == [writers] * 4
 
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("depth", [1, 2, 5])
 @pytest.mark.parametrize("writers", [2, 3, 4, 8])
-def test_arrival_queue_bounds_overtaking(
-    transport: Callable[..., list], writers: int, depth: int
-) -> None:
+def test_arrival_queue_bounds_overtaking(writers: int, depth: int) -> None:
     """An input that waits is overtaken at most writers - 1 times."""
     queue = ArrivalQueue(16, writers=writers, depth=depth)
     trace = transport(
-        queue,
-        queue.i,
-        [queue.o],
-        cycles=400,
-        offer=offers(writers * depth, 0.5),
-        ready=sometimes(depth, 0.5),
+        queue, cycles=400, offer=offers(writers * depth, 0.5), ready=sometimes(depth, 0.5)
     )
     overtaken = [0] * writers
     longest = 0
@@ -190,9 +164,7 @@ def test_arrival_queue_bounds_overtaking(
     assert longest == writers - 1
 
 
-def test_arrival_queue_reaches_the_states_of_its_box(
-    transport: Callable[..., list], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_arrival_queue_reaches_the_states_of_its_box(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every input's packets are carried into every bank."""
     boxes: list[Any] = []
     original = arrival_queue_module.InterchangeBox
@@ -205,8 +177,6 @@ def test_arrival_queue_reaches_the_states_of_its_box(
     queue = ArrivalQueue(16, writers=4, depth=8)
     trace = transport(
         queue,
-        queue.i,
-        [queue.o],
         cycles=400,
         offer=offers(5, 0.2),
         watch=lambda: Cat(*boxes[-1].select, boxes[-1].enable),
@@ -219,7 +189,7 @@ def test_arrival_queue_reaches_the_states_of_its_box(
     assert len(pairs) == 16
 
 
-def test_arrival_queue_carries_any_shape(simulate: Callable[..., None]) -> None:
+def test_arrival_queue_carries_any_shape() -> None:
     layout = data.StructLayout({"low": 3, "high": 5})
     queue = ArrivalQueue(layout, writers=2, depth=2)
     values = [{"low": 5, "high": 17}, {"low": 2, "high": 30}]
@@ -237,7 +207,7 @@ def test_arrival_queue_carries_any_shape(simulate: Callable[..., None]) -> None:
             await ctx.tick()
         assert not ctx.get(queue.o.valid)
 
-    simulate(queue, testbench)
+    exercise(queue, testbench)
 
 
 def test_arrival_queue_keeps_its_parameters() -> None:

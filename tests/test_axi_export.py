@@ -6,19 +6,20 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import exit_status
+from command_line import command_refusals, exit_status
+from driving import exercise
 from multicube.hdl import AXI_CLOCK, AxiStreamNetwork, PacketNetwork, build
 from multicube.hdl.export.verilog import Clock, port_list, verilog_text, write_verilog
 from multicube.hdl.fabric.fabric import CellType, Fabric, Pin
 from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.hdl.primitives.round_robin import RoundRobin
 from multicube.sim.engines.compiled.netlist import lower
+from verilog_tools import assert_lint_free, check_with_yosys
 
 yaml = pytest.importorskip("yaml")
 
@@ -108,18 +109,14 @@ def test_port_list_beside_it_is_true(exported: Path) -> None:
 @pytest.mark.long
 def test_tools_have_nothing_to_say(
     exported: Path,
-    verilators_linter: Callable[[Path], str],
-    yosys_check: Callable[[list[Path]], str],
 ) -> None:
-    verilators_linter(exported)
-    assert "Warning" not in yosys_check([exported])
+    assert_lint_free(exported)
+    assert "Warning" not in check_with_yosys([exported])
 
 
 @pytest.mark.long
 def test_tools_have_nothing_to_say_of_others(
     tmp_path: Path,
-    verilators_linter: Callable[[Path], str],
-    yosys_check: Callable[[list[Path]], str],
 ) -> None:
     """Masks, queues behind outputs, digits, odd widths."""
     paths = [
@@ -130,8 +127,8 @@ def test_tools_have_nothing_to_say_of_others(
         _export(tmp_path, "dcsh", k=3, n=2, broadcast=1),
     ]
     for path in paths:
-        verilators_linter(path)
-    assert "Warning" not in yosys_check(paths)
+        assert_lint_free([path])
+    assert "Warning" not in check_with_yosys(paths)
 
 
 @pytest.mark.long
@@ -261,9 +258,7 @@ def test_search_for_paths_finds_some() -> None:
     [("cube", {"ports": 2}, 0), ("cube", {"ports": 2, "switch": "circuit"}, 1)],
     ids=["output-queued", "circuit"],
 )
-def test_latency(
-    family: str, parameters: dict[str, Any], more: int, simulate: Callable[..., None]
-) -> None:
+def test_latency(family: str, parameters: dict[str, Any], more: int) -> None:
     """That of the network, and one cycle more where the outputs have queues."""
 
     def until_valid(design: Any, stimulus: Any, valid: Any) -> int:
@@ -278,7 +273,7 @@ def test_latency(
                 cycles += 1
             waited.append(cycles)
 
-        simulate(design, testbench, limit=50)
+        exercise(design, testbench, limit=50)
         return waited[0]
 
     network = build(family, **parameters)
@@ -315,34 +310,21 @@ def test_command(
     assert sorted(path.name for path in tmp_path.iterdir()) == files
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("cube --ports axy", "'axy' is not one of 'streams', 'axis', 'axi', 'axi5', 'wishbone'"),
-        ("cube --ports axis --rows 4", "Option --rows needs the ports of a bus, not --ports axis"),
-        ("cube --ports axis --reorder", "Option --reorder needs --ports axi or axi5, not axis"),
-        ("cube --ports axi --node", "AXI4 ports need a whole network, without --node"),
-        ("cube --ports wishbone payload=20", "Data width must be 8, 16, 32 or 64 bits, not 20"),
-        ("combining --ports axis", "need a network that carries packets, not combining"),
-        ("cube switch=unbuffered --ports axis", "need a network that loses no packet, but this "),
-        ("cube parity=packet --ports axis", "need a network that loses no packet, but this "),
-        ("cube --ports axis --partitions", "need a whole network, without --partitions"),
-        ("cube --ports axis --node", "need a whole network, without --node"),
-        ("cube --core -o net.core", "Output net.core would be taken for a core file"),
-    ],
+test_command_rejects = command_refusals(
+    "export -o net.v",
+    ("cube --ports axy", "'axy' is not one of 'streams', 'axis', 'axi', 'axi5', 'wishbone'"),
+    ("cube --ports axis --rows 4", "Option --rows needs the ports of a bus, not --ports axis"),
+    ("cube --ports axis --reorder", "Option --reorder needs --ports axi or axi5, not axis"),
+    ("cube --ports axi --node", "AXI4 ports need a whole network, without --node"),
+    ("cube --ports wishbone payload=20", "Data width must be 8, 16, 32 or 64 bits, not 20"),
+    ("combining --ports axis", "need a network that carries packets, not combining"),
+    ("cube switch=unbuffered --ports axis", "need a network that loses no packet, but this "),
+    ("cube parity=packet --ports axis", "need a network that loses no packet, but this "),
+    ("cube --ports axis --partitions", "need a whole network, without --partitions"),
+    ("cube --ports axis --node", "need a whole network, without --node"),
+    ("cube --core -o net.core", "Output net.core would be taken for a core file"),
+    part=True,
 )
-def test_command_rejects(
-    words: str,
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    status, out, err = _call(capsys, "export", "-o", "net.v", *words.split())
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert message in err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_axi_stream_network_rejects_what_is_no_network() -> None:

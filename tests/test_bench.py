@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
+from driving import exercise
 from long_runs import long
 from multicube.hdl import MultistageNetwork, OutputQueuedSwitch
 from multicube.hdl.bench import BernoulliSource, PacketBench, ReplaySource, Sink, SourcePlan
@@ -43,7 +44,7 @@ def xoroshiro128plus(s0: int, s1: int) -> Iterator[int]:
         s0, s1 = rotl(s0, 24) ^ s1 ^ (s1 << 16) & MASK, rotl(s1, 37)
 
 
-def generated(simulate: Callable[..., None], seed: int, count: int) -> list[int]:
+def generated(seed: int, count: int) -> list[int]:
     component = Xoroshiro128()
     values: list[int] = []
 
@@ -56,23 +57,21 @@ def generated(simulate: Callable[..., None], seed: int, count: int) -> list[int]
             values.append(ctx.get(component.value))
             await ctx.tick()
 
-    simulate(component, testbench)
+    exercise(component, testbench)
     return values
 
 
 @pytest.mark.parametrize("seed", [(1, 0), (0, 1), (MASK, MASK), (0x0123456789ABCDEF, 0xFEDCBA98)])
-def test_xoroshiro128_is_the_published_generator(
-    simulate: Callable[..., None], seed: tuple[int, int]
-) -> None:
-    values = generated(simulate, seed[0] | seed[1] << 64, 200)
+def test_xoroshiro128_is_the_published_generator(seed: tuple[int, int]) -> None:
+    values = generated(seed[0] | seed[1] << 64, 200)
     assert values == list(itertools.islice(xoroshiro128plus(*seed), 200))
 
 
-def test_xoroshiro128_looks_random(simulate: Callable[..., None]) -> None:
+def test_xoroshiro128_looks_random() -> None:
     """Each bit is 1 half of the time, and tells nothing of itself one or two draws later."""
     seed = random.Random(11).getrandbits(128)
     print(f"seed {seed:#x}")
-    values = generated(simulate, seed, 2000)
+    values = generated(seed, 2000)
     bound = 5 * math.sqrt(len(values)) / 2
     for bit in range(64):
         column = [value >> bit & 1 for value in values]
@@ -101,7 +100,6 @@ class Sent:
 
 
 def packets_of(
-    simulate: Callable[..., None],
     source: BernoulliSource | ReplaySource,
     straps: dict[str, int],
     *,
@@ -140,7 +138,7 @@ def packets_of(
             await ctx.tick()
         ends.update({name: ctx.get(getattr(source, name)) for name in counters})
 
-    simulate(source, testbench)
+    exercise(source, testbench)
     numbers: Counter[int] = Counter()
     for packet in packets:
         assert packet.offered == packet.shown
@@ -186,14 +184,13 @@ def within(count: int, trials: int, probability: float) -> bool:
     ],
 )
 def test_bernoulli_source_has_the_given_rate_and_destinations(
-    simulate: Callable[..., None], ports: int, radix: int, routing: str, load: float, bias: float
+    ports: int, radix: int, routing: str, load: float, bias: float
 ) -> None:
     """All within five standard deviations; a load or a bias of 1 exactly."""
     print(f"seed {SEED:#x}")
     scheme = scheme_of(ports, radix, routing)
     cycles, favourite, address = 2500, ports - 2, ports - 1
     packets, ends = packets_of(
-        simulate,
         bernoulli(scheme, 4),
         {
             "address": scheme.code.encode(address),
@@ -229,15 +226,12 @@ def test_bernoulli_source_has_the_given_rate_and_destinations(
         *(long(36, 6, 2), long(36, 6, 12), long(8, 2, 8)),
     ],
 )
-def test_bernoulli_source_draws_from_a_block(
-    simulate: Callable[..., None], ports: int, radix: int, size: int
-) -> None:
+def test_bernoulli_source_draws_from_a_block(ports: int, radix: int, size: int) -> None:
     """Three of four packets are for the favourite's block, any terminal in it as likely."""
     print(f"seed {SEED:#x}")
     scheme = scheme_of(ports, radix)
     favourite = ports // 2 + 1
     packets, _ = packets_of(
-        simulate,
         bernoulli(scheme, 4),
         {
             "favourite": scheme.code.encode(favourite),
@@ -255,13 +249,10 @@ def test_bernoulli_source_draws_from_a_block(
         assert within(counts[destination], len(packets), probability), destination
 
 
-def test_bernoulli_source_counts_what_its_queue_cannot_hold(
-    simulate: Callable[..., None],
-) -> None:
+def test_bernoulli_source_counts_what_its_queue_cannot_hold() -> None:
     """Blocked for 60 cycles at load 1: 3 wait, the others are rejected; births stay true."""
     scheme = scheme_of(8, 2)
     packets, ends = packets_of(
-        simulate,
         bernoulli(scheme, 3),
         {"seed": SEED, "load": 1 << LOAD_BITS, "bias": 0},
         cycles=64,
@@ -275,12 +266,11 @@ def test_bernoulli_source_counts_what_its_queue_cannot_hold(
     assert ends["generated"] == len(packets) + ends["rejected"] + waiting
 
 
-def test_bernoulli_source_under_random_waits(simulate: Callable[..., None]) -> None:
+def test_bernoulli_source_under_random_waits() -> None:
     scheme = scheme_of(8, 2, "xor")
     generator = random.Random(5)
     print("seed 5")
     packets, ends = packets_of(
-        simulate,
         bernoulli(scheme, 8),
         {"address": 3, "seed": SEED, "load": 3 << LOAD_BITS - 2, "bias": 0},
         cycles=1000,
@@ -296,21 +286,17 @@ def test_bernoulli_source_under_random_waits(simulate: Callable[..., None]) -> N
 
 
 @pytest.mark.parametrize("routing", ["destination", "xor"])
-def test_replay_source_sends_each_packet_in_its_cycle(
-    simulate: Callable[..., None], routing: str
-) -> None:
+def test_replay_source_sends_each_packet_in_its_cycle(routing: str) -> None:
     scheme = scheme_of(8, 2, routing)
     rows = [(2, 5), (3, 0), (7, 5), (7, 6), (7, 5), (40, 1), (41, 7)]
     trace = tuple(cycle | scheme.code.encode(to) << 32 for cycle, to in rows)
     source = ReplaySource(stamped(scheme), scheme, depth=16, trace=trace)
-    packets, _ = packets_of(simulate, source, {"address": 4, "count": len(rows)}, cycles=120)
+    packets, _ = packets_of(source, {"address": 4, "count": len(rows)}, cycles=120)
     assert [(packet.birth, packet.destination) for packet in packets] == rows
     assert [packet.shown for packet in packets] == [2, 3, 7, 8, 9, 40, 41]
 
 
-def test_replay_source_keeps_the_births_of_packets_that_come_late(
-    simulate: Callable[..., None],
-) -> None:
+def test_replay_source_keeps_the_births_of_packets_that_come_late() -> None:
     """Time 0 and 1 are past before the first packet can be shown; waits delay the others."""
     scheme = scheme_of(9, 3)
     generator = random.Random(6)
@@ -319,7 +305,6 @@ def test_replay_source_keeps_the_births_of_packets_that_come_late(
     trace = tuple(cycle | scheme.code.encode(to) << 32 for cycle, to in rows)
     source = ReplaySource(stamped(scheme), scheme, depth=len(rows), trace=trace)
     packets, _ = packets_of(
-        simulate,
         source,
         {"address": 0, "count": len(rows)},
         cycles=200,
@@ -330,10 +315,10 @@ def test_replay_source_keeps_the_births_of_packets_that_come_late(
     assert packets[0].shown == 20
 
 
-def test_replay_source_sends_no_more_than_its_count(simulate: Callable[..., None]) -> None:
+def test_replay_source_sends_no_more_than_its_count() -> None:
     scheme = scheme_of(8, 2)
     source = ReplaySource(stamped(scheme), scheme, depth=4, trace=(2, 3, 4, 5))
-    packets, _ = packets_of(simulate, source, {"address": 0, "count": 2}, cycles=30)
+    packets, _ = packets_of(source, {"address": 0, "count": 2}, cycles=30)
     assert [packet.birth for packet in packets] == [2, 3]
 
 
@@ -384,9 +369,7 @@ class SinkModel:
     ("ports", "radix", "routing"), [(8, 2, "destination"), (8, 2, "xor"), (9, 3, "destination")]
 )
 @pytest.mark.parametrize("bins", [2, 16, 50])
-def test_sink_judges_bad_streams(
-    simulate: Callable[..., None], ports: int, radix: int, routing: str, bins: int
-) -> None:
+def test_sink_judges_bad_streams(ports: int, radix: int, routing: str, bins: int) -> None:
     """Flows with holes, repeats, late and stray packets, against a model that knows all."""
     print(f"seed {bins}")
     generator = random.Random(bins)
@@ -449,7 +432,7 @@ def test_sink_judges_bad_streams(
             memory = getattr(sink, f"{name}_histogram").data
             results[name] = [ctx.get(memory[row]) for row in range(bins)]
 
-    simulate(sink, testbench)
+    exercise(sink, testbench)
     for name in ("delivered", "misrouted", "duplicated", "reordered", "measured", "timed"):
         assert results[name] == model.counts[name] > 20, name
     assert results["latency_sum"] == model.counts["latency_sum"]
@@ -479,7 +462,7 @@ def test_source_rejects_depth(kind: type) -> None:
 
 
 @pytest.mark.parametrize("time", [4, 20])
-def test_window_ages(simulate: Callable[..., None], time: int) -> None:
+def test_window_ages(time: int) -> None:
     """Of every packet, in every cycle, the bounds say whether it was born in the window."""
     ages = WindowAges(time)
     begin, end = 10, 23
@@ -499,11 +482,11 @@ def test_window_ages(simulate: Callable[..., None], time: int) -> None:
             await ctx.tick()
         assert ctx.get(ages.most) == min((1 << time) - 1, 40 - begin - 1)
 
-    simulate(ages, testbench)
+    exercise(ages, testbench)
     assert not wrong
 
 
-def test_timer_numbers_the_cycles(simulate: Callable[..., None]) -> None:
+def test_timer_numbers_the_cycles() -> None:
     timer = Timer()
     seen = []
 
@@ -512,11 +495,11 @@ def test_timer_numbers_the_cycles(simulate: Callable[..., None]) -> None:
             seen.append(ctx.get(timer.now))
             await ctx.tick()
 
-    simulate(timer, testbench)
+    exercise(timer, testbench)
     assert seen == list(range(20))
 
 
-def test_link_meter_counts_what_crosses(simulate: Callable[..., None]) -> None:
+def test_link_meter_counts_what_crosses() -> None:
     meter = LinkMeter(3)
     generator = random.Random(1)
     print("seed 1")
@@ -534,7 +517,7 @@ def test_link_meter_counts_what_crosses(simulate: Callable[..., None]) -> None:
             await ctx.tick()
         assert [ctx.get(meter.crossed[link]) for link in range(3)] == expected
 
-    simulate(meter, testbench)
+    exercise(meter, testbench)
     assert min(expected) > 20
 
 

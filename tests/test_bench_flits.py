@@ -4,12 +4,13 @@
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pytest
 from amaranth.hdl import Cat
+from driving import exercise
 from long_runs import long
 from multicube.hdl.bench import BernoulliSource, ReplaySource
 from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS, Sender
@@ -101,7 +102,6 @@ class Order(NamedTuple):
 
 
 def drive(
-    simulate: Callable[..., None],
     source: Sender | BernoulliSource | ReplaySource,
     form: Format,
     straps: dict[str, int],
@@ -166,7 +166,7 @@ def drive(
         ends.update({name: ctx.get(getattr(source, name)) for name in names})
         assert not inside
 
-    simulate(source, testbench)
+    exercise(source, testbench)
     assert not queue
     assert ends == {name: expected[name] for name in ends}
     return trace, ends, expected
@@ -219,9 +219,7 @@ def packets_in(trace: Sequence[Shown], form: Format, address: int) -> list[Order
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("chance", [(1.0, 1.0), (0.6, 1.0), (0.5, 0.4)])
 @pytest.mark.parametrize("name", FORMATS)
-def test_sender_makes_packets_of_orders(
-    simulate: Callable[..., None], name: str, chance: tuple[float, float]
-) -> None:
+def test_sender_makes_packets_of_orders(name: str, chance: tuple[float, float]) -> None:
     form = FORMATS[name]
     ports = form.scheme.code.count
     generator = random.Random(name)
@@ -236,7 +234,6 @@ def test_sender_makes_packets_of_orders(
     ]
     address = ports - 2
     trace, _, expected = drive(
-        simulate,
         Sender(form.packet, form.scheme),
         form,
         {"address": form.scheme.code.encode(address)},
@@ -253,9 +250,7 @@ def test_sender_makes_packets_of_orders(
 
 
 @pytest.mark.parametrize("name", ["flits, xor", "broadcast, xor", "both"])
-def test_replay_source_sends_lengths_and_masks_of_a_trace(
-    simulate: Callable[..., None], name: str
-) -> None:
+def test_replay_source_sends_lengths_and_masks_of_a_trace(name: str) -> None:
     form = FORMATS[name]
     code = form.scheme.code
     generator = random.Random(name)
@@ -287,7 +282,7 @@ def test_replay_source_sends_lengths_and_masks_of_a_trace(
     assert plan.straps == [{"count": 30 * (source == 1)} for source in range(code.count)]
     source = ReplaySource(form.packet, form.scheme, **plan.parameters, **plan.contents[1])
     straps = {"address": code.encode(1), **plan.straps[1]}
-    trace, _, _ = drive(simulate, source, form, straps, cycles=400, chance=(0.8, 1.0))
+    trace, _, _ = drive(source, form, straps, cycles=400, chance=(0.8, 1.0))
     lowest = [row._replace(destination=row.destination & ~row.mask) for row in rows]
     assert packets_in(trace, form, 1) == lowest
     assert trace[0].cycle == 2
@@ -301,13 +296,13 @@ def within(count: int, trials: int, probability: float) -> bool:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("low", "high"), [(1, 4), long(3, 5), long(2, 2)])
-def test_lengths_are_uniform(simulate: Callable[..., None], low: int, high: int) -> None:
+def test_lengths_are_uniform(low: int, high: int) -> None:
     """And tell nothing of the destination; all within five standard deviations."""
     print(f"seed {SEED:#x}")
     form = Format(scheme_of("cube", 8, 2, "destination"), longest=high)
     source = BernoulliSource(form.packet, form.scheme, depth=8, lengths=(low, high))
     straps = {"seed": SEED, "load": 1 << LOAD_BITS, "bias": 0}
-    trace, _, _ = drive(simulate, source, form, straps, cycles=4000, chance=(1.0, 1.0))
+    trace, _, _ = drive(source, form, straps, cycles=4000, chance=(1.0, 1.0))
     packets = packets_in(trace, form, 0)
     assert len(packets) > 700
     counts = Counter((row.destination, row.length) for row in packets)
@@ -320,13 +315,13 @@ def test_lengths_are_uniform(simulate: Callable[..., None], low: int, high: int)
 
 @pytest.mark.long
 @pytest.mark.parametrize("spread", [0.3, *map(long, (0.0, 1.0))])
-def test_masks_are_uniform(simulate: Callable[..., None], spread: float) -> None:
+def test_masks_are_uniform(spread: float) -> None:
     print(f"seed {SEED:#x}")
     form = FORMATS["broadcast"]
     source = BernoulliSource(form.packet, form.scheme, depth=4)
     straps = {"seed": SEED, "load": 1 << LOAD_BITS, "bias": 0}
     straps["spread"] = round(spread * (1 << BIAS_BITS))
-    trace, ends, _ = drive(simulate, source, form, straps, cycles=2000, chance=(1.0, 1.0))
+    trace, ends, _ = drive(source, form, straps, cycles=2000, chance=(1.0, 1.0))
     packets = packets_in(trace, form, 0)
     masks = Counter(row.mask for row in packets)
     for mask in range(8):

@@ -3,11 +3,12 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pytest
 from amaranth.hdl import Cat, Const
+from driving import exercise
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.bench import Sink
 from multicube.hdl.bench.instruments import EventMeter
@@ -66,7 +67,7 @@ class Bench(NamedTuple):
             for index in range(length)
         ]
 
-    def judge(self, simulate: Callable[..., None], words: Sequence[int | None]) -> dict[str, int]:
+    def judge(self, words: Sequence[int | None]) -> dict[str, int]:
         """Counters of a sink that has been shown a word (or nothing) in each cycle from 0 on.
 
         All packets were born in the window.
@@ -86,7 +87,7 @@ class Bench(NamedTuple):
             names += ["total_sum", "network_sum", *(["damaged"] if self.packet.flits else [])]
             counts.update({name: ctx.get(getattr(sink, name)) for name in names})
 
-        simulate(sink, testbench)
+        exercise(sink, testbench)
         return counts
 
 
@@ -101,7 +102,7 @@ def bench(
 
 @pytest.mark.parametrize("defect", DEFECTS)
 @pytest.mark.parametrize("routing", ["destination", "xor"])
-def test_sink_finds_damaged_flits(simulate: Callable[..., None], routing: str, defect: str) -> None:
+def test_sink_finds_damaged_flits(routing: str, defect: str) -> None:
     """Of one packet between two sound ones of another flow."""
     its = bench("cube", 8, 2, routing, length=3)
     changes, damaged, packets = DEFECTS[defect]
@@ -111,12 +112,12 @@ def test_sink_finds_damaged_flits(simulate: Callable[..., None], routing: str, d
         *(flit | change for flit, change in zip(body, changes)),
         *its.flits(1, 1, 1, 20),
     ]
-    counts = its.judge(simulate, [its.word(**flit) for flit in sequence])
+    counts = its.judge([its.word(**flit) for flit in sequence])
     assert counts["damaged"] == damaged
     assert counts["delivered"] == 2 + packets
 
 
-def test_sink_follows_packets_through_gaps(simulate: Callable[..., None]) -> None:
+def test_sink_follows_packets_through_gaps() -> None:
     """Random packets, some misrouted, repeated or late, in one piece; against their list."""
     its = bench("indirect-cube", 16, 4, "xor", length=3)
     generator = random.Random(4)
@@ -150,19 +151,17 @@ def test_sink_follows_packets_through_gaps(simulate: Callable[..., None]) -> Non
             expected["delivered"] += 1
             expected["total_sum"] += tail - birth
             expected["network_sum"] += tail - birth - 1
-    counts = its.judge(simulate, words)
+    counts = its.judge(words)
     assert min(expected.values()) > 5
     assert counts == {"damaged": 0, **expected}
 
 
 @pytest.mark.parametrize("behind", [9, 10, 16, 17, 100])
-def test_packet_that_is_very_late_counts_as_reordered(
-    simulate: Callable[..., None], behind: int
-) -> None:
+def test_packet_that_is_very_late_counts_as_reordered(behind: int) -> None:
     its = bench("cube", 8, 2, "destination", length=3)
     numbers = [*range(20), *range(21, 21 + behind), 20]
     words = [its.word(**its.flits(1, number, 1, 0)[0]) for number in numbers]
-    counts = its.judge(simulate, words)
+    counts = its.judge(words)
     assert (counts["duplicated"], counts["reordered"], counts["damaged"]) == (0, 1, 0)
 
 
@@ -175,7 +174,7 @@ def test_packet_that_is_very_late_counts_as_reordered(
     ],
     ids=["destination", "xor", "flits"],
 )
-def test_sink_knows_for_whom_a_broadcast_is(simulate: Callable[..., None], its: Bench) -> None:
+def test_sink_knows_for_whom_a_broadcast_is(its: Bench) -> None:
     """Every mask and tag, from every third source: misrouted unless this is one of its outputs."""
     ports = its.scheme.code.count
     words, strays = [], 0
@@ -187,7 +186,7 @@ def test_sink_knows_for_whom_a_broadcast_is(simulate: Callable[..., None], its: 
             if not its.packet.flits:
                 del stamp["length"]
             words.append(its.word(mask=mask, **stamp))
-    counts = its.judge(simulate, words)
+    counts = its.judge(words)
     assert (counts["delivered"], counts["misrouted"]) == (len(words), strays)
     assert (counts["duplicated"], counts["reordered"]) == (0, 0)
 
@@ -196,7 +195,7 @@ def test_sink_knows_for_whom_a_broadcast_is(simulate: Callable[..., None], its: 
 
 
 @pytest.mark.parametrize(("width", "number"), [(1, False), (5, False), (1, True), (4, True)])
-def test_event_meter(simulate: Callable[..., None], width: int, number: bool) -> None:
+def test_event_meter(width: int, number: bool) -> None:
     meter = EventMeter(width, number=number)
     generator = random.Random(width)
     print("seed", width)
@@ -213,7 +212,7 @@ def test_event_meter(simulate: Callable[..., None], width: int, number: bool) ->
             measured += measure * (events if number else events.bit_count())
             assert (ctx.get(meter.total), ctx.get(meter.measured)) == (total, measured)
 
-    simulate(meter, testbench)
+    exercise(meter, testbench)
     assert total > measured > 20
 
 

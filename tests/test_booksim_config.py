@@ -4,22 +4,19 @@ What BookSim2 itself says was measured with its commit 28f43299, at an injection
 packets (`use_noc_latency=0; sample_period=20000`).
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command_line import Call
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.sim import simulate
 from multicube.sim.measure.result import Latency
 from multicube.sim.run.booksim_counterpart import Counterpart, booksim_counterpart, booksim_results
 from multicube.sim.workload.booksim_config import read_booksim
 from refusals import refusals
-
-Call = Callable[..., Any]
 
 
 def counterpart(text: str, folder: Path = Path()) -> Counterpart:
@@ -280,7 +277,7 @@ def test_command(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     )
     assert "Hops average = 1.66667" in lines
     assert any(line.startswith("Packet latency average = 1.") for line in lines)
-    record = json.loads(call("booksim", *words, "--json").out)
+    record = call("booksim", *words, "--json").record
     assert record["booksim"]["Hops average"] == pytest.approx(5 / 3)
     accepted = record["booksim"]["Accepted packet rate average"]
     assert accepted == pytest.approx(record["result"]["throughput"], abs=0.01)

@@ -2,7 +2,6 @@
 """Broadcasts of packets of several flits or words: wormhole, cut-through and circuit switched."""
 
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from amaranth.hdl import Cat, Const, Signal
 from amaranth.lib import data
 from claims import Claims, needs_yosys
+from driving import transport
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import wormhole
@@ -68,9 +68,7 @@ def network_of(name: str, **others: Any) -> MultistageNetwork:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [n if n in QUICK else long(n) for n in NETWORKS])
-def test_each_destination_gets_each_packet_once_and_in_order(
-    transport: Callable[..., list], name: str
-) -> None:
+def test_each_destination_gets_each_packet_once_and_in_order(name: str) -> None:
     """Whole, with no flits of others in between, through outputs that wait at random."""
     network = network_of(name)
     load = Load(network, 40, seed=SEED)
@@ -78,8 +76,6 @@ def test_each_destination_gets_each_packet_once_and_in_order(
     quiet = (60 if name in QUICK else 150) * (4 if "circuit" in name else 1)
     trace = transport(
         network,
-        network.i,
-        network.o,
         cycles=40 + quiet,
         offer=load.offer,
         ready=lambda port, cycle: cycle > 40 or waits.random() < 0.6,
@@ -90,9 +86,7 @@ def test_each_destination_gets_each_packet_once_and_in_order(
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [n if n in ("wormhole", "circuit") else long(n) for n in NETWORKS])
-def test_an_unhindered_broadcast_takes_no_longer_than_a_packet(
-    transport: Callable[..., list], name: str
-) -> None:
+def test_an_unhindered_broadcast_takes_no_longer_than_a_packet(name: str) -> None:
     """n + c - 1 cycles, n + c with circuits, and n c if boxes store, for all destinations, from
     each source."""
     network = network_of(name)
@@ -119,7 +113,7 @@ def test_an_unhindered_broadcast_takes_no_longer_than_a_packet(
         return rest.pop(0) if rest else None
 
     turns = network.ports * 3
-    trace = transport(network, network.i, network.o, cycles=turns * period, offer=offer)
+    trace = transport(network, cycles=turns * period, offer=offer)
     delay = stages - 1 + stored + ("circuit" in name)
     for turn in range(turns):
         source = turn % network.ports
@@ -131,7 +125,7 @@ def test_an_unhindered_broadcast_takes_no_longer_than_a_packet(
             assert sorted(shown) == expected, (turn, at)
 
 
-def test_copies_pass_the_buffers_of_outputs(transport: Callable[..., list]) -> None:
+def test_copies_pass_the_buffers_of_outputs() -> None:
     """With a mask too: a worm whose output never takes a flit fills the queue and the buffer."""
     packet = Packet(tag=1, payload=8, flits=True, broadcast=True)
     dut = WormholeSwitch(packet, radix=2, depth=3, output_depth=2)
@@ -140,7 +134,7 @@ def test_copies_pass_the_buffers_of_outputs(transport: Callable[..., list]) -> N
     def offer(port: int, cycle: int) -> int | None:
         return None if port else word
 
-    trace = transport(dut, dut.i, dut.o, cycles=20, offer=offer, ready=lambda port, cycle: False)
+    trace = transport(dut, cycles=20, offer=offer, ready=lambda port, cycle: False)
     assert sum(cycle.accepted[0] for cycle in trace) == 3 + 2
 
 
@@ -287,12 +281,10 @@ class Hasty(ReplicatingQueue):
         return m
 
 
-def test_the_model_finds_a_missing_copy(
-    transport: Callable[..., list], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_model_finds_a_missing_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wormhole, "ReplicatingQueue", Hasty)
     with pytest.raises(AssertionError):
-        test_each_destination_gets_each_packet_once_and_in_order(transport, "wormhole")
+        test_each_destination_gets_each_packet_once_and_in_order("wormhole")
 
 
 test_replicating_queue_rejects = refusals(

@@ -1,13 +1,12 @@
 """Networks with AXI4 and Wishbone ports in Amaranth's simulator: the corner cases."""
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
-from amaranth.sim import Simulator
+from driving import evaluate, exercise
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.graphs.routing.group_tree import Kind
@@ -102,7 +101,7 @@ class Manager:
         return value, response
 
 
-def test_bursts(simulate: Callable[..., None]) -> None:
+def test_bursts() -> None:
     """INCR, WRAP and FIXED bursts, of whole and of narrow beats."""
     network = AxiNetwork(build("cube", ports=2, payload=32), rows=16)
 
@@ -121,7 +120,7 @@ def test_bursts(simulate: Callable[..., None]) -> None:
         # Beats of half a word, from an address that is not aligned.
         assert await other.read(0x23, 2, size=1) == ([0x11000A, 0], {OKAY})
 
-    simulate(network, testbench)
+    exercise(network, testbench)
 
 
 class Slow(Manager):
@@ -159,7 +158,7 @@ def beats_of(kind: int, start: int, size: int, count: int) -> list[range] | None
 
 @pytest.mark.long
 @pytest.mark.parametrize("reorder", [False, long(True)])
-def test_bursts_follow_the_standard(reorder: bool, simulate: Callable[..., None]) -> None:
+def test_bursts_follow_the_standard(reorder: bool) -> None:
     """Of all kinds, narrow and unaligned, that wrap or must not; byte by byte."""
     network = AxiNetwork(build("cube", ports=2, payload=32), rows=16, reorder=reorder)
     draw, memory = random.Random(7), bytearray(128)
@@ -192,12 +191,12 @@ def test_bursts_follow_the_standard(reorder: bool, simulate: Callable[..., None]
                 for at in own:
                     memory[at] = word.to_bytes(4, "little")[at % 4]
 
-    simulate(network, testbench)
+    exercise(network, testbench)
     assert len(kinds) >= 5
 
 
 @pytest.mark.long
-def test_one_network_of_two_classes(simulate: Callable[..., None]) -> None:
+def test_one_network_of_two_classes() -> None:
     """Requests and replies share links, and do not wait for each other."""
     mesh = build("mesh", k=2, n=1, classes=2, payload=32)
     network = AxiNetwork(mesh, rows=16)
@@ -212,11 +211,11 @@ def test_one_network_of_two_classes(simulate: Callable[..., None]) -> None:
         assert await other.read(0x10, 7) == ([1, 2, 3, 4, 5, 6, 7], {OKAY})
         assert await one.read(0x1C, 4) == ([4, 5, 6, 7], {OKAY})
 
-    simulate(network, testbench)
+    exercise(network, testbench)
 
 
 @pytest.mark.long
-def test_bursts_stay_in_four_kilobytes(simulate: Callable[..., None]) -> None:
+def test_bursts_stay_in_four_kilobytes() -> None:
     network = AxiNetwork(build("cube", ports=2, payload=32), rows=1024)
 
     async def testbench(ctx: Any) -> None:
@@ -229,10 +228,10 @@ def test_bursts_stay_in_four_kilobytes(simulate: Callable[..., None]) -> None:
         assert await one.read(0x1000, 1) == ([0], {OKAY})
         assert (await one.read(0x7FFC, 2))[1] == {SLVERR}  # the last address
 
-    simulate(network, testbench)
+    exercise(network, testbench)
 
 
-def test_errors(simulate: Callable[..., None]) -> None:
+def test_errors() -> None:
     """What is not performed is said, and changes nothing."""
     network = AxiNetwork(build("combining", ports=2, rows=3, width=32), atomics=True)
     window = 32  # bytes of a quarter of the addresses: 2 modules of 3 words, in powers of two
@@ -261,11 +260,11 @@ def test_errors(simulate: Callable[..., None]) -> None:
         assert (await one.read(0x14, 1, burst=3))[1] == {SLVERR}
         assert await one.read(0x14, 1) == ([1], {OKAY})
 
-    simulate(network, testbench)
+    exercise(network, testbench)
 
 
 @pytest.mark.long
-def test_read_modify_writes(simulate: Callable[..., None]) -> None:
+def test_read_modify_writes() -> None:
     """By the quarters of the addresses, and by the atomics of AXI5."""
     network = AxiNetwork(build("torus", k=2, n=1, payload=32), rows=4, atomics=True)
     window = 32
@@ -293,11 +292,11 @@ def test_read_modify_writes(simulate: Callable[..., None]) -> None:
         assert await one.write(8, [1], atop=0b010000 + ADD) == OKAY
         assert await other.read(8) == ([0x78], {OKAY})
 
-    simulate(network, testbench)
+    exercise(network, testbench)
 
 
 @pytest.mark.long
-def test_beats_follow_each_other(simulate: Callable[..., None]) -> None:
+def test_beats_follow_each_other() -> None:
     """A long burst takes one cycle for each beat, once the first has been answered."""
     network = AxiNetwork(build("cube", ports=4, payload=32), rows=16)
     cycles = []
@@ -315,12 +314,12 @@ def test_beats_follow_each_other(simulate: Callable[..., None]) -> None:
                 cycles.append(cycle)
             await ctx.tick()
 
-    simulate(network, testbench)
+    exercise(network, testbench)
     assert len(cycles) == 32
     assert cycles[-1] - cycles[0] == 31
 
 
-def test_an_atomic_is_not_answered_within_a_burst(simulate: Callable[..., None]) -> None:
+def test_an_atomic_is_not_answered_within_a_burst() -> None:
     network = AxiNetwork(build("cube", ports=2, payload=32), rows=4, atomics=True)
     port, seen = network.port(0), []
 
@@ -332,12 +331,12 @@ def test_an_atomic_is_not_answered_within_a_burst(simulate: Callable[..., None])
         await ctx.tick().repeat(9)
         seen.extend([(await manager.beat())[0] for _ in range(5)])
 
-    simulate(network, testbench)
+    exercise(network, testbench)
     assert seen == [9, 9, 9, 9, 5]
 
 
 @pytest.mark.parametrize("reorder", [False, True])
-def test_identities_overtake_each_other(reorder: bool, simulate: Callable[..., None]) -> None:
+def test_identities_overtake_each_other(reorder: bool) -> None:
     """Bursts of two beats, of which memory answers those at low addresses late, and one that fails.
     In order if they have the same identity, or if the ports keep the order."""
     link = MemoryLink(
@@ -396,14 +395,12 @@ def test_identities_overtake_each_other(reorder: bool, simulate: Callable[..., N
         sent = first, (1, soon), third
         assert await read(ctx, *sent) == whole(*((third, *sent[:2]) if reorder else sent))
 
-    simulate(target, testbench, memory)
+    exercise(target, testbench, memory)
 
 
 @pytest.mark.parametrize("latency", [1, 4])
 @pytest.mark.parametrize("target", [AxiTarget, WishboneTarget])
-def test_two_cycles_are_added(
-    target: type[AxiTarget] | type[WishboneTarget], latency: int, simulate: Callable[..., None]
-) -> None:
+def test_two_cycles_are_added(target: type[AxiTarget] | type[WishboneTarget], latency: int) -> None:
     """To those of a memory that is the whole network, for a load and for a store."""
     link = MemoryLink(
         tag=1, identity=4, address=4, width=row_bits(32), operations=bus_operations(32)
@@ -440,12 +437,12 @@ def test_two_cycles_are_added(
                 ctx.set(getattr(bus, name), 0)
             await ctx.tick().repeat(2 * latency + 4)
 
-    simulate(m, testbench)
+    exercise(m, testbench)
 
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("family", ["cube", "processor-memory"])
-def test_wishbone(family: str, simulate: Callable[..., None]) -> None:
+def test_wishbone(family: str) -> None:
     """Stores of bytes, loads, read-modify-writes, errors, and a cycle that is given up."""
     words = {"payload": 32} if family == "cube" else {"width": 32}
     network = WishboneNetwork(build(family, ports=4, **words), rows=12)
@@ -484,7 +481,7 @@ def test_wishbone(family: str, simulate: Callable[..., None]) -> None:
         assert await access(0, 47) == 0
         assert await access(0, 5) == 0x12BBCC80
 
-    simulate(network, testbench)
+    exercise(network, testbench)
 
 
 @pytest.mark.parametrize("data", [8, 32])
@@ -509,9 +506,7 @@ def test_masked_stores_are_associative_and_match_their_hardware(data: int) -> No
             stored = ctx.get(unit.result) & (1 << data) - 1
             assert stored.to_bytes(data // 8, "little") == bytes(bytes_)
 
-    simulator = Simulator(unit)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(unit, testbench)
 
 
 REJECTED: dict[str, tuple[type, str, dict[str, Any], str]] = {
@@ -546,7 +541,7 @@ def test_buses_reject(case: str) -> None:
 
 
 @pytest.mark.long
-def test_remote_memory_is_a_network_with_memory(simulate: Callable[..., None]) -> None:
+def test_remote_memory_is_a_network_with_memory() -> None:
     """Requests of all operations, without a bus."""
     network = RemoteMemory(build("cube", ports=4), width=16)
 
@@ -567,7 +562,7 @@ def test_remote_memory_is_a_network_with_memory(simulate: Callable[..., None]) -
             assert due is None or reply.value == due
             await ctx.tick()
 
-    simulate(network, testbench)
+    exercise(network, testbench)
 
 
 COPIED = {
@@ -578,7 +573,7 @@ COPIED = {
 
 
 @pytest.mark.parametrize("family", ["cube", long("dcsh"), "mesh"])
-def test_a_write_to_several_modules(family: str, simulate: Callable[..., None]) -> None:
+def test_a_write_to_several_modules(family: str) -> None:
     """Whatever the mask, all words that it names and no others have the beat when it is answered;
     what is not a plain store is refused, and changes nothing. Group p is all modules, from p on."""
     network = AxiNetwork(build(family, **COPIED[family]), rows=4, atomics=True)
@@ -604,12 +599,12 @@ def test_a_write_to_several_modules(family: str, simulate: Callable[..., None]) 
         assert await managers[1].atomic(0, 1, 0b110000, user=3) == (0, SLVERR)
         assert await managers[0].read(0, 16) == (words, {OKAY})
 
-    simulate(network, testbench)
+    exercise(network, testbench)
     assert len(network.port(0).awuser) == (4 if grouped else 2)
     assert not hasattr(AxiNetwork(build("cube", ports=4, payload=32)).port(0), "awuser")
 
 
-def test_copies_for_a_group_overtake_nothing(simulate: Callable[..., None]) -> None:
+def test_copies_for_a_group_overtake_nothing() -> None:
     """They may take another path, so they wait for the replies of what was sent before."""
     network = build("mesh k=2 n=2 group_entries=4 reduction=none")
     link = MemoryLink(tag=2, identity=2, address=1, width=4)
@@ -634,4 +629,4 @@ def test_copies_for_a_group_overtake_nothing(simulate: Callable[..., None]) -> N
         packet = ctx.get(end.o.payload)
         assert (ctx.get(end.o.valid), packet.kind, packet.tag) == (1, Kind.MULTICAST, 0b10)
 
-    simulate(end, testbench)
+    exercise(end, testbench)

@@ -1,7 +1,6 @@
 """Networks as libraries in C: they do what Amaranth's simulator does, in every cycle."""
 
 import ctypes
-import json
 import os
 import random
 import shutil
@@ -17,7 +16,8 @@ import pytest
 from amaranth.hdl import Assert, Cat, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
-from command_line import exit_status
+from command_line import Call, command_refusals
+from driving import exercise
 from long_runs import long
 from multicube.hdl import PacketNetwork, build
 from multicube.hdl.fabric.fabric import CellType
@@ -68,7 +68,7 @@ def _instance(library: ctypes.CDLL, name: str) -> Callable[..., Any]:
 class Host:
     """Random traffic through a library, beside a model of its registers around the simulator."""
 
-    def __init__(self, network: PacketNetwork, call: Callable[..., Any], seed: int) -> None:
+    def __init__(self, network: PacketNetwork, call: Call, seed: int) -> None:
         self.network = network
         self.call = call
         self.random = random.Random(seed)
@@ -178,13 +178,11 @@ class Host:
         long("hypercube n=3 routing=adaptive length=4"),
     ],
 )
-def test_library_is_the_network_cycle_by_cycle(
-    words: str, tmp_path: Path, simulate: Callable
-) -> None:
+def test_library_is_the_network_cycle_by_cycle(words: str, tmp_path: Path) -> None:
     network = _network(words)
     library = _loaded(network, tmp_path / "library", "own")
     host = Host(network, _instance(library, "own"), seed=len(words))
-    simulate(network, partial(host.run, cycles=150))
+    exercise(network, partial(host.run, cycles=150))
     assert host.arrived > 100
 
 
@@ -329,11 +327,10 @@ def test_systemverilog_calls_it_through_dpi(cube: Path) -> None:
     assert said[:3] == ["3 1", "3 1", "there is no flit at the sink"]
 
 
-def test_summary_and_files(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_summary_and_files(tmp_path: Path, call: Call) -> None:
     words = ("export", "torus", "k=3", "n=1", "length=1:4", "payload=70")
     folder = tmp_path / "torus"
-    assert exit_status(*words, "--c", str(folder), "--top", "torus", "--json") == 0
-    said = json.loads(capsys.readouterr().out)
+    said = call(*words, "--c", str(folder), "--top", "torus", "--json").record
     names = {"torus.h", "torus.c", "torus_0.c", "torus.pc", "torus.svh", "CMakeLists.txt"}
     assert {each.name for each in folder.iterdir()} == names == set(said["files"])
     assert said["fields"] == {"tag": 2, "payload": 70, "last": 1}
@@ -403,21 +400,12 @@ def test_own_functions_have_no_prefix(tmp_path: Path) -> None:
     run_tool("gcc", "-std=c11", "-fsyntax-only", "count.c", folder=folder)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("--core", "Option --c does not go with --core"),
-        ("-o other.v", "Option --c does not go with --output"),
-        ("--top Mc", "Name of a C library must be small letters, digits and underscores, not 'Mc'"),
-    ],
+test_command_refuses_in_one_line = command_refusals(
+    "export cube --c library",
+    ("--core", "Option --c does not go with --core"),
+    ("-o other.v", "Option --c does not go with --output"),
+    ("--top Mc", "Name of a C library must be small letters, digits and underscores, not 'Mc'"),
 )
-def test_command_refuses_in_one_line(
-    words: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    folder = tmp_path / "library"
-    assert exit_status("export", "cube", "--c", str(folder), *words.split()) == 2
-    assert capsys.readouterr().err == f"multicube: {message}\n"
-    assert not any(tmp_path.iterdir())
 
 
 def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,12 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from amaranth.hdl import Elaboratable, Module, Value
 from amaranth.lib import wiring
+from driving import exercise
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.terminals.circuit_terminals import CircuitInitiator, CircuitResponder
@@ -22,9 +22,7 @@ LAST = 1 << 7
 
 
 @pytest.mark.parametrize("delay", [1, 2, 8])
-def test_rejected_requests_try_again_after_a_random_delay(
-    simulate: Callable[..., None], delay: int
-) -> None:
+def test_rejected_requests_try_again_after_a_random_delay(delay: int) -> None:
     """The request is down for 1 to `delay` cycles, all equally often (chi-square test at 1 %)."""
     dut = CircuitInitiator(PACKET, delay=delay)
     gaps: list[int] = []
@@ -46,7 +44,7 @@ def test_rejected_requests_try_again_after_a_random_delay(
                 gaps[-1] += 1
                 await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
     counts = Counter(gaps)
     assert set(counts) == set(range(1, delay + 1))
     if delay > 1:
@@ -54,9 +52,7 @@ def test_rejected_requests_try_again_after_a_random_delay(
 
 
 @pytest.mark.parametrize("length", [1, 2, 4])
-def test_rejected_packet_is_thrown_away_with_a_delay_of_0(
-    simulate: Callable[..., None], length: int
-) -> None:
+def test_rejected_packet_is_thrown_away_with_a_delay_of_0(length: int) -> None:
     """Whole, a word a cycle, beginning in the next cycle; what follows it is requested anew."""
     dut = CircuitInitiator(PACKET, delay=0)
     words = [*range(length - 1), LAST]
@@ -75,11 +71,11 @@ def test_rejected_packet_is_thrown_away_with_a_delay_of_0(
             assert not ctx.get(dut.o.valid)
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
     assert trace == ([(1, 0)] + [(0, 1)] * length) * 2
 
 
-def test_circuit_for_each_word_of_packets_without_flits(simulate: Callable[..., None]) -> None:
+def test_circuit_for_each_word_of_packets_without_flits() -> None:
     dut = CircuitInitiator(Packet(3, 4), delay=0)
     requests = []
 
@@ -91,12 +87,12 @@ def test_circuit_for_each_word_of_packets_without_flits(simulate: Callable[..., 
             requests.append((ctx.get(dut.o.request), ctx.get(dut.o.valid)))
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
     assert requests == [(1, 0), (1, 1), (0, 0)] * 3
 
 
 @pytest.mark.parametrize("address", range(8))
-def test_responder_accepts_what_is_sent_to_it(simulate: Callable[..., None], address: int) -> None:
+def test_responder_accepts_what_is_sent_to_it(address: int) -> None:
     """And rejects all else; what the tag's field holds later is data. No word passes, in either
     direction, while there is no circuit."""
     dut = CircuitResponder(PACKET, 6, tags=TAGS)
@@ -125,10 +121,10 @@ def test_responder_accepts_what_is_sent_to_it(simulate: Callable[..., None], add
             assert not any(ctx.get(flag) for flag in (dut.i.grant, dut.i.reject, *passing))
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
-def test_responder_of_xor_tags_accepts_everything(simulate: Callable[..., None]) -> None:
+def test_responder_of_xor_tags_accepts_everything() -> None:
     dut = CircuitResponder(PACKET, tags=XOR)
 
     async def testbench(ctx: Any) -> None:
@@ -139,7 +135,7 @@ def test_responder_of_xor_tags_accepts_everything(simulate: Callable[..., None])
             assert not ctx.get(dut.misdelivered)
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 class Wire(Elaboratable):
@@ -156,7 +152,7 @@ class Wire(Elaboratable):
         return m
 
 
-def test_replies_come_back_over_the_path_of_the_request(simulate: Callable[..., None]) -> None:
+def test_replies_come_back_over_the_path_of_the_request() -> None:
     """Requests of random length, answered by as many words and one more, under random waits on
     all four streams; the source keeps the path until it has the answer."""
     dut = Wire()
@@ -212,7 +208,7 @@ def test_replies_come_back_over_the_path_of_the_request(simulate: Callable[..., 
                 await ctx.tick().until(far.reply.ready)
             ctx.set(far.reply.valid, 0)
 
-    simulate(dut, asking, answering)
+    exercise(dut, asking, answering)
     assert answers == [[*(word & 63 for word in words), len(words)] for words in asked]
 
 

@@ -3,7 +3,6 @@
 
 import itertools
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from driving import exercise, transport
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.bench import PacketBench
@@ -80,9 +80,7 @@ class Hand:
 
 
 @pytest.mark.parametrize("routing", ["destination", "xor"])
-def test_every_pair_of_terminals_talks_both_ways(
-    simulate: Callable[..., None], routing: str
-) -> None:
+def test_every_pair_of_terminals_talks_both_ways(routing: str) -> None:
     """A path takes a cycle a box to set up. Then words flow in both directions, in the same cycle,
     with nothing at any other terminal; after the release, in the next cycle, no box holds."""
     network = CircuitNetwork(8, routing=routing, reply=7)
@@ -128,7 +126,7 @@ def test_every_pair_of_terminals_talks_both_ways(
             await ctx.tick()
             assert hand.held() == set()
 
-    simulate(network, testbench)
+    exercise(network, testbench)
 
 
 def passes(network: CircuitNetwork, permutation: list[int]) -> bool:
@@ -138,9 +136,7 @@ def passes(network: CircuitNetwork, permutation: list[int]) -> bool:
 
 
 @pytest.mark.parametrize("wiring_", ["cube", "omega", long("baseline")])
-def test_passable_permutations_are_set_up_at_once(
-    simulate: Callable[..., None], wiring_: str
-) -> None:
+def test_passable_permutations_are_set_up_at_once(wiring_: str) -> None:
     """And of others, some requests are dropped: as many as lose a conflict, no more."""
     network = CircuitNetwork(8, wiring=wiring_, policy="drop")
     rng = random.Random(2)
@@ -177,7 +173,7 @@ def test_passable_permutations_are_set_up_at_once(
             await ctx.tick()
             assert hand.held() == set()
 
-    simulate(network, testbench)
+    exercise(network, testbench)
 
 
 def next_hop_permutation(network: CircuitNetwork, crossed: dict[tuple[int, int], int]) -> list[int]:
@@ -204,9 +200,7 @@ def rivals(network: CircuitNetwork) -> tuple[tuple[int, int], tuple[int, int]]:
 
 @pytest.mark.parametrize("limit", [long(1), 4])
 @pytest.mark.parametrize("policy", POLICIES)
-def test_conflict_inside_the_network(
-    simulate: Callable[..., None], policy: str, limit: int
-) -> None:
+def test_conflict_inside_the_network(policy: str, limit: int) -> None:
     """A second request meets a path that is held. What it has set up itself is one link."""
     network = CircuitNetwork(8, policy=policy, hold_limit=limit)
     (holder, its_target), (source, target) = rivals(network)
@@ -245,7 +239,7 @@ def test_conflict_inside_the_network(
         await ctx.tick()
         assert hand.held() == set()
 
-    simulate(network, testbench)
+    exercise(network, testbench)
 
 
 @pytest.mark.long
@@ -258,9 +252,7 @@ def test_conflict_inside_the_network(
         long("drop", 0, "destination"),
     ],
 )
-def test_packets_arrive_whole_and_no_path_leaks(
-    transport: Callable[..., list], policy: str, delay: int, routing: str
-) -> None:
+def test_packets_arrive_whole_and_no_path_leaks(policy: str, delay: int, routing: str) -> None:
     """Random packets under random waits. Every packet comes once, its words together and in order,
     or was dropped (with a delay of 0) and counted; at the end no box holds."""
     network = MultistageNetwork(
@@ -297,8 +289,6 @@ def test_packets_arrive_whole_and_no_path_leaks(
 
     trace = transport(
         network,
-        network.i,
-        network.o,
         cycles=1000,
         offer=offer,
         ready=lambda port, cycle: cycle > 750 or rng.random() < 0.7,
@@ -333,9 +323,7 @@ def test_packets_arrive_whole_and_no_path_leaks(
 
 
 @pytest.mark.parametrize("length", [1, 2, 5])
-def test_circuit_takes_a_cycle_a_box_and_a_cycle_a_word(
-    transport: Callable[..., list], length: int
-) -> None:
+def test_circuit_takes_a_cycle_a_box_and_a_cycle_a_word(length: int) -> None:
     """Offered in cycle 5, the words cross in the cycles after the path is set up; the source asks
     for the next path two cycles after the last word."""
     network = MultistageNetwork(8, switch="circuit", payload=4, length=length)
@@ -345,8 +333,6 @@ def test_circuit_takes_a_cycle_a_box_and_a_cycle_a_word(
     left = words.copy()
     trace = transport(
         network,
-        network.i,
-        network.o,
         cycles=5 + 2 * (length + 6),
         offer=lambda port, cycle: left.pop(0) if port == 1 and cycle >= 5 and left else None,
     )

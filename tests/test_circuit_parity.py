@@ -2,11 +2,11 @@
 """Parity on circuits of several words: damage to any bit of any word is found and reported once."""
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Value
+from driving import exercise
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.links.packet import Packet
@@ -86,7 +86,7 @@ class Bench:
 
 
 @pytest.mark.parametrize("parity", ["packet", "byte"])
-def test_every_wrong_bit_of_every_word(simulate: Callable[..., None], parity: str) -> None:
+def test_every_wrong_bit_of_every_word(parity: str) -> None:
     """Whatever bit is wrong, `last` and the parity itself too: one report, and no other harm."""
     dut = CircuitParityChecker(PACKET, parity=parity, length=4)
     size = protected(PACKET, parity).size
@@ -109,11 +109,11 @@ def test_every_wrong_bit_of_every_word(simulate: Callable[..., None], parity: st
                 await bench.rest()
                 assert (bench.passed, bench.reports) == (expected, reports)
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 @pytest.mark.parametrize("length", [3, 4])
-def test_random_circuits_with_pauses(simulate: Callable[..., None], length: int) -> None:
+def test_random_circuits_with_pauses(length: int) -> None:
     """Good and damaged packets, packets without an end, and packets that are too long."""
     dut = CircuitParityChecker(PACKET, parity="byte", length=length)
     print(f"seed {length}")
@@ -142,7 +142,7 @@ def test_random_circuits_with_pauses(simulate: Callable[..., None], length: int)
         assert reports > 10
         assert len(expected) > 10
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 @pytest.mark.long

@@ -4,12 +4,13 @@
 import itertools
 import random
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Value
+from driving import exercise
 from long_runs import long
 from multicube.hdl.boxes.circuit import POLICIES, CircuitBox
 from multicube.hdl.links.packet import Packet
@@ -75,12 +76,7 @@ class Model:
 
 
 def follow(
-    simulate: Callable[..., None],
-    model: Model,
-    walk: Iterable[list[Wish]],
-    *,
-    routing: str = "destination",
-    seed: int = 1,
+    model: Model, walk: Iterable[list[Wish]], *, routing: str = "destination", seed: int = 1
 ) -> list[tuple[list[Wish], list[bool]]]:
     """Let a box do a walk beside the model, all else random; give owners and rejects by cycle."""
     radix, bits = model.radix, (model.radix - 1).bit_length()
@@ -141,7 +137,7 @@ def follow(
             assert ctx.get(dut.dropped) == sum(x << i for i, x in enumerate(rejected))
             await ctx.tick()
 
-    simulate(dut, testbench, limit=50_000)
+    exercise(dut, testbench, limit=50_000)
     return trace
 
 
@@ -187,13 +183,11 @@ def every_transition(model: Model) -> list[list[Wish]]:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("routing", ["destination", "xor"])
 @pytest.mark.parametrize("policy", POLICIES)
-def test_circuit_box_follows_the_model_from_every_state(
-    simulate: Callable[..., None], policy: str, routing: str
-) -> None:
+def test_circuit_box_follows_the_model_from_every_state(policy: str, routing: str) -> None:
     """Radix 2: all wishes of both inputs in all states, that is, all sequences of wishes."""
     walk = every_transition(Model(2, policy))
     assert len(walk) > (500 if policy == "modified-hold" else 150)
-    follow(simulate, Model(2, policy), walk, routing=routing)
+    follow(Model(2, policy), walk, routing=routing)
 
 
 def restless(radix: int, cycles: int, seed: int) -> Iterable[list[Wish]]:
@@ -211,27 +205,23 @@ def restless(radix: int, cycles: int, seed: int) -> Iterable[list[Wish]]:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("radix", "routing"), VARIANTS)
 @pytest.mark.parametrize("policy", POLICIES)
-def test_circuit_box_follows_the_model(
-    simulate: Callable[..., None], policy: str, radix: int, routing: str
-) -> None:
+def test_circuit_box_follows_the_model(policy: str, radix: int, routing: str) -> None:
     walk = restless(radix, 600, seed=radix)
-    trace = follow(simulate, Model(radix, policy, 5), walk, routing=routing, seed=radix)
+    trace = follow(Model(radix, policy, 5), walk, routing=routing, seed=radix)
     lent = {(i, j) for held, _ in trace for j, i in enumerate(held) if i is not None}
     assert len(lent) == radix**2
     assert any(any(rejected) for _, rejected in trace) == (policy != "hold")
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_circuit_box_refuses_a_digit_that_names_no_output(
-    simulate: Callable[..., None], policy: str
-) -> None:
-    trace = follow(simulate, Model(3, policy, 5), [[None, 3, 0]] * 20)
+def test_circuit_box_refuses_a_digit_that_names_no_output(policy: str) -> None:
+    trace = follow(Model(3, policy, 5), [[None, 3, 0]] * 20)
     assert all(held[1:] == [None, None] for held, _ in trace)
 
 
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("radix", [2, 3, 4, 8])
-def test_circuit_box_lends_an_output_in_turn(simulate: Callable[..., None], radix: int) -> None:
+def test_circuit_box_lends_an_output_in_turn(radix: int) -> None:
     """All inputs want one output; each lets go of it after a time, and wants it again at once."""
     rng = random.Random(radix)
     print(f"seed {radix}")
@@ -242,7 +232,7 @@ def test_circuit_box_lends_an_output_in_turn(simulate: Callable[..., None], radi
             owner = model.owners[radix - 1]
             yield [None if i == owner and rng.random() < 0.3 else radix - 1 for i in range(radix)]
 
-    trace = follow(simulate, model, walk())
+    trace = follow(model, walk())
     turns = [held[radix - 1] for held, _ in trace[1:]]
     changes = [turns[0], *(b for a, b in itertools.pairwise(turns) if a != b)]
     assert len(changes) > 30
@@ -250,12 +240,12 @@ def test_circuit_box_lends_an_output_in_turn(simulate: Callable[..., None], radi
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 16])
-def test_time_out_is_exact_to_the_cycle(simulate: Callable[..., None], limit: int) -> None:
+def test_time_out_is_exact_to_the_cycle(limit: int) -> None:
     """Input 1 is first refused in cycle 5. It is rejected in cycle 5 + limit, unless the output is
     released by then, be it in this very cycle."""
     for release in (5 + limit, 6 + limit):
         walk = [[0, None]] * 5 + [[0, 0]] * (release - 5) + [[None, 0]] + [[None, None]] * 2
-        trace = follow(simulate, Model(2, "modified-hold", limit), walk)
+        trace = follow(Model(2, "modified-hold", limit), walk)
         rejects = [cycle for cycle, (_, rejected) in enumerate(trace) if rejected[1]]
         assert rejects == ([] if release == 5 + limit else [5 + limit])
 

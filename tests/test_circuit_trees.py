@@ -3,13 +3,13 @@
 
 import itertools
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Module, Signal
 from claims import Claims, needs_yosys
+from driving import exercise
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes.circuit import POLICIES, CircuitBox
@@ -70,9 +70,7 @@ class Model:
         *(long(3, "difference", policy) for policy in POLICIES),
     ],
 )
-def test_box_follows_the_model(
-    simulate: Callable[..., None], radix: int, routing: str, policy: Any
-) -> None:
+def test_box_follows_the_model(radix: int, routing: str, policy: Any) -> None:
     """Cycle by cycle: random requests, releases, words, ready outputs and replies of all kinds.
 
     Grants and rejections of outputs reach the input, all or any of them; each output gets each
@@ -185,7 +183,7 @@ def test_box_follows_the_model(
             assert all(a != b for a, b in itertools.pairwise(each))
         assert sum(map(len, crossed)) > 40
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 # Deadlock.

@@ -3,7 +3,6 @@
 
 import json
 import random
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -12,6 +11,7 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from click.testing import CliRunner
+from driving import exercise
 from long_runs import long
 from multicube.hdl import PacketNetwork, build
 from multicube.hdl.graphs.routing.classed import class_of
@@ -199,9 +199,7 @@ class Turns(wiring.Component):
 @pytest.mark.parametrize(
     ("weights", "channels"), [((), 3), ((), 6), ((2, 1, 4), 3), ((1, 3), 4), ((3, 1, 1, 2), 4)]
 )
-def test_class_arbiters_follow_their_words(
-    simulate: Callable[..., None], weights: tuple[int, ...], channels: int
-) -> None:
+def test_class_arbiters_follow_their_words(weights: tuple[int, ...], channels: int) -> None:
     """The lowest class with turns left goes; new turns when none that waits has any."""
     classes = len(weights) or 3
     dut = Turns(ClassArbiter(classes, weights), channels)
@@ -235,7 +233,7 @@ def test_class_arbiters_follow_their_words(
             assert ctx.get(dut.granted) == expected
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 @pytest.mark.long

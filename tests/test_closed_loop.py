@@ -1,13 +1,12 @@
 """Closed loops: each terminal has one packet at a time, and an interval before the next one."""
 
-import json
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
+from driving import exercise
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.bench import PacketBench
@@ -52,10 +51,7 @@ def packets_of_a_source(words: str, interval: float, cycles: int) -> list[tuple[
         assert ctx.get(source.rejected) == 0
         assert ctx.get(source.generated) - len(found) in (0, 1)
 
-    simulator = Simulator(source)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    exercise(source, testbench)
     return found
 
 
@@ -177,5 +173,5 @@ def test_command(call: Any) -> None:
             f"multicube: Traffic uniform+interval:1 takes no {option}: each terminal has one "
             "packet at a time, and its interval says when\n"
         )
-    found = json.loads(call(*words, "--cycles", "200", "--warmup", "20", "--json").out)
+    found = call(*words, "--cycles", "200", "--warmup", "20", "--json").record
     assert found["offered_load"] == 0.5

@@ -2,11 +2,11 @@
 """What joins the nodes of a DCSH cluster: channels heard by all, and multiplexers."""
 
 import random
-from collections.abc import Callable
 from operator import call
 from typing import Any
 
 import pytest
+from driving import exercise, transport
 from multicube.hdl.families.dcsh.dcsh_graph import DCSH
 from multicube.hdl.families.dcsh.dcsh_multiplexer import ClusterChannel, ClusterMultiplexer
 from multicube.hdl.families.dcsh.dcsh_router import DCSHRouter
@@ -19,7 +19,7 @@ SEED = 11
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("k", "position"), [(5, 2), (4, 0), (4, 3)])
 @pytest.mark.parametrize("broadcast", [False, True])
-def test_channel(simulate: Callable[..., None], k: int, position: int, broadcast: bool) -> None:
+def test_channel(k: int, position: int, broadcast: bool) -> None:
     """A header says who hears its worm; a flit goes to all of them at once, when all are ready."""
     bits = (k - 1).bit_length()
     packet = Packet(2 * bits, 2, broadcast=broadcast, flits=True)
@@ -54,10 +54,10 @@ def test_channel(simulate: Callable[..., None], k: int, position: int, broadcast
                     assert ctx.get(dut.o_payload.payload) == index
                     await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
-def test_multiplexer_serves_all_inputs_in_turn(transport: Callable[..., list]) -> None:
+def test_multiplexer_serves_all_inputs_in_turn() -> None:
     """All inputs always have worms of 3 flits: every fourth is of each, without a gap."""
     dut = ClusterMultiplexer(Packet(2, 2, flits=True), inputs=4, depth=4, decision=2)
     sent = [0] * 4
@@ -66,7 +66,7 @@ def test_multiplexer_serves_all_inputs_in_turn(transport: Callable[..., list]) -
         sent[port] += 1
         return port << 2 | (sent[port] % 3 == 0) << 4
 
-    trace = transport(dut, dut.i, [dut.o], cycles=122, offer=offer)
+    trace = transport(dut, cycles=122, offer=offer)
     came = [flit >> 2 & 3 for cycle in trace for _, flit in cycle.moved()]
     assert len(came) == 120
     worms = [came[at : at + 3] for at in range(0, 120, 3)]
@@ -75,9 +75,7 @@ def test_multiplexer_serves_all_inputs_in_turn(transport: Callable[..., list]) -
 
 
 @pytest.mark.parametrize("decision", [1, 2, 5])
-def test_multiplexer_decides_while_others_pass(
-    transport: Callable[..., list], decision: int
-) -> None:
+def test_multiplexer_decides_while_others_pass(decision: int) -> None:
     """Two worms of 6 flits at once: the second follows at once, its decision is made by then. What
     comes behind the first in its queue is looked at once it is at the head."""
     dut = ClusterMultiplexer(Packet(2, 4, flits=True), inputs=3, depth=20, decision=decision)
@@ -87,11 +85,7 @@ def test_multiplexer_decides_while_others_pass(
     }
     offers = {port: own[:] for port, own in flits.items()}
     trace = transport(
-        dut,
-        dut.i,
-        [dut.o],
-        cycles=60,
-        offer=lambda port, cycle: offers[port].pop(0) if offers.get(port) else None,
+        dut, cycles=60, offer=lambda port, cycle: offers[port].pop(0) if offers.get(port) else None
     )
     came = [(cycle, flit) for cycle, row in enumerate(trace) for _, flit in row.moved()]
     expected = flits[0][:6] + flits[1] + flits[0][6:]
@@ -100,9 +94,7 @@ def test_multiplexer_decides_while_others_pass(
 
 
 @pytest.mark.parametrize(("length", "depth"), [(3, 3), (3, 4), (2, 5)])
-def test_multiplexer_takes_packets_whole(
-    transport: Callable[..., list], length: int, depth: int
-) -> None:
+def test_multiplexer_takes_packets_whole(length: int, depth: int) -> None:
     """A header comes in only if there is room for a whole packet; its flits then never wait."""
     dut = ClusterMultiplexer(Packet(2, 2, flits=True), inputs=1, depth=depth, length=length)
     generator = random.Random(SEED)
@@ -113,12 +105,7 @@ def test_multiplexer_takes_packets_whole(
         return (sent[0] % length == 0) << 4
 
     trace = transport(
-        dut,
-        dut.i,
-        [dut.o],
-        cycles=300,
-        offer=offer,
-        ready=lambda port, cycle: generator.random() < 0.4,
+        dut, cycles=300, offer=offer, ready=lambda port, cycle: generator.random() < 0.4
     )
     number = held = 0
     for cycle in trace:

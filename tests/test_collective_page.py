@@ -1,11 +1,10 @@
 """Pages of collectives in Chromium: they do, and show, what the compiled engine does."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Tab, browser, needs_chromium
+from browser import Tab, needs_chromium
 from command_line import exit_status
 from long_runs import long
 from multicube.hdl import build
@@ -14,12 +13,6 @@ from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.live import CollectivePage
 
 pytestmark = needs_chromium
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from command_line import exit_status
+from command_line import command_refusals, exit_status
 from long_runs import long
 from multicube.hdl import FAMILIES, MulticubeError, build
 from multicube.hdl.graphs.schedules import collectives
@@ -420,38 +420,24 @@ def test_the_command_prints_a_line_or_json(capsys: pytest.CaptureFixture) -> Non
     assert record["tried"][record["algorithm"]] == record["cycles"] >= record["bound"]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("--group 0,x", "Group must be terminals such as 0,3,8-15, not '0,x'"),
-        ("--group 3-1", "Group must have ranges that go up, not '3-1'"),
-        ("--group 0-99999999", "Group must have at most 1048576 members, not '0-99999999'"),
-        ("--flits 0", "Flits must be at least 1, not 0"),
-    ],
+test_the_command_refuses_in_a_line = command_refusals(
+    "collective reduce mesh k=2",
+    ("--group 0,x", "Group must be terminals such as 0,3,8-15, not '0,x'"),
+    ("--group 3-1", "Group must have ranges that go up, not '3-1'"),
+    ("--group 0-99999999", "Group must have at most 1048576 members, not '0-99999999'"),
+    ("--flits 0", "Flits must be at least 1, not 0"),
 )
-def test_the_command_refuses_in_a_line(
-    words: str, message: str, capsys: pytest.CaptureFixture
-) -> None:
-    assert exit_status("collective", "reduce", "mesh", "k=2", *words.split()) == 2
-    assert capsys.readouterr().err == f"multicube: {message}\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("alltoall mesh k=2 --root 1", "Kind alltoall takes no --root: all members are alike"),
-        (
-            "gather mesh k=2 --operation add",
-            "Kind gather takes no --operation: it combines nothing",
-        ),
-        ("barrier mesh k=2 --flits 1", "Kind barrier takes no --flits: it carries no data"),
-    ],
+test_the_command_refuses_what_a_kind_does_not_take = command_refusals(
+    "collective",
+    ("alltoall mesh k=2 --root 1", "Kind alltoall takes no --root: all members are alike"),
+    (
+        "gather mesh k=2 --operation add",
+        "Kind gather takes no --operation: it combines nothing",
+    ),
+    ("barrier mesh k=2 --flits 1", "Kind barrier takes no --flits: it carries no data"),
 )
-def test_the_command_refuses_what_a_kind_does_not_take(
-    words: str, message: str, capsys: pytest.CaptureFixture
-) -> None:
-    assert exit_status("collective", *words.split()) == 2
-    assert capsys.readouterr().err == f"multicube: {message}\n"
 
 
 @pytest.mark.long

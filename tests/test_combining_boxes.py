@@ -4,13 +4,14 @@
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from amaranth.hdl import Value
 from amaranth.lib import wiring
+from driving import exercise
 from long_runs import long
 from multicube.hdl import CombiningNetwork, write_verilog
 from multicube.hdl.boxes.combining import CombiningBox, InputBufferedBox
@@ -19,6 +20,7 @@ from multicube.hdl.operations.memory import OPERATIONS, find_operation
 from multicube.hdl.primitives.pacing import Pacer, request_length
 from multicube.hdl.primitives.word_buffer import WordBuffer
 from multicube.hdl.terminals.memory_module import MemoryModule
+from verilog_tools import check_with_yosys
 
 LINK = MemoryLink(tag=2, identity=4, address=2, width=8)
 LOAD = find_operation("load")
@@ -39,7 +41,6 @@ class Passage(NamedTuple):
 
 
 def run(
-    simulate: Callable[..., None],
     design: wiring.Component,
     sources: dict[str, tuple[Any, list[int]]],
     sinks: dict[str, Any],
@@ -82,7 +83,7 @@ def run(
                     waiting[name] = shown
             await ctx.tick()
 
-    simulate(design, testbench)
+    exercise(design, testbench)
     return passed
 
 
@@ -99,16 +100,13 @@ def test_length_of_a_request_follows_from_its_operation() -> None:
 
 @pytest.mark.parametrize("lengths", [(1, 2), (2, 3), (2, 4), (5, 5)])
 @pytest.mark.parametrize("take", [1.0, 0.4])
-def test_pacer_rests_for_the_length_of_each_request(
-    simulate: Callable[..., None], lengths: tuple[int, int], take: float
-) -> None:
+def test_pacer_rests_for_the_length_of_each_request(lengths: tuple[int, int], take: float) -> None:
     rng = random.Random(1)
     design = Pacer(LINK, "request", lengths=lengths)
     operations = rng.choices(OPERATIONS, k=60)
     messages = [request(operation, operand=n) for n, operation in enumerate(operations)]
     times = [rng.random() < take for _ in range(1000)]
     passed = run(
-        simulate,
         design,
         {"i": (design.i, messages)},
         {"o": design.o},
@@ -126,10 +124,10 @@ def test_pacer_rests_for_the_length_of_each_request(
     assert [cycle for cycle, _ in passed["o"]] == expected
 
 
-def test_pacer_of_replies_rests_for_their_length(simulate: Callable[..., None]) -> None:
+def test_pacer_of_replies_rests_for_their_length() -> None:
     design = Pacer(LINK, "reply", lengths=(3, 7))
     messages = list(range(10))
-    passed = run(simulate, design, {"i": (design.i, messages)}, {"o": design.o}, cycles=40)
+    passed = run(design, {"i": (design.i, messages)}, {"o": design.o}, cycles=40)
     assert passed["o"] == [(3 * n, n) for n in messages]
 
 
@@ -145,13 +143,12 @@ def test_pacers_are_only_where_they_are_needed() -> None:
 
 @pytest.mark.parametrize("lengths", [(1, 1), (1, 2), (2, 3), (4, 4)])
 def test_memory_module_performs_a_request_when_its_last_word_is_there(
-    simulate: Callable[..., None], lengths: tuple[int, int]
+    lengths: tuple[int, int],
 ) -> None:
     """Back to back: each reply a request's length after its head, and then the next head."""
     design = MemoryModule(LINK, rows=1, words=(5,), lengths=lengths)
     operations = [LOAD, ADD, LOAD, LOAD, STORE, ADD, LOAD]
     passed = run(
-        simulate,
         design,
         {"i": (design.i.request, [request(operation, operand=3) for operation in operations])},
         {"o": design.i.reply},
@@ -170,16 +167,14 @@ def test_memory_module_performs_a_request_when_its_last_word_is_there(
 # Round trips
 
 
-def round_trip(
-    simulate: Callable[..., None], network: CombiningNetwork, operation: Any, **options: Any
-) -> int:
+def round_trip(network: CombiningNetwork, operation: Any, **options: Any) -> int:
     """Cycles from a request's head to that of its reply, with nothing else in the network."""
     place = network.locate(network.ports - 1, **options)
     layout = network.link.request_layout
     code = network.operations.index(operation)
     message = pack(layout, tag=place.tag, address=place.address, operation=code)
     port = network.i[0]
-    passed = run(simulate, network, {"i": (port.request, [message])}, {"o": port.reply}, cycles=60)
+    passed = run(network, {"i": (port.request, [message])}, {"o": port.reply}, cycles=60)
     ((sent, _),), ((answered, _),) = passed["i"], passed["o"]
     return answered - sent
 
@@ -188,11 +183,11 @@ def round_trip(
 @pytest.mark.parametrize("lengths", [1, long(3), "1:2", (2, 4)])
 @pytest.mark.parametrize(("ports", "radix", "stages"), [long(8, 2, 3), (4, 4, 1)])
 def test_round_trip_is_a_cycle_a_box_and_the_length_of_the_request(
-    simulate: Callable[..., None], ports: int, radix: int, stages: int, lengths: Any, operation: Any
+    ports: int, radix: int, stages: int, lengths: Any, operation: Any
 ) -> None:
     network = CombiningNetwork(ports, radix=radix, width=8, lengths=lengths, combine="none")
     length = request_length(operation, network.lengths)
-    assert round_trip(simulate, network, operation) == 2 * stages + length
+    assert round_trip(network, operation) == 2 * stages + length
 
 
 def test_lengths_can_be_given_in_three_ways() -> None:
@@ -207,9 +202,7 @@ def test_lengths_can_be_given_in_three_ways() -> None:
 
 @pytest.mark.parametrize("combine", ["none", "all"])
 @pytest.mark.parametrize("operation", [LOAD, ADD], ids=lambda operation: operation.name)
-def test_links_carry_one_word_a_cycle(
-    simulate: Callable[..., None], combine: str, operation: Any
-) -> None:
+def test_links_carry_one_word_a_cycle(combine: str, operation: Any) -> None:
     """Two processors send to one module, by one output, as fast as they can."""
     lengths = (2, 3)
     design = CombiningBox(LINK, radix=2, policy=combine, lengths=lengths)
@@ -217,7 +210,6 @@ def test_links_carry_one_word_a_cycle(
     length = request_length(operation, lengths)
     sources = {f"i{p}": (design.i[p].request, messages) for p in range(2)}
     passed = run(
-        simulate,
         design,
         sources,
         {"o": design.o[0].request, "other": design.o[1].request},
@@ -251,12 +243,7 @@ def test_links_carry_one_word_a_cycle(
 @pytest.mark.parametrize("take", [1.0, 0.5])
 @pytest.mark.parametrize("direction", ["request", "reply"])
 def test_word_buffer_counts_words(
-    simulate: Callable[..., None],
-    direction: str,
-    lengths: tuple[int, int],
-    depth: int,
-    delay: int,
-    take: float,
+    direction: str, lengths: tuple[int, int], depth: int, delay: int, take: float
 ) -> None:
     """Against a model: when each message enters and leaves, to the cycle."""
     rng = random.Random(depth)
@@ -271,7 +258,6 @@ def test_word_buffer_counts_words(
     ready = [rng.random() < take for _ in range(500)]
     gaps = {payload: size - 1 for payload, size in zip(messages, sizes)}
     passed = run(
-        simulate,
         design,
         {"i": (design.i, messages)},
         {"o": design.o},
@@ -304,9 +290,7 @@ def test_word_buffer_counts_words(
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("radix", [2, 3, 4])
 @pytest.mark.parametrize("delay", [1, 2])
-def test_outputs_take_from_their_inputs_in_turn(
-    simulate: Callable[..., None], radix: int, delay: int
-) -> None:
+def test_outputs_take_from_their_inputs_in_turn(radix: int, delay: int) -> None:
     """All processors send to one module, and the output never rests."""
     lengths = (2, 3)
     design = InputBufferedBox(LINK, radix=radix, depth=8, lengths=lengths, delay=delay)
@@ -316,7 +300,6 @@ def test_outputs_take_from_their_inputs_in_turn(
     sources = {f"i{p}": (design.i[p].request, messages) for p in range(radix)}
     sinks = {f"o{p}": design.o[p].request for p in range(radix)}
     passed = run(
-        simulate,
         design,
         sources,
         sinks,
@@ -340,13 +323,12 @@ def unpacked(word: int) -> dict[str, int]:
     return {name: word >> layout[name].offset & (1 << layout[name].width) - 1 for name, _ in layout}
 
 
-def test_a_message_that_waits_blocks_those_behind_it(simulate: Callable[..., None]) -> None:
+def test_a_message_that_waits_blocks_those_behind_it() -> None:
     """At an input, that is; with queues at the outputs it does not."""
     messages = [request(LOAD, tag=tag) for tag in (0b00, 0b10)]
     seen = {}
     for box in (InputBufferedBox(LINK), CombiningBox(LINK, policy="none")):
         passed = run(
-            simulate,
             box,
             {"i": (box.i[0].request, messages)},
             {"0": box.o[0].request, "1": box.o[1].request},
@@ -362,7 +344,7 @@ def test_a_message_that_waits_blocks_those_behind_it(simulate: Callable[..., Non
     ("ports", "radix", "stages", "delay"), [long(4, 2, 2, 1), (4, 2, 2, 2), (4, 4, 1, 3)]
 )
 def test_round_trip_through_boxes_with_buffers_at_the_inputs(
-    simulate: Callable[..., None], ports: int, radix: int, stages: int, delay: int, operation: Any
+    ports: int, radix: int, stages: int, delay: int, operation: Any
 ) -> None:
     network = CombiningNetwork(
         ports,
@@ -375,7 +357,7 @@ def test_round_trip_through_boxes_with_buffers_at_the_inputs(
         delay=delay,
     )
     length = request_length(operation, (2, 3))
-    assert round_trip(simulate, network, operation) == 2 * stages * delay + length
+    assert round_trip(network, operation) == 2 * stages * delay + length
     assert network.combined() == [[] for _ in range(stages)]
 
 
@@ -388,15 +370,13 @@ def test_round_trip_through_boxes_with_buffers_at_the_inputs(
     ],
     ids=["output", "input"],
 )
-def test_no_combinational_loop(
-    tmp_path: Path, yosys_check: Callable[[Sequence[Path]], str], parameters: dict[str, Any]
-) -> None:
+def test_no_combinational_loop(tmp_path: Path, parameters: dict[str, Any]) -> None:
     network = CombiningNetwork(
         8, radix=4, paths=2, width=2, rows=1, outstanding=2, operations="rp3", **parameters
     )
     path = tmp_path / "network.v"
     write_verilog(network.fabric, path)
-    yosys_check([path])
+    check_with_yosys([path])
 
 
 # Checks of parameters

@@ -7,7 +7,7 @@ from operator import call
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
+from driving import evaluate
 from multicube.hdl.operations.memory import (
     OPERATIONS,
     POLICIES,
@@ -145,9 +145,7 @@ def test_units_agree_with_python() -> None:
                 assert ctx.get(combiner.operand) == expected, (first, second, e1, e2)
 
     for design, testbench in ((unit, perform), (combiner, combine)):
-        simulator = Simulator(design)
-        simulator.add_testbench(testbench)
-        simulator.run()
+        evaluate(design, testbench)
 
 
 test_refuses = refusals(

@@ -5,15 +5,15 @@ import itertools
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import Value
-from amaranth.sim import Simulator
+from command_line import Call
 from disturbance import Disturbed
+from driving import exercise
 from long_runs import long
 from multicube.hdl import CombiningNetwork, PartitionedNetwork
 from multicube.hdl.export.verilog import port_list, verilog_text
@@ -198,10 +198,7 @@ def test_effective_tags_of_requests(parameters: dict[str, Any]) -> None:
                 ctx.set(dut.o.reply.payload, {"tag": given.tag, "identity": own, "value": mask})
                 assert ctx.get(dut.i.reply.payload) == ctx.get(dut.o.reply.payload)
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    exercise(dut, testbench)
 
 
 def test_subnetworks_that_would_share_links_are_refused() -> None:
@@ -224,7 +221,7 @@ def test_partitioned_memory_exports() -> None:
 
 
 @pytest.mark.long
-def test_command_exports_partitions_of_memory(call: Callable[..., Any], tmp_path: Path) -> None:
+def test_command_exports_partitions_of_memory(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "parts.v"
     status, _, err = call("export", "ultracomputer", "ports=4", "--partitions", "-o", str(file))
     assert (status, err) == (0, "")

@@ -2,12 +2,12 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from amaranth.hdl import Value
+from driving import exercise
 from multicube.hdl.boxes.combining import CombiningBox
 from multicube.hdl.boxes.combining.queue import CombiningQueue
 from multicube.hdl.boxes.combining.wait_buffer import WaitBuffer
@@ -55,7 +55,7 @@ def values(ctx: Any, payload: Any) -> dict[str, int]:
     ],
 )
 def test_queue_combines_what_it_should(
-    simulate: Callable[..., None], writers: int, depth: int, pairwise: bool, later: int
+    writers: int, depth: int, pairwise: bool, later: int
 ) -> None:
     """In each cycle: what is shown, what is accepted, what combines and what is then recorded."""
     seed = 1
@@ -134,11 +134,11 @@ def test_queue_combines_what_it_should(
             queue += arrived
             await ctx.tick()
 
-    simulate(design, testbench)
+    exercise(design, testbench)
     assert all(count > 5 for name, count in events.items() if later or name != "tags"), events
 
 
-def test_inputs_of_a_full_queue_take_turns(simulate: Callable[..., None]) -> None:
+def test_inputs_of_a_full_queue_take_turns() -> None:
     """No two requests combine, and each place that becomes free goes to another input."""
     design = CombiningQueue(LINK, Rules(policy="none"), writers=3, depth=2, pairwise=True)
     served = [0, 0, 0]
@@ -152,12 +152,12 @@ def test_inputs_of_a_full_queue_take_turns(simulate: Callable[..., None]) -> Non
                 served[i] += ctx.get(port.ready)
             await ctx.tick()
 
-    simulate(design, testbench)
+    exercise(design, testbench)
     assert max(served) - min(served) <= 1, served
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_wait_buffer_finds_each_record_by_its_key(simulate: Callable[..., None], size: int) -> None:
+def test_wait_buffer_finds_each_record_by_its_key(size: int) -> None:
     seed = 2
     print("seed", seed)
     rng = random.Random(seed)
@@ -188,14 +188,12 @@ def test_wait_buffer_finds_each_record_by_its_key(simulate: Callable[..., None],
             held += [record] * store
             await ctx.tick()
 
-    simulate(design, testbench)
+    exercise(design, testbench)
     assert several > 10 or size == 1
 
 
 @pytest.mark.parametrize(("merge", "behind"), [("pairwise", 0b010), ("unlimited", 0b011)])
-def test_box_answers_each_request_with_its_own_tag(
-    simulate: Callable[..., None], merge: str, behind: int
-) -> None:
+def test_box_answers_each_request_with_its_own_tag(merge: str, behind: int) -> None:
     """A box inside a network: tags have bits of later stages (`behind`), and of earlier ones. The
     values of the replies are those of a serial order."""
     seed = 3
@@ -255,5 +253,5 @@ def test_box_answers_each_request_with_its_own_tag(
             history.sort(key=lambda access: access.sent)
             assert serial_order(history, width=4, final=final) is not None
 
-    simulate(design, testbench)
+    exercise(design, testbench)
     assert sum(map(len, histories.values())) > 100

@@ -3,12 +3,12 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import exit_status
+from command_line import command_refusals, exit_status
 from long_runs import long
 from multicube.hdl import CombiningNetwork, build, write_verilog
 from multicube.hdl.boxes.combining import CombiningBox, InputBufferedBox
@@ -80,13 +80,11 @@ def test_yosys_reads_and_checks_it(exported: dict[str, Path]) -> None:
 @pytest.mark.long
 def test_tools_on_large_boxes(
     tmp_path: Path,
-    verilators_linter: Callable[[Path], str],
-    yosys_check: Callable[[Sequence[Path]], str],
 ) -> None:
     path = tmp_path / "large.v"
     write_verilog(of_radix_4(16), path)
-    verilators_linter(path)
-    yosys_check([path])
+    assert_lint_free([path])
+    check_with_yosys([path])
 
 
 def test_icarus_reads_it(exported: dict[str, Path]) -> None:
@@ -170,31 +168,18 @@ def test_ports_of_a_box_alone(exported: dict[str, Path]) -> None:
     assert ports["box alone"] == ports["input-buffered box alone"] | further
 
 
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        ("ports=12", "Ports must be a power of the radix 2, not 12"),
-        (
-            "combine=some",
-            "Parameter combine must be one of none, rp3, ultracomputer, all, not 'some'",
-        ),
-        ("queues=input combine=all", "Combine must be none with queues=input, not all"),
-        ("queues=middle", "Parameter queues must be one of output, input, not 'middle'"),
-        ("lengths=4:2", "Length must be LOW:HIGH with LOW at most HIGH, not '4:2'"),
-        ("width=65", "Width must be from 1 to 64, not 65"),
-        ("rows=0", "Rows must be from 1 to 65536, not 0"),
-        ("depth=1", "Depth must be at least 2, not 1"),
-        ("paths=3", "Paths must be a power of two up to the radix 2, not 3"),
-    ],
+test_bad_input = command_refusals(
+    "export combining -o x.v",
+    ("ports=12", "Ports must be a power of the radix 2, not 12"),
+    (
+        "combine=some",
+        "Parameter combine must be one of none, rp3, ultracomputer, all, not 'some'",
+    ),
+    ("queues=input combine=all", "Combine must be none with queues=input, not all"),
+    ("queues=middle", "Parameter queues must be one of output, input, not 'middle'"),
+    ("lengths=4:2", "Length must be LOW:HIGH with LOW at most HIGH, not '4:2'"),
+    ("width=65", "Width must be from 1 to 64, not 65"),
+    ("rows=0", "Rows must be from 1 to 65536, not 0"),
+    ("depth=1", "Depth must be at least 2, not 1"),
+    ("paths=3", "Paths must be a power of two up to the radix 2, not 3"),
 )
-def test_bad_input(
-    words: str,
-    line: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert exit_status("export", "combining", *words.split(), "-o", "x.v") == 2
-    assert tuple(capsys.readouterr()) == ("", f"multicube: {line}\n")
-    assert list(tmp_path.iterdir()) == []

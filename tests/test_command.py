@@ -22,6 +22,7 @@ from typing import Any
 import psutil
 import pytest
 from amaranth.lib.fifo import SyncFIFO
+from command_line import Call
 from long_runs import long
 from multicube.hdl import FAMILIES
 from multicube.hdl.catalogue.catalogue import find
@@ -31,9 +32,6 @@ from started import started, wait_for
 
 SHORT = ("--cycles", "40", "--warmup", "10", "--bins", "32")
 COMMANDS = ("list", "sim", "sweep", "export", "draw")
-
-
-Call = Callable[..., Any]
 
 
 @pytest.mark.long
@@ -187,9 +185,7 @@ def test_sweep_json(call: Call) -> None:
 
 
 def test_list(call: Call) -> None:
-    status, out, _ = call("list", "--json")
-    assert status == 0
-    record = json.loads(out)
+    record = call("list", "--json").record
     assert {network["name"] for network in record["networks"]} == set(FAMILIES)
     cube = next(network for network in record["networks"] if network["name"] == "cube")
     assert "generalized-cube" in cube["aliases"]
@@ -217,7 +213,7 @@ def test_list_of_one_network_tells_its_own_limits(call: Call) -> None:
     text = call("list", "tc2000").out
     assert "preset of butterfly ports=128 radix=8+ switch=wormhole" in text
     assert re.search(r"^radix +8\+ +2 to 64, AxBxC ", text, re.M)
-    ports = json.loads(call("list", "cube", "--json").out)["networks"][0]["parameters"][0]
+    ports = call("list", "cube", "--json").record["networks"][0]["parameters"][0]
     assert (ports["name"], ports["least"], ports["most"]) == ("ports", 2, 65536)
     status, out, err = call("list", "tours")
     assert (status, out) == (2, "")

@@ -5,13 +5,14 @@ import doctest
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Signal
+from driving import exercise
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.bench.ensemble import EnsembleMachine
@@ -40,6 +41,7 @@ from multicube.sim.run.communication import (
     permutation_task,
     run_tasks,
 )
+from verilog_tools import assert_lint_free, check_with_yosys
 
 NETWORKS = [
     long("torus", {"k": 5, "n": 1}),
@@ -160,7 +162,7 @@ def test_engines_agree(name: str, parameters: dict[str, Any]) -> None:
         assert (one.steps, one.words, one.results) == (other.steps, other.words, other.results)
 
 
-def test_controller(simulate: Callable[..., None]) -> None:
+def test_controller() -> None:
     """Every choice of links: the word goes to one, and comes from the other, in the same cycle."""
     dut = CommunicationController(8, links=3)
     rng = random.Random(5)
@@ -194,7 +196,7 @@ def test_controller(simulate: Callable[..., None]) -> None:
     design = Module()
     design.submodules.dut = dut
     design.d.sync += Signal().eq(0)  # The testbench needs a clock, the controller has none.
-    simulate(design, testbench)
+    exercise(design, testbench)
 
 
 def test_the_machine_reports_what_breaks_the_rules() -> None:
@@ -370,17 +372,14 @@ def fewest(graph: Graph, destinations: list[int | None]) -> int:
 def test_verilog(
     name: str,
     tmp_path: Path,
-    verilators_linter: Callable[[Path], str],
-    yosys_check: Callable[[Sequence[Path]], str],
 ) -> None:
     graph = graph_of(name, {"k": 4} if name == "ring" else {"n": 3})
     reverse: list[int | None] = list(range(graph.nodes))[::-1]
     program = delivering(StepRouter(graph).schedule(reverse), reverse)
     path = tmp_path / "network.v"
     write_verilog(EnsembleMachine(graph, Fold("add", 16), program), path)
-    said = verilators_linter(path)
-    assert "%" not in said, said
-    assert "Found and reported 0 problems" in yosys_check([path])
+    assert_lint_free([path])
+    check_with_yosys([path])
 
 
 def test_machine_refuses() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import exit_status
+from command_line import Call, exit_status
 from multicube.boards.computer_host import Loaded, computer_board, read_program
 from multicube.boards.host import BoardError, open_line
 from multicube.boards.simulated import SimulatedBoard
@@ -77,12 +77,10 @@ def test_wrong_programs_on_a_board(code: str, message: str, tmp_path: Path) -> N
         read(simulated.path, board)
 
 
-def test_what_a_board_has_no_room_for(tmp_path: Path, capsys: Any) -> None:
+def test_what_a_board_has_no_room_for(tmp_path: Path, call: Call) -> None:
     with pytest.raises(InvalidValue, match=r"^A board can read 16 cores, not 32$"):
         loaded(tmp_path, PROGRAM, "combining ports=32")
     words = ("build", "ulx3s-85f", *NETWORK.split(), "-o", str(tmp_path / "bits"))
     program = ("--program", str(tmp_path / "program.c"), "--no-flows")
-    assert exit_status("board", *words, *program) == 2
-    assert capsys.readouterr().err == "multicube: A computer has no instruments: flows\n"
-    assert exit_status("board", *words, "-D", TEXT) == 2
-    assert capsys.readouterr().err == "multicube: Stack and macros need a --program\n"
+    call("board", *words, *program).refuses("A computer has no instruments: flows")
+    call("board", *words, "-D", TEXT).refuses("Stack and macros need a --program")

@@ -1,11 +1,10 @@
 """Pages of parallel computers in Chromium: they do what the compiled engine does."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Tab, browser, needs_chromium
+from browser import Tab, needs_chromium
 from command_line import exit_status
 from long_runs import long
 from multicube.hdl import build
@@ -67,12 +66,6 @@ WRONG = {
     "a fault in the runtime": "mc_print((char *)list);",
 }
 """Bodies of functions."""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as opened:
-        yield opened
 
 
 def opened(chromium: Any, folder: Path, code: str, network: str) -> tuple[Tab, Path]:

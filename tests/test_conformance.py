@@ -12,11 +12,11 @@ import random
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command_line import Call
 from example_networks import (
     WORDS,
     assert_one_line,
@@ -41,8 +41,8 @@ from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run.probe import Probe, crossings
 from multicube.sim.workload.traffic import TRACE_START
 from scripted_terminals import records_of, scripted
+from verilog_tools import assert_lint_free
 
-Call = Callable[..., Any]
 SEED = 16
 
 
@@ -108,7 +108,7 @@ def test_all_are_listed(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     text = call("list").out
     for name, family in FAMILIES.items():
-        assert json.loads(call("list", name, "--json").out)["networks"] == [entries[name]]
+        assert call("list", name, "--json").record["networks"] == [entries[name]]
         assert entries[name]["aliases"] == list(family.aliases)
         assert entries[name]["description"] == family.description
         for word in (name, *family.aliases):
@@ -119,7 +119,7 @@ def test_all_are_listed(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
 @every
 def test_is_listed(name: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     family = FAMILIES[name]
-    (entry,) = json.loads(call("list", name, "--json").out)["networks"]
+    (entry,) = call("list", name, "--json").record["networks"]
     shown = {parameter["name"]: parameter["default"] for parameter in entry["parameters"]}
     assert shown == {parameter.name: parameter.default for parameter in family.parameters}
     assert all(parameter["description"] for parameter in entry["parameters"])
@@ -282,13 +282,13 @@ def test_engines_agree(words: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("words", [*families(*UNLIKE), *map(long, WORDS)])
-def test_verilog(words: str, tmp_path: Path, verilators_linter: Callable[[Path], str]) -> None:
+def test_verilog(words: str, tmp_path: Path) -> None:
     """The linter has nothing to say, and the list of ports is that of the module."""
     network = example(words)
     path = tmp_path / "network.v"
     summary = write_verilog(network.fabric, path)
     assert summary["cells"] == len(network.fabric.cells)
-    verilators_linter(path)
+    assert_lint_free([path])
     header = re.search(r"^module network \((.*?)\);", path.read_text(), re.MULTILINE | re.DOTALL)
     assert header is not None
     declared = re.findall(r"(input|output) (?:\[(\d+):0\] )?(\w+)", header[1])

@@ -5,13 +5,13 @@ import itertools
 import json
 import random
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Cat
 from command_line import exit_status
+from driving import transport
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.bench import PacketBench
@@ -248,9 +248,7 @@ def test_all_to_one(schedule: str, buffers: int) -> None:
         *(("dimension", "oldest"), long("dimension", "fixed")),
     ],
 )
-def test_outputs_that_are_seldom_ready(
-    transport: Callable[..., Any], schedule: str, priority: str
-) -> None:
+def test_outputs_that_are_seldom_ready(schedule: str, priority: str) -> None:
     """A message that can't be delivered is kept, or sent round again; none is lost."""
     network = ConnectionMachine(
         2, buffers=1, payload=12, schedule=schedule, priority=priority, age=8
@@ -271,9 +269,7 @@ def test_outputs_that_are_seldom_ready(
     def watch() -> Cat:
         return Cat(network.instances[f"node_{node}"].referred for node in range(4))
 
-    trace = transport(
-        network, network.i, network.o, cycles=260, offer=offer, ready=ready, watch=watch
-    )
+    trace = transport(network, cycles=260, offer=offer, ready=ready, watch=watch)
     for cycle in trace:
         for _, packet in cycle.entered():
             sent[packet & 3][packet] += 1

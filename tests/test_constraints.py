@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from amaranth.lib.wiring import In
-from command_line import exit_status
+from command_line import command_refusals
 from long_runs import long
 from multicube.hdl import MultiClockNetwork, TerminalClocks, build, write_verilog
 from multicube.hdl.export.verilog import port_list, verilog_text
@@ -270,32 +270,19 @@ test_refuses = refusals(
 )
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--period", "x"], "Period must be NS or CLOCK=NS, not 'x'"),
-        (["--period", "3", "--period", "clk=4"], "Period '3' is one too many"),
-        (["--period", "=3", "--period", "clk=4"], "Period must be NS or CLOCK=NS, not '=3'"),
-        (["--period", "clk=4", "--period", "clk=4"], "Period 'clk=4' is one too many"),
-        (
-            ["-o", "net.sdc"],
-            "Output net.sdc would be taken for constraints: it must not end in .sdc",
-        ),
-        (  # FuseSoC doesn't read such a core, or the tools that it starts divide the name.
-            ["-o", "it's net.v", "--core"],
-            "A core file can only name a file of ASCII letters, digits, '_', '.', '+' and '-', "
-            'not "it\'s net.v"',
-        ),
-    ],
+test_command_refuses = command_refusals(
+    "export cube ports=4 -o net.v",
+    (["--period", "x"], "Period must be NS or CLOCK=NS, not 'x'"),
+    (["--period", "3", "--period", "clk=4"], "Period '3' is one too many"),
+    (["--period", "=3", "--period", "clk=4"], "Period must be NS or CLOCK=NS, not '=3'"),
+    (["--period", "clk=4", "--period", "clk=4"], "Period 'clk=4' is one too many"),
+    (
+        ["-o", "net.sdc"],
+        "Output net.sdc would be taken for constraints: it must not end in .sdc",
+    ),
+    (  # FuseSoC doesn't read such a core, or the tools that it starts divide the name.
+        ["-o", "it's net.v", "--core"],
+        "A core file can only name a file of ASCII letters, digits, '_', '.', '+' and '-', "
+        'not "it\'s net.v"',
+    ),
 )
-def test_command_refuses(
-    words: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert exit_status("export", "cube", "ports=4", "-o", "net.v", *words) == 2
-    assert capsys.readouterr().err == f"multicube: {message}\n"
-    assert not list(tmp_path.iterdir())

@@ -2,11 +2,11 @@
 """A link of several cycles: nothing is lost or overtaken, and no queue overflows."""
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from amaranth.hdl import Cat
+from driving import exercise
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.routers.credit_link import CreditLink
 from refusals import refusals
@@ -17,7 +17,7 @@ SEED = 3
 @pytest.mark.parametrize(
     ("channels", "latency", "depth"), [(1, 2, 1), (1, 2, 4), (2, 3, 3), (3, 5, 12)]
 )
-def test_credits(simulate: Callable[..., None], channels: int, latency: int, depth: int) -> None:
+def test_credits(channels: int, latency: int, depth: int) -> None:
     """Random senders and receivers, beside a model: queues of `depth` places, and delays."""
     print("seed", SEED)
     chance = random.Random(SEED)
@@ -66,7 +66,7 @@ def test_credits(simulate: Callable[..., None], channels: int, latency: int, dep
                 free[channel] -= 1
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
     assert all(sent)
     for c in guarded:
         assert seen[c] == sent[c][: len(seen[c])]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Elaboratable, Module, Signal
-from amaranth.sim import Simulator
+from driving import evaluate, exercise
 from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.families.multistage.crossbar_network import CrossbarNetwork
@@ -77,9 +77,7 @@ def test_lowest(count: int) -> None:
             await ctx.delay(1e-9)
             assert ctx.get(dut.found) == bits & -bits
 
-    simulator = Simulator(dut)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(dut, testbench)
 
 
 class First(Elaboratable):
@@ -119,10 +117,7 @@ def test_first_of_a_random_order(count: int) -> None:
                 assert first == [min(items, key=lambda i: ctx.get(dut.order.rank[i]))]
             await ctx.tick()
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    exercise(dut, testbench)
 
 
 # Crosspoints of Clos networks.

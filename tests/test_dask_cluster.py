@@ -104,7 +104,7 @@ def test_a_figure(scheduler: str, call: Any) -> None:
     words = ("paper", "ginosar-steps", "--quick", "--json")
     there = call(*words, "--scheduler", scheduler)
     assert (there.status, there.err) == (0, "")
-    assert json.loads(there.out) == json.loads(call(*words).out)
+    assert json.loads(there.out) == call(*words).record
     refused = call("paper", "siegel-eq1", "--scheduler", scheduler)
     assert (refused.status, refused.out) == (2, "")
     assert refused.err.endswith("Item siegel-eq1 can't run on a cluster: it has no parallel jobs\n")

@@ -3,12 +3,13 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import Cat
+from driving import transport
 from long_runs import long
 from multicube.hdl import DCSHNetwork, build, write_verilog
 from multicube.hdl.fabric.fabric import Pin
@@ -19,6 +20,7 @@ from multicube.hdl.links.packet import Packet
 from multicube.sim import Result, SimulationError, simulate
 from multicube.sim.workload.traffic import Trace, TracePacket
 from refusals import refusals
+from verilog_tools import assert_lint_free, check_with_yosys
 from worms import Load, worm
 
 SEED = 11
@@ -33,12 +35,7 @@ def distance(dut: DCSHNetwork, source: int, destination: int) -> int:
     return sum(a != b for a, b in zip(digits(dut, source), digits(dut, destination)))
 
 
-def run_turns(
-    transport: Callable[..., list],
-    dut: DCSHNetwork,
-    turns: Sequence[Sequence[tuple[int, int]]],
-    length: int,
-) -> None:
+def run_turns(dut: DCSHNetwork, turns: Sequence[Sequence[tuple[int, int]]], length: int) -> None:
     """All pairs of a turn send at once, and never meet: each takes d D + B cycles."""
     decision, n = dut.parameters["decision"], dut.plan.n
     period = n * decision + length + 1
@@ -55,7 +52,7 @@ def run_turns(
         turn, index = divmod(cycle, period)
         return flits[turn, port][index] if index < length and (turn, port) in flits else None
 
-    trace = transport(dut, dut.i, dut.o, cycles=len(expected), offer=offer)
+    trace = transport(dut, cycles=len(expected), offer=offer)
     assert [dict(cycle.moved()) for cycle in trace] == expected
 
 
@@ -69,7 +66,7 @@ def run_turns(
     ],
 )
 def test_every_pair_takes_d_times_decision_plus_length(
-    transport: Callable[..., list], k: int, n: int, decision: int, length: int, depth: int
+    k: int, n: int, decision: int, length: int, depth: int
 ) -> None:
     """Of all N^2 pairs, in N turns: a node sends to the one whose digits are so much higher."""
     dut = DCSHNetwork(k, n, decision=decision, length=length, depth=depth)
@@ -81,13 +78,11 @@ def test_every_pair_takes_d_times_decision_plus_length(
 
     turns = [[(source, shifted(source, by)) for source in nodes] for by in nodes]
     assert len({pair for turn in turns for pair in turn}) == dut.ports**2
-    run_turns(transport, dut, turns, length)
+    run_turns(dut, turns, length)
 
 
 @pytest.mark.long
-def test_permutations_of_the_omega_network_take_no_longer(
-    transport: Callable[..., list],
-) -> None:
+def test_permutations_of_the_omega_network_take_no_longer() -> None:
     """Section II: random settings of its boxes, for k = 2 and n = 3. No message meets another."""
     print("seed", SEED)
     generator = random.Random(SEED)
@@ -96,7 +91,7 @@ def test_permutations_of_the_omega_network_take_no_longer(
     for _ in range(25):
         settings = [[generator.choice([(0, 1), (1, 0)]) for _ in range(4)] for _ in range(3)]
         turns.append(list(enumerate(connections(plan, settings))))
-    run_turns(transport, DCSHNetwork(2, 3, decision=2, length=3), turns, 3)
+    run_turns(DCSHNetwork(2, 3, decision=2, length=3), turns, 3)
 
 
 @pytest.mark.long
@@ -112,17 +107,13 @@ def test_permutations_of_the_omega_network_take_no_longer(
     ],
     ids=str,
 )
-def test_waiting_terminals_deadlock_nothing(
-    transport: Callable[..., list], parameters: dict[str, Any]
-) -> None:
+def test_waiting_terminals_deadlock_nothing(parameters: dict[str, Any]) -> None:
     """Full load, outputs that wait at random: everything that was sent arrives."""
     dut = DCSHNetwork(**parameters)
     busy = 80 if dut.packet.broadcast else 150
     load = Load(dut, busy, seed=SEED)
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=500,
         offer=load.offer,
         ready=lambda port, cycle: cycle >= busy or load.random.random() < 0.7,
@@ -208,9 +199,7 @@ def test_mean_latency_without_load(decision: int) -> None:
 
 
 @pytest.mark.parametrize(("k", "sources"), [(2, (0, 1, 3)), long(4, (0, 6, 9, 15))])
-def test_a_broadcast_takes_one_transfer_a_channel(
-    transport: Callable[..., list], k: int, sources: tuple[int, ...]
-) -> None:
+def test_a_broadcast_takes_one_transfer_a_channel(k: int, sources: tuple[int, ...]) -> None:
     """From some of k x k nodes to all: each hears it once, d D + B cycles after it was offered,
     over 1 + k channels."""
     decision, length, nodes = 2, 3, k * k
@@ -225,8 +214,6 @@ def test_a_broadcast_takes_one_transfer_a_channel(
 
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=len(sources) * period,
         offer=offer,
         watch=lambda: Cat(
@@ -289,19 +276,14 @@ def test_broadcasts_would_deadlock_if_packets_were_not_taken_whole(
     ],
     ids=str,
 )
-def test_verilog(
-    tmp_path: Path,
-    verilators_linter: Callable[[Path], str],
-    yosys_check: Callable[[Sequence[Path]], str],
-    parameters: dict[str, Any],
-) -> None:
+def test_verilog(tmp_path: Path, parameters: dict[str, Any]) -> None:
     """Three modules for all nodes; linted; no combinational loop."""
     network = DCSHNetwork(**parameters)
     path = tmp_path / "dcsh.v"
     summary = write_verilog(network.fabric, path)
     assert (summary["modules"], summary["cells"]) == (3, network.ports * (1 + 2 * network.plan.n))
-    verilators_linter(path)
-    yosys_check([path])
+    assert_lint_free([path])
+    check_with_yosys([path])
 
 
 def test_catalogue_builds_it() -> None:

@@ -1,11 +1,10 @@
 """Deadlock: networks that lock up, buffer classes that prevent it, and recovery by discarding."""
 
 import itertools
-from collections.abc import Callable
-from typing import Any
 
 import networkx as nx
 import pytest
+from command_line import Call
 from deadlock_monitor import Monitor
 from long_runs import long
 from multicube.hdl import build
@@ -193,7 +192,7 @@ test_recovery_refuses = refusals(
 )
 
 
-def test_the_command_prints_the_cycle(call: Callable[..., Any]) -> None:
+def test_the_command_prints_the_cycle(call: Call) -> None:
     words = ("man-yo", "stages=3", "channels=1")
     outcome = call("deadlock", *words, "allow_deadlock=1")
     assert outcome.status == 1

@@ -3,13 +3,12 @@
 import itertools
 import json
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from command_line import Call
 from long_runs import long
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
@@ -33,7 +32,6 @@ from multicube.sim.report.drawing import (
     save_figure,
 )
 
-Call = Callable[..., Any]
 Segment = tuple[tuple[float, float], ...]
 
 

@@ -3,7 +3,6 @@
 
 import itertools
 import random
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, Module, Signal, Value
 from deliveries import deliveries
+from driving import exercise, transport
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.fabric.fabric import FabricComponent
@@ -212,7 +212,7 @@ def test_extra_stage_plan_rejects(ports: object, error: type) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("routing", ["destination", "xor"])
-def test_selector_makes_the_tags_of_the_plan(simulate: Callable[..., None], routing: str) -> None:
+def test_selector_makes_the_tags_of_the_plan(routing: str) -> None:
     """All pairs and all configurations of 8 terminals."""
     plan = extra_stage_plan(8)
     configurations = {plan.configure([fault]) for fault in plan.faults()}
@@ -232,7 +232,7 @@ def test_selector_makes_the_tags_of_the_plan(simulate: Callable[..., None], rout
                 expected = plan.tag(source, destination, configuration, routing)
                 assert ctx.get(Value.cast(dut.o.payload)) == expected | 2 << 4
 
-    simulate(m, testbench)
+    exercise(m, testbench)
 
 
 # Networks
@@ -330,7 +330,7 @@ def test_reconfiguration_needs_an_extra_stage() -> None:
 
 
 @pytest.mark.long
-def test_reconfiguration_at_run_time(simulate: Callable[..., None]) -> None:
+def test_reconfiguration_at_run_time() -> None:
     """The same network, never reset, is set for one fault after another."""
     network = MultistageNetwork(8, payload=6, extra_stage=1)
     dut = ReconfigurableExtraStageCube(network)
@@ -361,7 +361,7 @@ def test_reconfiguration_at_run_time(simulate: Callable[..., None]) -> None:
                 assert ctx.get(Cat(end.valid, end.payload)) == packet << 1 | 1
                 await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 @pytest.mark.long
@@ -374,9 +374,7 @@ def test_reconfiguration_at_run_time(simulate: Callable[..., None]) -> None:
         long("link:1:4", "destination"),
     ],
 )
-def test_broadcasts_avoid_the_fault(
-    transport: Callable[..., list], fault: str, routing: str
-) -> None:
+def test_broadcasts_avoid_the_fault(fault: str, routing: str) -> None:
     """One broadcast at a time, with a random mask; the fault is dead."""
     plan = extra_stage_plan(8)
     network = MultistageNetwork(
@@ -399,7 +397,7 @@ def test_broadcasts_avoid_the_fault(
         tag, mask = network.tags.broadcast(source, outputs)
         return tag | mask << 3 | number << 6
 
-    trace = transport(dut, dut.i, dut.o, cycles=5 * len(sent) + 5, offer=offer)
+    trace = transport(dut, cycles=5 * len(sent) + 5, offer=offer)
     arrived: dict[int, list[int]] = {number: [] for number in range(40)}
     for cycle in trace:
         for output, packet in cycle.moved():

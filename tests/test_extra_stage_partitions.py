@@ -3,7 +3,6 @@
 
 import doctest
 import itertools
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, reduce
 from operator import or_
@@ -12,8 +11,9 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module
-from amaranth.sim import Simulator
+from command_line import Call
 from disturbance import BEHAVIOURS, Disturbed
+from driving import evaluate
 from long_runs import long
 from multicube.hdl import PartitionedNetwork, build
 from multicube.hdl.fabric.fabric import CellType, FabricComponent, Pin
@@ -197,9 +197,7 @@ def test_guard_refuses_what_is_not_kept(fault: str) -> None:
             found = ctx.get(dut.write), ctx.get(dut.refused)
             assert found == (write & kept, write & (not kept))
 
-    simulator = Simulator(dut)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(dut, testbench)
 
 
 @pytest.mark.parametrize(("label", "care", "free"), [(0b001, 0b011, 0b101), (0b010, 0b110, 0b011)])
@@ -217,9 +215,7 @@ def test_guard_of_any_rule(label: int, care: int, free: int) -> None:
             applies = any((each ^ label) & care == 0 for each in members)
             assert ctx.get(dut.write) == (not applies or free & ~mask == 0)
 
-    simulator = Simulator(dut)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(dut, testbench)
 
 
 class Absent(MaskGuard):
@@ -301,7 +297,7 @@ def delivered_to(part: Subnetwork, seen: list[dict[tuple, int]]) -> int:
 
 
 @pytest.mark.long
-def test_command_exports_partitions_around_a_fault(call: Callable[..., Any]) -> None:
+def test_command_exports_partitions_around_a_fault(call: Call) -> None:
     """PASM has both; without a fault there is nothing to refuse."""
     for faults, refuses in (("link:2:5", True), ("link:4:5", False)):
         outcome = call("export", "pasm", f"faults={faults}", "--partitions", "-o", "pasm.v")

@@ -13,7 +13,7 @@ from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from amaranth.sim import Simulator
+from driving import evaluate
 from long_runs import long
 from multicube.hdl import FAMILIES, MultistageNetwork, build, write_verilog
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Meter, Pin, Pins
@@ -86,9 +86,7 @@ def answers(fabric: Fabric, inputs: str, output: str, words: list[int]) -> list[
             await ctx.delay(1e-9)
             shown.append(ctx.get(getattr(component, output)))
 
-    simulator = Simulator(component)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(component, testbench)
     return shown
 
 

@@ -4,13 +4,14 @@ What a fault does must show in the books: packets are delivered, counted as drop
 missed. Here the books are added up a second time, from the counts of the result.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from command_line import Call
+from driving import exercise
 from example_networks import (
     WORDS,
     assert_one_line,
@@ -182,9 +183,7 @@ def test_engines_agree_on_faults(words: str) -> None:
     "fault",
     ["random:1:cell", *(f"link:1:0:{sort}" for sort in SORTS)],
 )
-def test_a_fault_by_its_stage_where_packets_are_rejected(
-    call: Callable[..., Any], fault: str
-) -> None:
+def test_a_fault_by_its_stage_where_packets_are_rejected(call: Call, fault: str) -> None:
     words = "sim omega ports=4 switch=wormhole policy=drop --load .2 --cycles 60 --warmup 0 --json"
     told = call(*words.split(), "--fault", fault)
     assert told.status == 1
@@ -221,7 +220,7 @@ async def cycle(ctx: Any, dut: wiring.Component, **given: int) -> set[str]:
 @pytest.mark.parametrize("component", [LinkFault, LinkGate])
 @pytest.mark.parametrize("last", [False, True])
 def test_a_dead_link_rejects_a_header_and_passes_rejections(
-    simulate: Callable[..., None], component: type[LinkFault | LinkGate], last: bool
+    component: type[LinkFault | LinkGate], last: bool
 ) -> None:
     dut = component(PACKET, link=RejectingLink, last=last)
 
@@ -249,10 +248,10 @@ def test_a_dead_link_rejects_a_header_and_passes_rejections(
         ctx.set(dut.dead, 1)
         assert await cycle(ctx, dut, **word) == refusal
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
-def test_a_severed_link_closes_the_path_that_it_has_cut(simulate: Callable[..., None]) -> None:
+def test_a_severed_link_closes_the_path_that_it_has_cut() -> None:
     dut = LinkFault(PACKET, link=RejectingLink)
 
     async def testbench(ctx: Any) -> None:
@@ -274,17 +273,17 @@ def test_a_severed_link_closes_the_path_that_it_has_cut(simulate: Callable[..., 
         assert "i_reject" in await cycle(ctx, dut, o_reject=1)
         assert await cycle(ctx, dut, **word) == {"i_ready", "o_valid"}
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
-def test_nobody_hears_the_rejection_of_what_nobody_sent(simulate: Callable[..., None]) -> None:
+def test_nobody_hears_the_rejection_of_what_nobody_sent() -> None:
     dut = LinkFault(PACKET, link=RejectingLink)
 
     async def testbench(ctx: Any) -> None:
         ctx.set(dut.babbling, 1)
         assert await cycle(ctx, dut, o_ready=1, o_reject=1) == {"i_ready", "o_valid"}
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 class Counted(wiring.Component):

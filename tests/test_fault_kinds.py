@@ -5,17 +5,17 @@ import itertools
 import json
 import random
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
+from command_line import Call
+from driving import transport
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
@@ -44,9 +44,7 @@ def broken_link(packet: Packet, **straps: int) -> FabricComponent:
     return FabricComponent(fabric)
 
 
-def flits(
-    transport: Callable[..., list], size: int, cycles: int = 120, **straps: int
-) -> tuple[list[int], list[int]]:
+def flits(size: int, cycles: int = 120, **straps: int) -> tuple[list[int], list[int]]:
     """Flits 0, 1, 2, ... sent in packets of `size`, and what came: each (number, last)."""
     dut = broken_link(Packet(2, 8, flits=True), **straps)
     generator = random.Random(3)
@@ -60,12 +58,7 @@ def flits(
         return (number % size == size - 1) << 10 | (number & 255) << 2
 
     trace = transport(
-        dut,
-        [dut.i],
-        [dut.o],
-        cycles=cycles,
-        offer=offer,
-        ready=lambda port, cycle: generator.random() < 0.7,
+        dut, cycles=cycles, offer=offer, ready=lambda port, cycle: generator.random() < 0.7
     )
     return [word for cycle in trace for _, word in cycle.entered()], [
         word for cycle in trace for _, word in cycle.moved()
@@ -82,11 +75,9 @@ def packets_of(words: list[int]) -> list[list[int]]:
     return found
 
 
-def test_severed_link_loses_whole_packets_and_ends_the_one_in_passage(
-    transport: Callable[..., list],
-) -> None:
+def test_severed_link_loses_whole_packets_and_ends_the_one_in_passage() -> None:
     """All packets before are whole, that in passage is shorter, and after it comes none."""
-    sent, got = flits(transport, 4, severed=1, start=40)
+    sent, got = flits(4, severed=1, start=40)
     whole = packets_of(sent)
     *before, last, rest = packets_of(got)
     assert len(before) >= 3
@@ -98,11 +89,9 @@ def test_severed_link_loses_whole_packets_and_ends_the_one_in_passage(
 
 
 @pytest.mark.parametrize("start", range(30, 38, 2))
-def test_transient_cut_never_leaves_half_a_packet(
-    transport: Callable[..., list], start: int
-) -> None:
+def test_transient_cut_never_leaves_half_a_packet(start: int) -> None:
     """What begins after the cut is whole; at most one packet is shorter."""
-    sent, got = flits(transport, 4, severed=1, start=start, length=9)
+    sent, got = flits(4, severed=1, start=start, length=9)
     whole, came = packets_of(sent)[:-1], packets_of(got)[:-1]
     assert sum(each not in whole for each in came) <= 1
     assert whole[-1] in came
@@ -110,19 +99,17 @@ def test_transient_cut_never_leaves_half_a_packet(
     assert len(whole) - 6 < len(came) < len(whole)
 
 
-def test_intermittent_dead_link_delays_and_loses_nothing(transport: Callable[..., list]) -> None:
-    sent, got = flits(transport, 1, dead=1, start=10, length=15, period=20)
-    free, _ = flits(transport, 1)
+def test_intermittent_dead_link_delays_and_loses_nothing() -> None:
+    sent, got = flits(1, dead=1, start=10, length=15, period=20)
+    free, _ = flits(1)
     assert sent == got
     assert 0.2 < len(sent) / len(free) < 0.45
 
 
-def test_babbling_link_gives_a_word_in_every_cycle(transport: Callable[..., list]) -> None:
+def test_babbling_link_gives_a_word_in_every_cycle() -> None:
     """Those that were sent, in order, and what the wires show between them."""
     dut = broken_link(Packet(2, 8), babbling=1, start=10)
-    trace = transport(
-        dut, [dut.i], [dut.o], cycles=40, offer=lambda _, cycle: None if cycle % 3 else cycle + 1
-    )
+    trace = transport(dut, cycles=40, offer=lambda _, cycle: None if cycle % 3 else cycle + 1)
     sent = [cycle + 1 for cycle in range(0, 40, 3)]
     assert [word for cycle in trace for _, word in cycle.entered()] == sent
     got = [[word for _, word in cycle.moved()] for cycle in trace]
@@ -131,10 +118,10 @@ def test_babbling_link_gives_a_word_in_every_cycle(transport: Callable[..., list
     assert all(got[11:])
 
 
-def test_a_fault_comes_and_goes_at_random(transport: Callable[..., list]) -> None:
+def test_a_fault_comes_and_goes_at_random() -> None:
     """Absent for 40 cycles in the mean, and present for 10; bounds of three standard deviations."""
     dut = broken_link(Packet(2, 8), dead=1, start=100, begins=2**16 // 40, ends=2**16 // 10)
-    trace = transport(dut, [dut.i], [dut.o], cycles=2100, offer=lambda port, cycle: 1)
+    trace = transport(dut, cycles=2100, offer=lambda port, cycle: 1)
     passed = [bool(cycle.entered()) for cycle in trace]
     assert all(passed[:101])
     spans = [(works, len([*span])) for works, span in itertools.groupby(passed[100:])]
@@ -146,10 +133,8 @@ def test_a_fault_comes_and_goes_at_random(transport: Callable[..., list]) -> Non
 
 
 @pytest.mark.parametrize(("mask", "value"), [("zero", 0), ("one", 1)])
-def test_stuck_bit_has_its_value_while_the_fault_lasts(
-    transport: Callable[..., list], mask: str, value: int
-) -> None:
-    sent, got = flits(transport, 1, start=20, length=40, **{mask: 1 << 2})
+def test_stuck_bit_has_its_value_while_the_fault_lasts(mask: str, value: int) -> None:
+    sent, got = flits(1, start=20, length=40, **{mask: 1 << 2})
     wrong = [i for i, (a, b) in enumerate(zip(sent, got)) if a != b]
     assert len(wrong) > 5
     for i in range(wrong[0], wrong[-1] + 1):
@@ -395,7 +380,7 @@ def test_places_that_do_not_exist(text: str, message: str) -> None:
         simulate("torus k=3", faults=[text], cycles=10)
 
 
-def test_command_shows_the_result_with_the_books(call: Callable[..., Any]) -> None:
+def test_command_shows_the_result_with_the_books(call: Call) -> None:
     words = ["sim", "cube", "ports=8", "--load", "0.2", "--cycles", "200"]
     words += ["--fault", "cell:box_1_2:lossy"]
     shown = call(*words)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Value
+from driving import exercise, transport
 from long_runs import long
 from multicube.hdl import MultistageNetwork, Network, build
 from multicube.hdl.bench import PacketBench
@@ -49,7 +50,6 @@ PACKET = Packet(2, 8)
 
 
 def link_trace(
-    transport: Callable[..., list],
     *,
     packet: Packet | Message = PACKET,
     cycles: int = 60,
@@ -71,8 +71,6 @@ def link_trace(
     numbers = itertools.count(1)
     trace = transport(
         dut,
-        [dut.i],
-        [dut.o],
         cycles=cycles,
         offer=lambda port, cycle: next(numbers) if generator.random() < 0.7 else None,
         ready=lambda port, cycle: generator.random() < 0.7,
@@ -81,42 +79,40 @@ def link_trace(
     return sent, [packet for cycle in trace for _, packet in cycle.moved()]
 
 
-def test_link_without_fault_is_a_wire(transport: Callable[..., list]) -> None:
-    sent, got = link_trace(transport)
+def test_link_without_fault_is_a_wire() -> None:
+    sent, got = link_trace()
     assert sent == got
     assert len(sent) > 20
 
 
-def test_dead_link_passes_nothing(transport: Callable[..., list]) -> None:
-    assert link_trace(transport, dead=1) == ([], [])
+def test_dead_link_passes_nothing() -> None:
+    assert link_trace(dead=1) == ([], [])
 
 
-def test_lossy_link_takes_all_and_passes_nothing(transport: Callable[..., list]) -> None:
-    sent, got = link_trace(transport, lossy=1)
+def test_lossy_link_takes_all_and_passes_nothing() -> None:
+    sent, got = link_trace(lossy=1)
     assert len(sent) > 30
     assert not got
 
 
 @pytest.mark.parametrize("packet", [PACKET, Message(2, 0, 0, 8)], ids=["packet", "message"])
-def test_severed_link_swallows_what_comes(
-    transport: Callable[..., list], packet: Packet | Message
-) -> None:
-    sent, got = link_trace(transport, packet=packet, severed=1)
+def test_severed_link_swallows_what_comes(packet: Packet | Message) -> None:
+    sent, got = link_trace(packet=packet, severed=1)
     assert len(sent) > 30
     assert not got
 
 
-def test_flipping_link_inverts_its_bits(transport: Callable[..., list]) -> None:
-    sent, got = link_trace(transport, flip=0b1000000100)
+def test_flipping_link_inverts_its_bits() -> None:
+    sent, got = link_trace(flip=0b1000000100)
     assert got == [packet ^ 0b1000000100 for packet in sent]
     assert len(sent) > 20
 
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
-def test_rate_is_the_share_of_packets_hit(transport: Callable[..., list], rate: float) -> None:
+def test_rate_is_the_share_of_packets_hit(rate: float) -> None:
     """Within 3.3 standard deviations; which packets are hit does not change while they wait."""
-    sent, got = link_trace(transport, cycles=1000, flip=1 << 9, rate=round(rate * 2**16))
+    sent, got = link_trace(cycles=1000, flip=1 << 9, rate=round(rate * 2**16))
     assert {a ^ b for a, b in zip(sent, got)} == {0, 1 << 9}
     hits = sum(a != b for a, b in zip(sent, got))
     deviation = (len(sent) * rate * (1 - rate)) ** 0.5
@@ -125,26 +121,24 @@ def test_rate_is_the_share_of_packets_hit(transport: Callable[..., list], rate: 
     assert len(got) == len(sent)
 
 
-def test_lossy_rate_loses_some(transport: Callable[..., list]) -> None:
-    sent, got = link_trace(transport, cycles=400, lossy=1, rate=1 << 14)
+def test_lossy_rate_loses_some() -> None:
+    sent, got = link_trace(cycles=400, lossy=1, rate=1 << 14)
     assert set(got) < set(sent)
     assert 0.6 < len(got) / len(sent) < 0.9
 
 
-def test_fault_begins_when_it_should(transport: Callable[..., list]) -> None:
-    sent, got = link_trace(transport, cycles=100, flip=2, start=50)
+def test_fault_begins_when_it_should() -> None:
+    sent, got = link_trace(cycles=100, flip=2, start=50)
     good = sum(a == b for a, b in zip(sent, got))
     assert got[good:] == [packet ^ 2 for packet in sent[good:]]
     assert 10 < good < len(sent) - 10
 
 
 @pytest.mark.parametrize("routing", ["destination", "xor"])
-def test_stuck_box_ignores_tags(transport: Callable[..., list], routing: str) -> None:
+def test_stuck_box_ignores_tags(routing: str) -> None:
     network = MultistageNetwork(4, payload=4, routing=routing)
     dut = StuckBox(network.boxes[0])
-    trace = transport(
-        dut, dut.i, dut.o, cycles=20, offer=lambda port, cycle: port << 5 | 0b01 | (cycle & 1) << 2
-    )
+    trace = transport(dut, cycles=20, offer=lambda port, cycle: port << 5 | 0b01 | (cycle & 1) << 2)
     assert all(all(cycle.accepted) for cycle in trace)
     for before, after in itertools.pairwise(trace):
         # The tag is rotated: 01 becomes 10.
@@ -283,7 +277,7 @@ def test_engines_agree_on_faults(run: Callable[..., Result]) -> None:
     assert records[0]["corrupted"] > 3
 
 
-def test_circuit_link_can_be_broken(simulate: Callable[..., None]) -> None:
+def test_circuit_link_can_be_broken() -> None:
     """A box's output that is dead: the request waits; the other output works."""
     packet = Packet(1, 4)
     box = CellType(CircuitBox, packet=packet, radix=2)
@@ -309,7 +303,7 @@ def test_circuit_link_can_be_broken(simulate: Callable[..., None]) -> None:
             await ctx.tick()
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 # Texts

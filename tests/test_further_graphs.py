@@ -41,6 +41,7 @@ from multicube.hdl.graphs.routing.survey import survey
 from multicube.hdl.networks.family import GraphFamily
 from multicube.sim.engines.compiled.netlist import lowered
 from multicube.sim.measure.bisection import bisection
+from refusals import refusals
 
 ROUTED: list[RoutedGraph] = [
     *(Megafly(*sizes) for sizes in ((1,), (2,), (1, 2), (2, 3, 1), (3, 1, 2))),
@@ -533,25 +534,17 @@ def test_linear_array(nodes: int) -> None:
     assert LinearArray(nodes).diameter == nx.diameter(nx.path_graph(nodes))
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("slim-fly q=9", "Q must be an odd prime, not 9"),
-        ("polarfly q=4", "Q must be a prime, not 4"),
-        ("dragonfly groups=4", "Groups must be one more than a divisor of a h=8, not 4"),
-        ("twisted-torus twist=8", "Twist must be less than columns=8, not 8"),
-        ("mesh-of-trees n=6", "Leaves n must be a power of two, not 6"),
-        ("generalized-chordal-ring chords=4//3", "Chords must be numbers such as"),
-        (
-            "generalized-chordal-ring chords=4/5/6",
-            "Chords must have a period that divides nodes=16",
-        ),
-        ("generalized-chordal-ring chords=15", "Chords must lead beyond the neighbours"),
-    ],
+test_rejects = refusals(
+    lambda words: build(words),
+    ("slim-fly q=9", "Q must be an odd prime, not 9..."),
+    ("polarfly q=4", "Q must be a prime, not 4..."),
+    ("dragonfly groups=4", "Groups must be one more than a divisor of a h=8, not 4..."),
+    ("twisted-torus twist=8", "Twist must be less than columns=8, not 8..."),
+    ("mesh-of-trees n=6", "Leaves n must be a power of two, not 6..."),
+    ("generalized-chordal-ring chords=4//3", "Chords must be numbers such as..."),
+    ("generalized-chordal-ring chords=4/5/6", "Chords must have a period that divides nodes=16..."),
+    ("generalized-chordal-ring chords=15", "Chords must lead beyond the neighbours..."),
 )
-def test_rejects(words: str, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}"):
-        build(words)
 
 
 ENDS = [

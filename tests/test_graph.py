@@ -11,7 +11,8 @@ from multicube.hdl.graphs.conversion import from_networkx, to_networkx
 from multicube.hdl.graphs.graph import Channel, Link, ListedGraph, Turn
 from multicube.hdl.graphs.routing import relation as relation_module
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle
-from multicube.hdl.graphs.routing.relation import RoutedGraph, check_relation
+from multicube.hdl.graphs.routing.relation import RoutedGraph
+from multicube.hdl.graphs.routing.survey import survey
 from refusals import refusals
 
 
@@ -41,7 +42,7 @@ def test_examples() -> None:
 
 def test_what_follows_from_a_ring() -> None:
     ring = Ring(5)
-    check_relation(ring)
+    survey(ring)
     assert [channel.node for channel in ring.path(3, 1)] == [3, 4, 0, 1]
     assert ring.path(3, 1)[-1] == ring.exits[1] == Channel(1, -1)
     assert deadlock_cycle(ring) is None
@@ -83,14 +84,14 @@ def test_unreachable_pairs_are_named() -> None:
                 yield from super().route(node, came, destination)
 
     with pytest.raises(ValueError, match=r"^There is no way from .* to terminal 0$"):
-        check_relation(Broken(4))
+        survey(Broken(4))
 
     class Wrong(Ring):
         def route(self, node: int, came: Channel | None, destination: int) -> list[Channel]:
             return [Channel(node, 1)] if node != destination else []
 
     with pytest.raises(ValueError, match=r"^Packet can't leave node \d by Channel"):
-        check_relation(Wrong(4))
+        survey(Wrong(4))
 
 
 def offering(offer: Callable[[int, int], Any]) -> Ring:
@@ -104,7 +105,7 @@ def offering(offer: Callable[[int, int], Any]) -> Ring:
 
 
 test_relation_rejects = refusals(
-    lambda offer: check_relation(offering(offer)),
+    lambda offer: survey(offering(offer)),
     (lambda *_: None, TypeError, "Route must be an iterable of channels, not None"),
     (lambda node, _: Channel(node, 0), TypeError, "Channel of a route must be a Channel, not 3"),
     (lambda node, _: [(node, 0)], TypeError, "Channel of a route must be a Channel, not (3, 0)"),

@@ -3,13 +3,13 @@
 import json
 import random
 import re
-from collections.abc import Callable
 from operator import call
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import pytest
+from command_line import Call
 from long_runs import long
 from multicube.hdl import GraphNetwork, build
 from multicube.hdl.graphs.conversion import from_networkx, to_networkx
@@ -208,17 +208,13 @@ TERMINAL = "Terminal 1 must be at"
         ("missing/a.json", None, "File .* can't be read: No such file or directory"),
     ],
 )
-def test_bad_files(
-    tmp_path: Path, name: str, content: Any, message: str, call: Callable[..., Any]
-) -> None:
+def test_bad_files(tmp_path: Path, name: str, content: Any, message: str, call: Call) -> None:
     """One line that names the entry, by the command too."""
     path = str(tmp_path / name) if content is None else written(tmp_path, name, content)
     pattern = re.escape(message).replace(r"\.\*", ".*")
     with pytest.raises((TypeError, ValueError), match=f"^{pattern}") as refusal:
         build("graph", file=path)
-    outcome = call("sim", "graph", f"file={path}", "--load", "0.1")
-    assert (outcome.status, outcome.out) == (2, "")
-    assert outcome.err == f"multicube: {refusal.value}\n"
+    call("sim", "graph", f"file={path}", "--load", "0.1").refuses(f"{refusal.value}")
 
 
 def test_a_file_is_named_by_a_path_or_a_text(tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
 # amaranth: UnusedElaboratable=no
 """Tables of groups that ports of the network write, while it runs."""
 
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from command_line import Call
 from group_traffic import Traffic
 from multicube.hdl import AxiStreamNetwork, build
 from multicube.hdl.fabric.fabric import Pin
@@ -151,7 +151,7 @@ test_networks_without_groups_are_refused = refusals(
 
 
 @pytest.mark.long
-def test_export_with_ports_for_groups(call: Callable[..., Any], tmp_path: Path) -> None:
+def test_export_with_ports_for_groups(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "mesh.v"
     given = ("export", "mesh", "k=2", "n=1", "group_entries=2", "reduction=none")
     assert call(*given, "--group-port", "-o", str(file))[0] == 0

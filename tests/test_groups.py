@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Module, Signal
-from amaranth.sim import Simulator
-from command_line import exit_status
+from command_line import command_refusals
+from driving import evaluate
 from group_traffic import FOLDS, Members, Traffic
 from long_runs import long
 from multicube.hdl import PacketNetwork, build
@@ -179,9 +179,7 @@ def test_values_merge_as_the_operation_says(fold: str) -> None:
             own = [one for at, one in enumerate(some) if chosen >> at & 1]
             assert ctx.get(result) == reduce(FOLDS[fold], own)
 
-    simulator = Simulator(m)
-    simulator.add_testbench(bench)
-    simulator.run()
+    evaluate(m, bench)
 
 
 @pytest.mark.parametrize("fold", FOLDS)
@@ -402,17 +400,10 @@ test_group_tables_refuse = refusals(
 )
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("--group 0:9", "Members of a group must be from 0 to 8, in order, not 9"),
-        ("--group 9:1", "Root of a group must be from 0 to 8, not 9"),
-        ("--group 3", "Group must be ROOT:MEMBERS as 0:all or 5:0-7,12, not '3'"),
-        ("--kind reduce", "Kind needs a group: --group ROOT:MEMBERS"),
-    ],
+test_deadlock_command_refuses = command_refusals(
+    "deadlock mesh k=3",
+    ("--group 0:9", "Members of a group must be from 0 to 8, in order, not 9"),
+    ("--group 9:1", "Root of a group must be from 0 to 8, not 9"),
+    ("--group 3", "Group must be ROOT:MEMBERS as 0:all or 5:0-7,12, not '3'"),
+    ("--kind reduce", "Kind needs a group: --group ROOT:MEMBERS"),
 )
-def test_deadlock_command_refuses(
-    capsys: pytest.CaptureFixture[str], words: str, message: str
-) -> None:
-    assert exit_status("deadlock", "mesh", "k=3", *words.split()) == 2
-    assert capsys.readouterr().err.strip() == f"multicube: {message}"

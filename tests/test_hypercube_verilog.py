@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat
 from amaranth.lib.wiring import In
-from command_line import exit_status
+from command_line import Call, exit_status
+from driving import exercise
 from long_runs import long
 from multicube.hdl import HypercubeNetwork, write_verilog
 from multicube.hdl.fabric.fabric import Fabric, FabricComponent, member
 from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 from multicube.hdl.families.hypercube.hypercube_routing import HYPERCUBE_ROUTINGS
+from verilog_tools import assert_lint_free, check_with_yosys
 
 SEED = 5
 
@@ -79,7 +81,7 @@ MORE: dict[str, Callable[[], Fabric]] = {
 """Larger ones, for `make test-long`."""
 
 
-def behaviour(fabric: Fabric, stimuli: Sequence[int], simulate: Callable[..., None]) -> list[int]:
+def behaviour(fabric: Fabric, stimuli: Sequence[int]) -> list[int]:
     """All outputs in each cycle, in Amaranth's simulator, for bits at all inputs."""
     dut = FabricComponent(fabric)
     leaves = fabric.boundary.items()
@@ -93,7 +95,7 @@ def behaviour(fabric: Fabric, stimuli: Sequence[int], simulate: Callable[..., No
             seen.append(ctx.get(outputs))
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
     return seen
 
 
@@ -138,9 +140,6 @@ endmodule
 def test_tools_read_it_and_it_does_what_amaranths_simulator_does(
     name: str,
     tmp_path: Path,
-    verilators_linter: Callable[[Path], str],
-    yosys_check: Callable[[Sequence[Path]], str],
-    simulate: Callable[..., None],
 ) -> None:
     """Nothing is undriven or doubly driven, there is no combinational loop around a cycle of nodes;
     random bits at all inputs, every output in every cycle."""
@@ -148,14 +147,14 @@ def test_tools_read_it_and_it_does_what_amaranths_simulator_does(
     verilog = tmp_path / "network.v"
     summary = write_verilog(fabric, verilog)
     assert summary["modules"] == 1
-    verilators_linter(verilog)
-    yosys_check([verilog])
+    assert_lint_free([verilog])
+    check_with_yosys([verilog])
     if shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog is not installed")
     width = sum(leaf.width for leaf in fabric.boundary.values() if leaf.flow == In)
     rng = random.Random(SEED)
     stimuli = [rng.getrandbits(width) for _ in range(200)]
-    expected = behaviour(fabric, stimuli, simulate)
+    expected = behaviour(fabric, stimuli)
     assert icarus(verilog, stimuli) == expected
     assert len(set(expected)) > 20
 
@@ -210,9 +209,9 @@ def test_ports_of_a_node_alone(tmp_path: Path) -> None:
     ],
 )
 def test_a_node_alone_of_networks_that_have_several(
-    words: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: str, line: str, tmp_path: Path, call: Call
 ) -> None:
-    assert exit_status("export", *words.split(), "--node", "-o", str(tmp_path / "x.v")) == 2
-    error = capsys.readouterr().err
-    assert error == f"multicube: Option --node needs a network whose cells are all alike, {line}\n"
+    call("export", *words.split(), "--node", "-o", str(tmp_path / "x.v")).refuses(
+        f"Option --node needs a network whose cells are all alike, {line}"
+    )
     assert list(tmp_path.iterdir()) == []

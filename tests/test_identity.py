@@ -15,6 +15,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from command_line import Call
 from long_runs import long
 from multicube.hdl import GraphNetwork, Network, build
 from multicube.hdl.bench import PacketBench
@@ -27,7 +28,6 @@ from multicube.sim.run.record import identity
 from multicube.sim.run.resume import FinishedPoints
 from multicube.sim.run.run import Run
 
-Call = Callable[..., Any]
 SHORT: dict[str, Any] = {"cycles": 100, "warmup": 0, "bins": 16}
 SWEEP: dict[str, Any] = {**SHORT, "processes": 1, "refine": False}
 
@@ -122,11 +122,9 @@ def test_a_checkpoint_does_not_go_on_with_another_file(
         first = call(*words)
     assert first.status == 0
     assert Path("c.npz").exists()
-    assert json.loads(call(*words).out) == json.loads(first.out)
+    assert call(*words).record == json.loads(first.out)
     Path(name).write_text(contents[1])
-    refused = call(*words)
-    assert (refused.status, refused.out) == (2, "")
-    assert refused.err == "multicube: c.npz is the checkpoint of another run\n"
+    call(*words).refuses("c.npz is the checkpoint of another run")
     assert built.digest  # of the network as it was read
 
 
@@ -203,9 +201,9 @@ def test_nothing_is_equal_to_nothing(left: tuple[str, ...], call: Call) -> None:
     result = simulate("cube", ports=2, **SHORT).to_json() | {"colour": "red"}
     kept = {name: result[name] for name in ("network", "parameters", "run", *left)}
     Path("record.json").write_text(json.dumps(kept))
-    outcome = call("rerun", "record.json")
-    assert (outcome.status, outcome.out) == (2, "")
-    assert outcome.err == "multicube: Row 1 of record.json records no measured value to compare\n"
+    call("rerun", "record.json").refuses(
+        "Row 1 of record.json records no measured value to compare"
+    )
     assert rerun(kept).throughput == result["throughput"]
 
 

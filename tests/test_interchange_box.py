@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from amaranth.hdl import Cat, Module, Value, unsigned
 from amaranth.lib import data
-from amaranth.sim import Simulator
+from driving import evaluate
 from multicube.hdl.boxes import BoxState, InterchangeBox
 
 
@@ -29,9 +29,7 @@ def settings(box: InterchangeBox, words: list[tuple[int, list[int]]]) -> Iterato
             await ctx.delay(1e-9)
             shown.append([ctx.get(Value.cast(port)) for port in box.o])
 
-    simulator = Simulator(box)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(box, testbench)
     return iter(shown)
 
 
@@ -102,9 +100,7 @@ def test_interchange_box_carries_any_shape(radix: int) -> None:
         await ctx.delay(1e-9)
         shown.extend((ctx.get(port.red), ctx.get(port.green)) for port in box.o)
 
-    simulator = Simulator(box)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(box, testbench)
     order = [1, 0] if radix == 2 else [1, 2, 0]
     assert shown == [(inputs[i]["red"], inputs[i]["green"]) for i in order]
 
@@ -126,9 +122,7 @@ def test_interchange_box_set_takes_the_selected_inputs(radix: int) -> None:
             await ctx.delay(1e-9)
             shown.extend(ctx.get(port) for port in box.o)
 
-        simulator = Simulator(m)
-        simulator.add_testbench(testbench)
-        simulator.run()
+        evaluate(m, testbench)
         assert shown == [5 + i for i in order]
 
 

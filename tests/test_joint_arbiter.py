@@ -2,16 +2,16 @@
 """The arbiter of requests for several outputs at once."""
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from amaranth.hdl import Cat
+from driving import exercise
 from multicube.hdl.primitives.joint_arbiter import JointArbiter
 
 
 @pytest.mark.parametrize("radix", [2, 3, 4])
-def test_joint_arbiter_follows_the_model(simulate: Callable[..., None], radix: int) -> None:
+def test_joint_arbiter_follows_the_model(radix: int) -> None:
     """Granted is who is possible, and shares no output with one served longer ago who is."""
     dut = JointArbiter(radix)
     rng = random.Random(radix)
@@ -37,7 +37,7 @@ def test_joint_arbiter_follows_the_model(simulate: Callable[..., None], radix: i
             order = [i for i in order if i not in granted] + [i for i in order if i in granted]
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 def test_joint_arbiter_rejects_radix() -> None:

@@ -1,25 +1,19 @@
 """Lessons: each is for a network that exists, and what it says is so."""
 
-import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Tab, browser, needs_chromium
+from browser import Tab, needs_chromium
+from command_line import Call
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.graphs.partitions import Partition
 from multicube.sim.live import LivePage, lesson_names, lesson_network
 from multicube.sim.live.lessons import lessons_for
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("name", lesson_names())
@@ -33,14 +27,14 @@ def test_lessons_are_for_networks_that_exist(name: str) -> None:
         assert {*step.get("break", ()), step.get("select", next(iter(names)))} <= names
 
 
-def test_view_help_lists_the_lessons(call: Callable[..., Any]) -> None:
+def test_view_help_lists_the_lessons(call: Call) -> None:
     shown = call("view", "--help").out
     for name in lesson_names():
         assert f"  {name} " in shown
 
 
 def test_commands_of_lessons_are_commands(
-    tmp_path: Path, call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a lesson prints is run as it stands; `view` chooses a name, and prints it."""
     monkeypatch.setattr(LivePage, "html", "<html>")
@@ -107,9 +101,7 @@ def test_new_tables_lead_around_the_dead_link(chromium: Any, tmp_path: Path) -> 
 
 @needs_chromium
 @pytest.mark.long
-def test_combining_on_and_off_side_by_side(
-    chromium: Any, tmp_path: Path, call: Callable[..., Any]
-) -> None:
+def test_combining_on_and_off_side_by_side(chromium: Any, tmp_path: Path, call: Call) -> None:
     path = tmp_path / "pair.html"
     assert call("view", "--lesson", "combining-on-and-off", "-o", str(path)).status == 0
     outer = chromium.new_page(viewport={"width": 1280, "height": 860})
@@ -166,7 +158,7 @@ _BOXES = """async (step) => {
 
 
 @needs_chromium
-def test_a_benes_network_being_set(chromium: Any, tmp_path: Path, call: Callable[..., Any]) -> None:
+def test_a_benes_network_being_set(chromium: Any, tmp_path: Path, call: Call) -> None:
     """The boxes are set as the command says, and no packet waits. With boxes that are straight,
     links that two packets want are marked, and carry one of them in each cycle."""
     page = LivePage(lesson_network("benes-looping"), lesson="benes-looping")
@@ -184,7 +176,7 @@ def test_a_benes_network_being_set(chromium: Any, tmp_path: Path, call: Callable
     assert itself["boxes"] == itself["colours"] == []
     assert sum(itself["refused"]) > 0
     assert itself["latency"] > 2 * 5
-    told = json.loads(call("permute", "benes", "ports=8", "bit-reversal", "--json").out)
+    told = call("permute", "benes", "ports=8", "bit-reversal", "--json").record
     settings = {
         f"node {box} of stage {stage}": sorted([entry, exit_] for exit_, entry in enumerate(own))
         for stage, column in enumerate(told["settings"])

@@ -1,12 +1,11 @@
 """Live pages of designs of one's own: fabrics of any cells, with the signals that they name."""
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from browser import Tab, browser, needs_chromium
+from command_line import Call
 from multicube.hdl import build
 from multicube.hdl.fabric.fabric import Fabric, Pin
 from multicube.sim.engines.compiled import CompiledEngine
@@ -80,7 +79,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @needs_chromium
-def test_a_design_of_own_cells_runs_as_in_the_engine(own: Path, call: Callable[..., Any]) -> None:
+def test_a_design_of_own_cells_runs_as_in_the_engine(own: Path, call: Call) -> None:
     """What the page shows of its signals and outputs, and of its link, is the engine's state."""
     assert call("view", "own.py:design").out.startswith("design.html: own, ")
     with browser() as chromium:
@@ -143,9 +142,7 @@ def test_a_design_of_own_cells_runs_as_in_the_engine(own: Path, call: Callable[.
         (["cube", "ports=2", "--beside", "dept=2"], "Parameter of cube must be one of"),
     ],
 )
-def test_view_refuses_designs(
-    own: Path, call: Callable[..., Any], words: list[str], message: str
-) -> None:
+def test_view_refuses_designs(own: Path, call: Call, words: list[str], message: str) -> None:
     done = call("view", *words)
     assert done.status == 2
     assert message in done.err
@@ -162,7 +159,7 @@ def test_a_file_may_import_those_beside_it_and_print(
 
 
 def test_any_parameter_may_differ_beside_a_network(
-    own: Path, call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    own: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown = []
     monkeypatch.setattr(LivePair, "save", lambda pair, _: shown.append(pair))

@@ -1,13 +1,13 @@
 """What a paused page shows is one moment: the engine's state after as many clock edges."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from math import exp
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Tab, browser, needs_chromium
+from browser import Tab, needs_chromium
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.fabric.diagram import End, Line
@@ -98,12 +98,6 @@ _RECORD = """async (steps) => {
 _QUEUES = """() => multicube.drawing.queues.map(([, , { name, kind }, cell], number) =>
     [cell, name, kind, multicube.drawing.nodes.some(({ slots }) =>
         slots?.some(({ queue }) => queue.number === number))])"""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as opened:
-        yield opened
 
 
 class Cycle:

@@ -3,7 +3,7 @@
 import base64
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Tab, browser, needs_chromium
+from browser import Tab, needs_chromium
+from command_line import Call, command_refusals
 from long_runs import long
 from multicube.hdl import GraphNetwork, build
 from multicube.hdl.bench import bench_for
@@ -35,12 +36,6 @@ _BYTES = """async () => {
         return btoa(text);
     });
 }"""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +124,7 @@ def test_state_is_that_of_the_compiled_engine(
 )
 def test_measured_counters_are_those_of_sim(
     tabs: dict[str, Tab],
-    call: Callable[..., Any],
+    call: Call,
     words: str,
     setting: dict[str, Any],
     traffic: str,
@@ -159,9 +154,7 @@ def test_measured_counters_are_those_of_sim(
 
 @needs_chromium
 @pytest.mark.parametrize("load", [long(0.7), long(0.8), 0.95])
-def test_page_and_command_agree_in_saturation(
-    omega: Tab, call: Callable[..., Any], load: float
-) -> None:
+def test_page_and_command_agree_in_saturation(omega: Tab, call: Call, load: float) -> None:
     """Both leave out the same packets: those born in the window that did not arrive."""
     found = omega.do(
         """async (load) => {
@@ -203,7 +196,7 @@ def test_page_and_command_agree_in_saturation(
     ],
 )
 def test_other_networks_agree_in_saturation(
-    chromium: Any, tmp_path: Path, call: Callable[..., Any], words: str
+    chromium: Any, tmp_path: Path, call: Call, words: str
 ) -> None:
     """As above, at high loads: what the page measures is what its command line gives."""
     LivePage(build(words), load=0.2, seed=5).save(tmp_path / "page.html")
@@ -227,7 +220,7 @@ def test_other_networks_agree_in_saturation(
         program, *line = measured["command"].split()
         assert (program, line[0]) == ("multicube", "sim")
         assert f"--load {load} " in measured["command"]
-        result = json.loads(call(*line, "--engine", "compiled", "--json").out)
+        result = call(*line, "--engine", "compiled", "--json").record
         counts = result["latency"]["histogram"]
         *bins, last = measured["histogram"]  # all longer ones are in the last bin
         padded = counts + [0] * len(bins)
@@ -545,23 +538,15 @@ def test_every_family_has_a_page(chromium: Any, tmp_path: Path, name: str) -> No
     tab.close()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["view"], "A network or --lesson must be given"),
-        (["view", "--lesson", "none", "-o", "page.html"], "Lesson must be one of omega-routing,"),
-        (["view", "cube", "ports=8", "--lesson", "combining", "-o", "p.html"], "is not for cube"),
-        (["view", "cube", "--traffic", "one-each", "-o", "p.html"], "must go on for ever"),
-        (["view", "cube", "--seed", "4294967296", "-o", "p.html"], "from 0 to 4294967295"),
-    ],
+test_view_refuses = command_refusals(
+    "",
+    (["view"], "A network or --lesson must be given"),
+    (["view", "--lesson", "none", "-o", "page.html"], "Lesson must be one of omega-routing,"),
+    (["view", "cube", "ports=8", "--lesson", "combining", "-o", "p.html"], "is not for cube"),
+    (["view", "cube", "--traffic", "one-each", "-o", "p.html"], "must go on for ever"),
+    (["view", "cube", "--seed", "4294967296", "-o", "p.html"], "from 0 to 4294967295"),
+    part=True,
 )
-def test_view_refuses(
-    words: list[str], message: str, tmp_path: Path, call: Callable[..., Any]
-) -> None:
-    done = call(*words)
-    assert done.status == 2
-    assert message in done.err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_closed_gate_is_a_dead_link(pages: dict[str, LivePage]) -> None:

@@ -2,11 +2,11 @@
 """The memory module against its operations in Python, with pauses on both sides."""
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from amaranth.hdl import Value
+from driving import exercise
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.operations.memory import OPERATIONS
 from multicube.hdl.terminals.memory_module import MemoryModule
@@ -25,9 +25,7 @@ def unpack(layout: Any, word: int) -> dict[str, int]:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("rows", [1, 3, 4])
 @pytest.mark.parametrize(("offer", "take"), [(1.0, 1.0), (0.5, 1.0), (1.0, 0.4), (0.6, 0.6)])
-def test_performs_one_operation_after_the_other(
-    simulate: Callable[..., None], rows: int, offer: float, take: float
-) -> None:
+def test_performs_one_operation_after_the_other(rows: int, offer: float, take: float) -> None:
     """Each reply comes in the cycle after its request was taken, and stays until it is taken."""
     rng = random.Random(rows)
     words = [3, 9, 14, 1][:rows]
@@ -75,13 +73,13 @@ def test_performs_one_operation_after_the_other(
                 }
             await ctx.tick()
 
-    simulate(module, testbench)
+    exercise(module, testbench)
     assert served > 100
     if offer == take == 1.0:
         assert served == 399
 
 
-def test_every_operation_once(simulate: Callable[..., None]) -> None:
+def test_every_operation_once() -> None:
     module = MemoryModule(LINK, rows=2, words=(5,))
 
     async def testbench(ctx: Any) -> None:
@@ -98,7 +96,7 @@ def test_every_operation_once(simulate: Callable[..., None]) -> None:
                 assert ctx.get(module.i.reply.payload.value) == value, operation
                 value = operation.perform(value, operand, 4)
 
-    simulate(module, testbench)
+    exercise(module, testbench)
 
 
 @pytest.mark.parametrize("rows", [0, 5])

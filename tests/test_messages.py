@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Shape, Signal, signed, unsigned
+from driving import exercise
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.families.connection_machine.combine import Combine
@@ -144,7 +145,7 @@ WRAPPED: dict[str, Callable[[int, int], int]] = {
 
 @pytest.mark.parametrize("shape", [unsigned(1), signed(2), unsigned(3), signed(3)], ids=repr)
 @pytest.mark.parametrize("name", WRAPPED)
-def test_folds(simulate: Callable[..., None], name: str, shape: Shape) -> None:
+def test_folds(name: str, shape: Shape) -> None:
     """Of every pair of values, in hardware and in Python."""
     fold = Fold(name, shape)
     first, second, result = Signal(shape), Signal(shape), Signal(shape)
@@ -160,7 +161,7 @@ def test_folds(simulate: Callable[..., None], name: str, shape: Shape) -> None:
             assert ctx.get(result) == fold.perform(a, b) == expected
 
     m.d.sync += Signal().eq(0)
-    simulate(m, testbench)
+    exercise(m, testbench)
 
 
 @pytest.mark.long

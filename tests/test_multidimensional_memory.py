@@ -2,7 +2,7 @@
 """Multidimensional-access memory against an array of numpy: rows, columns, blocks."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from amaranth.hdl import Value
 from amaranth.lib import data
+from driving import exercise
 from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.boxes import InterchangeBox
@@ -68,9 +69,7 @@ class Square:
         return None
 
 
-def run_amaranth(
-    simulate: Callable[..., None], memory: MultidimensionalMemory, accesses: Sequence[Access]
-) -> list[list[int]]:
+def run_amaranth(memory: MultidimensionalMemory, accesses: Sequence[Access]) -> list[list[int]]:
     """One access a cycle; what was shown in the cycle after each."""
     width = Value.cast(memory.data_in).shape().width // memory.size
     shown = []
@@ -84,7 +83,7 @@ def run_amaranth(
             word = ctx.get(Value.cast(memory.data_out))
             shown.append(elements(word, memory.size, width))
 
-    simulate(memory, testbench, limit=len(accesses) + 2)
+    exercise(memory, testbench, limit=len(accesses) + 2)
     return shown
 
 
@@ -146,7 +145,7 @@ def test_access_is_of_as_many_elements_in_different_modules(size: int) -> None:
         assert len({x for index in range(size) for x in places(size, mask, index)}) == size**2
 
 
-def test_every_write_followed_by_every_read(simulate: Callable[..., None]) -> None:
+def test_every_write_followed_by_every_read() -> None:
     """N = 4, all masks and indices: after each write, all 16 reads show the whole square."""
     size = 4
     generator = random.Random(1)
@@ -156,27 +155,27 @@ def test_every_write_followed_by_every_read(simulate: Callable[..., None]) -> No
     for write in reads:
         values = [generator.randrange(2) for _ in range(size)]
         accesses += [Access(write.mask, write.index, values=values), *reads]
-    shown = run_amaranth(simulate, MultidimensionalMemory(size), accesses)
+    shown = run_amaranth(MultidimensionalMemory(size), accesses)
     assert check(Square(size), accesses, shown) == 16 * 16 * size
     assert run_compiled(MultidimensionalMemory(size), accesses) == shown
 
 
-def test_rows_read_back_as_columns(simulate: Callable[..., None]) -> None:
+def test_rows_read_back_as_columns() -> None:
     """A transposition in 2 N cycles, compared with numpy's as a whole."""
     size = 8
     square = np.random.default_rng(4).integers(0, 2, (size, size))
     accesses = [*rows_of(square), *(Access(size - 1, index) for index in range(size))]
-    shown = run_amaranth(simulate, MultidimensionalMemory(size), accesses)
+    shown = run_amaranth(MultidimensionalMemory(size), accesses)
     assert np.array_equal(shown[size:], square.T)
     assert not np.array_equal(square, square.T)
 
 
-def test_block_is_a_block_of_numpy(simulate: Callable[..., None]) -> None:
+def test_block_is_a_block_of_numpy() -> None:
     """Mask 1100 of 16: index 0110 is of rows xx10 and columns 01xx, a 4 x 4 block."""
     size = 16
     square = np.arange(size**2).reshape(size, size)
     accesses = [*rows_of(square), Access(0b1100, 0b0110), Access(0b0011, 0b0110)]
-    shown = run_amaranth(simulate, MultidimensionalMemory(size, shape=8), accesses)
+    shown = run_amaranth(MultidimensionalMemory(size, shape=8), accesses)
     assert shown[-2] == square[2::4, 4:8].flatten().tolist()
     assert shown[-1] == square[4:8, 2::4].T.flatten().tolist()
 
@@ -204,13 +203,9 @@ def random_accesses(size: int, width: int, planes: int, count: int, seed: int) -
     [(2, 1, 1), (8, 5, 3), long(32, 1, 4)],
     ids=lambda value: str(value),
 )
-def test_random_accesses_on_both_engines(
-    simulate: Callable[..., None], size: int, width: int, planes: int
-) -> None:
+def test_random_accesses_on_both_engines(size: int, width: int, planes: int) -> None:
     accesses = random_accesses(size, width, planes, 300, size)
-    shown = run_amaranth(
-        simulate, MultidimensionalMemory(size, shape=width, planes=planes), accesses
-    )
+    shown = run_amaranth(MultidimensionalMemory(size, shape=width, planes=planes), accesses)
     assert check(Square(size, planes), accesses, shown) > 50 * size
     memory = MultidimensionalMemory(size, shape=width, planes=planes)
     assert run_compiled(memory, accesses) == shown
@@ -233,7 +228,7 @@ def test_one_flip_network_and_one_type_of_module() -> None:
     assert "plane" not in memory.signature.members
 
 
-def test_elements_have_any_shape(simulate: Callable[..., None]) -> None:
+def test_elements_have_any_shape() -> None:
     pixel = data.StructLayout({"red": 3, "green": 5})
     memory = MultidimensionalMemory(2, shape=pixel)
     shown = []
@@ -248,7 +243,7 @@ def test_elements_have_any_shape(simulate: Callable[..., None]) -> None:
         await ctx.tick()
         shown.append((ctx.get(memory.data_out[0].red), ctx.get(memory.data_out[0].green)))
 
-    simulate(memory, testbench)
+    exercise(memory, testbench)
     assert shown == [(2, 30)]
 
 

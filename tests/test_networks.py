@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat
+from driving import transport
 from long_runs import long
 from multicube.hdl import FAMILIES, MultistageNetwork, PacketNetwork, build
 from multicube.hdl.catalogue.catalogue import find
@@ -104,9 +105,7 @@ def watch_boxes(network: PacketNetwork) -> Callable[[], Cat]:
         )
     ],
 )
-def test_each_pair_alone_takes_the_predicted_path(
-    transport: Callable[..., list], wiring: str, switch: str, routing: str
-) -> None:
+def test_each_pair_alone_takes_the_predicted_path(wiring: str, switch: str, routing: str) -> None:
     """8 ports: one packet at a time in the whole network; it is in one box output a cycle."""
     network = build_network(8, 2, wiring=wiring, switch=switch, routing=routing, depth=2)
     pairs = list(itertools.product(range(8), repeat=2))[::3]
@@ -116,14 +115,7 @@ def test_each_pair_alone_takes_the_predicted_path(
             return None
         return packet(network, *pairs[cycle // 4])
 
-    trace = transport(
-        network,
-        network.i,
-        network.o,
-        cycles=4 * len(pairs),
-        offer=offer,
-        watch=watch_boxes(network),
-    )
+    trace = transport(network, cycles=4 * len(pairs), offer=offer, watch=watch_boxes(network))
     for number, cycle in enumerate(trace):
         source, destination = pairs[number // 4]
         seen = fired(network, cycle.watched)
@@ -140,9 +132,7 @@ def test_each_pair_alone_takes_the_predicted_path(
 
 @pytest.mark.one_in(8)
 @pytest.mark.parametrize(("ports", "radix", "switch"), RUNS)
-def test_every_pair_takes_the_predicted_path(
-    transport: Callable[..., list], ports: int, radix: int, switch: str
-) -> None:
+def test_every_pair_takes_the_predicted_path(ports: int, radix: int, switch: str) -> None:
     """In cycle c every source S sends to S + c, digit by digit, which the cube passes unhindered.
 
     So every packet must show at the predicted box outputs, one a cycle, and leave at the right
@@ -156,8 +146,6 @@ def test_every_pair_takes_the_predicted_path(
     stages = network.stages
     trace = transport(
         network,
-        network.i,
-        network.o,
         cycles=ports + stages,
         offer=lambda port, cycle: (
             packet(network, port, sum_of_digits(port, cycle, radix)) if cycle < ports else None
@@ -189,9 +177,7 @@ def test_every_pair_takes_the_predicted_path(
 @pytest.mark.long
 @pytest.mark.parametrize("ports", [8, long(16)])
 @pytest.mark.parametrize("switch", SWITCHES)
-def test_xor_and_destination_tags_deliver_alike(
-    transport: Callable[..., list], switch: str, ports: int
-) -> None:
+def test_xor_and_destination_tags_deliver_alike(switch: str, ports: int) -> None:
     """The same traffic and waits give the same deliveries in the same cycles."""
     radix = {8: 2, 16: 4}[ports]
     runs = []
@@ -201,8 +187,6 @@ def test_xor_and_destination_tags_deliver_alike(
         print("seeds 7, 8")
         trace = transport(
             network,
-            network.i,
-            network.o,
             cycles=120,
             offer=lambda port, cycle, network=network, generator=generator: (
                 packet(network, port, generator.randrange(ports))
@@ -222,13 +206,7 @@ def test_xor_and_destination_tags_deliver_alike(
     [case if case in QUICK_LOADED else long(*case) for case in LOADED],
 )
 def test_network_loses_nothing(
-    transport: Callable[..., list],
-    ports: int,
-    radix: int,
-    wiring: str,
-    switch: str,
-    depth: int,
-    load: float,
+    ports: int, radix: int, wiring: str, switch: str, depth: int, load: float
 ) -> None:
     """Random packets and waits, then a drain: all arrive once, in order, where they should."""
     network = MultistageNetwork(
@@ -249,8 +227,6 @@ def test_network_loses_nothing(
 
     trace = transport(
         network,
-        network.i,
-        network.o,
         cycles=150 + 30 * depth,
         offer=offer,
         ready=lambda port, cycle: cycle >= 150 or generator.random() < 0.8,

@@ -13,7 +13,7 @@ import pytest
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.sim import Simulator
+from driving import evaluate
 from group_traffic import Traffic
 from long_runs import long
 from multicube.hdl import build
@@ -89,9 +89,7 @@ def test_adder_rounds_as_numpy() -> None:
             assert ctx.get(dut.o) & 0x7FFF == total(one, other) & 0x7FFF
             assert number(ctx.get(dut.o)) == number(total(one, other))
 
-    simulator = Simulator(dut)
-    simulator.add_testbench(bench)
-    simulator.run()
+    evaluate(dut, bench)
 
 
 def test_routers_add_by_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,14 +4,14 @@
 import itertools
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
+from command_line import Call
+from driving import exercise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_runs import long
@@ -168,10 +168,7 @@ def states(on: float, off: float, cycles: int) -> list[int]:
             found.append(ctx.get(bursts.on))
             await ctx.tick()
 
-    simulator = Simulator(bursts)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    exercise(bursts, testbench)
     return found
 
 
@@ -500,7 +497,7 @@ def test_sweep_rejects_traffic_that_does_not_suit() -> None:
 
 
 @pytest.mark.long
-def test_rates_in_flits(call: Callable[..., Any]) -> None:
+def test_rates_in_flits(call: Call) -> None:
     network = ["cube", "ports=4", "switch=wormhole", "length=4", "depth=8"]
     options = ["--unit", "flits", "--cycles", "100", "--warmup", "10"]
     status, out, _ = call("sim", *network, "--load", "0.2", *options)
@@ -515,7 +512,7 @@ def test_rates_in_flits(call: Callable[..., Any]) -> None:
 
 @pytest.mark.long
 def test_commands_take_the_same_words(
-    call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("own.csv").write_text("1\n0\n3\n2\n")

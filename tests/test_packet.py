@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib import wiring
-from amaranth.sim import Simulator
+from driving import evaluate
 from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.routing_tags import TagDecoder, TagEncoder
@@ -36,9 +36,7 @@ def outputs(
             await ctx.delay(1e-9)
             answers.append(ctx.get(output))
 
-    simulator = Simulator(component)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(component, testbench)
     return answers
 
 

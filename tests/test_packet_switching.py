@@ -2,13 +2,13 @@
 """Packet switching with geometric lengths: queues at outputs, and links that take time."""
 
 import random
-from collections.abc import Callable
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Signal
+from driving import exercise
 from long_runs import long
 from multicube.hdl import AxiStreamNetwork, build
 from multicube.hdl.bench.geometric import bit_probabilities, geometric_length
@@ -47,7 +47,7 @@ def test_where_lengths_are_cut_off(length: str) -> None:
 
 
 @pytest.mark.long
-def test_geometric_lengths_in_gates(simulate: Callable[..., None]) -> None:
+def test_geometric_lengths_in_gates() -> None:
     """Mean, and shares of the first lengths; each within four standard deviations."""
     mean, cycles = 4, 4000
     m = Module()
@@ -61,7 +61,7 @@ def test_geometric_lengths_in_gates(simulate: Callable[..., None]) -> None:
             found.append(ctx.get(length))
             await ctx.tick()
 
-    simulate(m, watch)
+    exercise(m, watch)
     assert min(found) == 1
     deviation = (mean * (mean - 1) / cycles) ** 0.5
     assert fmean(found) == pytest.approx(mean, abs=4 * deviation)

@@ -2,7 +2,6 @@
 """Parity: every single wrong bit on any link is found, and no damaged packet is delivered."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from driving import exercise
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.bench.instruments import EventMeter
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
@@ -76,9 +76,7 @@ class Channel(wiring.Component):
 
 @pytest.mark.parametrize("parity", ["packet", "byte"])
 @pytest.mark.parametrize("packet", PACKETS, ids=repr)
-def test_every_word_and_every_damage_of_up_to_two_bits(
-    simulate: Callable[..., None], packet: Packet, parity: str
-) -> None:
+def test_every_word_and_every_damage_of_up_to_two_bits(packet: Packet, parity: str) -> None:
     """An odd number of wrong bits in the share of some parity bit is found, and nothing else."""
     dut = Channel(packet, parity, turns=packet.members["tag"])
     masks = shares(packet, parity)
@@ -106,15 +104,13 @@ def test_every_word_and_every_damage_of_up_to_two_bits(
         ctx.set(dut.i.valid, 0)
         assert ctx.get(Cat(dut.o.valid, dut.corrupted)) == 0
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
     assert undetected  # two wrong bits of one share: what parity can't find
 
 
 @pytest.mark.parametrize("parity", ["packet", "byte"])
 @pytest.mark.parametrize("turns", [1, 2, 3])
-def test_parity_holds_between_the_stages(
-    simulate: Callable[..., None], turns: int, parity: str
-) -> None:
+def test_parity_holds_between_the_stages(turns: int, parity: str) -> None:
     """However far the tag is rotated: it can be checked on any link."""
     dut = Channel(Packet(4, 9), parity, turns)
 
@@ -123,7 +119,7 @@ def test_parity_holds_between_the_stages(
             ctx.set(Cat(dut.i.payload, dut.i.valid), word | 1 << 13)
             assert ctx.get(Cat(dut.o.valid, dut.corrupted)) == 0b01
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 def test_byte_parity_is_what_pasm_has() -> None:

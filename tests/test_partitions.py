@@ -6,13 +6,13 @@ import itertools
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from operator import call
 from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.sim import Simulator
+from driving import exercise
 from long_runs import long
 from multicube.hdl import MultistageNetwork, build
 from multicube.hdl.export.verilog import port_list, verilog_text
@@ -355,7 +355,7 @@ def test_partition_interface_rejects() -> None:
 
 
 @every_routing
-def test_interface_changes_headers_only(simulate: Callable[..., None], routing: str) -> None:
+def test_interface_changes_headers_only(routing: str) -> None:
     """Packets of four flits under mask 011 at terminal 2: behind the header, `tag` carries data."""
     packet = Packet(3, 4, flits=True)
     tags = multistage_plan("indirect-cube", 8).tags(routing)
@@ -380,7 +380,7 @@ def test_interface_changes_headers_only(simulate: Callable[..., None], routing: 
                 assert ctx.get(dut.o.payload.payload) == flit
                 await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
     # The lowest address bit is that of stage 0, and so on top of the tag.
     assert trace == [0b110, 6, 5, 4] * 3
 
@@ -411,10 +411,7 @@ def test_interface_puts_masks_into_stage_order(wiring: str, radix: int | str, ro
                 reached = wanted & mask | terminal & ~mask
                 assert tags.destination(sent.tag, terminal) == reached
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    exercise(dut, testbench)
 
 
 # Networks.
@@ -591,7 +588,7 @@ def test_engines_agree_on_a_partitioned_network() -> None:
     assert all(records[0])
 
 
-def test_waiting_header_keeps_its_mask(simulate: Callable[..., None]) -> None:
+def test_waiting_header_keeps_its_mask() -> None:
     """What was offered before a write goes where it was bound for, and so is not changed while it
     waits; what follows it obeys the new mask."""
     network = MultistageNetwork(4, switch="input-queued", depth=1)
@@ -622,7 +619,7 @@ def test_waiting_header_keeps_its_mask(simulate: Callable[..., None]) -> None:
         assert set(taken[3:]) == {1}
         assert not ctx.get(far.valid)
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 @pytest.mark.long

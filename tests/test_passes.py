@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from amaranth.hdl import Cat, Elaboratable, Module, Signal
-from amaranth.sim import Simulator
+from driving import evaluate
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.boxes import BoxState, InterchangeBox
@@ -286,9 +286,7 @@ def test_settings_drive_interchange_boxes(n: int) -> None:
             await ctx.delay(1e-9)
             shown.append([ctx.get(line) for line in cube.o])
 
-    simulator = Simulator(cube)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(cube, testbench)
     for destinations, outputs in zip(wanted, shown, strict=True):
         assert [outputs[to] for to in destinations] == [x + 1 for x in range(ports)]
 

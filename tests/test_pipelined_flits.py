@@ -2,12 +2,12 @@
 """Flit switches with a pipeline, against a model written from their documentation; and networks."""
 
 import itertools
-from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections import deque
 from pathlib import Path
 from typing import Any
 
 import pytest
+from driving import transport
 from long_runs import long
 from multicube.hdl import PacketNetwork, build, write_verilog
 from multicube.hdl.boxes.pipelined_switches import PipelinedFlitSwitch
@@ -15,7 +15,8 @@ from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.links.packet import Packet
 from multicube.sim import Run, Trace, TracePacket, simulate_runs
 from test_pipelined_boxes import check_engines
-from test_wormhole import LONGEST, Wires, Worms, check_worms, packets, served, sometimes
+from test_wormhole import LONGEST, Wires, Worms, follow, packets, served
+from verilog_tools import check_with_yosys
 
 SEED = 27
 pipelines = pytest.mark.parametrize("pipeline", [long(1), 2])
@@ -108,70 +109,25 @@ def switch(wires: Wires, depth: int, pipeline: int, switching: str) -> Pipelined
 )
 @pipelines
 def test_switch_follows_the_model(
-    transport: Callable[..., list],
-    pipeline: int,
-    radix: int,
-    routing: str,
-    depth: int,
-    switching: str,
+    pipeline: int, radix: int, routing: str, depth: int, switching: str
 ) -> None:
     """Cycle by cycle under random traffic and waits; packets arrive whole and in order."""
     wires = Wires(radix, routing)
     dut = switch(wires, depth, pipeline, switching)
     model = Model(wires, depth, pipeline, LONGEST if switching == "cut-through" else 1)
-    worms = Worms(wires, 100 * radix + depth, load=0.8)
-    waits = sometimes(depth)
-
-    def offer(port: int, cycle: int) -> int | None:
-        worms.gaps = 0.3 if cycle < 100 else 0
-        return worms.offer(port, cycle) if cycle < 200 or worms.rest[port] else None
-
-    trace = transport(
-        dut,
-        dut.i,
-        dut.o,
-        cycles=270 + 6 * LONGEST * radix + 6 * depth,
-        offer=offer,
-        ready=lambda port, cycle: cycle >= 200 or waits(port, cycle),
-    )
-    sent: dict[tuple[int, int], list[int]] = defaultdict(list)
-    received: dict[tuple[int, int], list[int]] = defaultdict(list)
-    outputs = [0] * radix
-    crossed: list[list[int]] = [[] for _ in range(radix)]
-    for number, cycle in enumerate(trace):
-        accepted, shown = model.cycle(cycle.offered, cycle.ready)
-        assert cycle.shown == shown, number
-        for i, flit in enumerate(cycle.offered):
-            assert flit is None or cycle.accepted[i] == accepted[i], (number, i)
-        for i, flit in cycle.entered():
-            if wires.name(flit)[2] == 0:
-                outputs[i] = wires.output(flit, i)
-            sent[i, outputs[i]].append(wires.forwarded(flit))
-        for j, flit in cycle.moved():
-            crossed[j].append(flit)
-            received[wires.name(flit)[0], j].append(flit)
-    for flits in crossed:
-        check_worms(wires, flits)
-    assert sent == received
-    assert sum(map(len, sent.values())) > 30 * radix
+    assert follow(dut, wires, model, 100 * radix + depth) > 30 * radix
 
 
 @pytest.mark.parametrize(("radix", "depth"), [(2, 3), (4, 4), long(8, 3)])
 @pipelines
-def test_switch_has_full_throughput(
-    transport: Callable[..., list], pipeline: int, radix: int, depth: int
-) -> None:
+def test_switch_has_full_throughput(pipeline: int, radix: int, depth: int) -> None:
     """Packets to one output each leave no cycle without a flit, once the first have left."""
     wires = Wires(radix)
     dut = switch(wires, depth, pipeline, "wormhole")
     flits = packets(wires, [[(i + 1) % radix] * 12 for i in range(radix)], 3)
     rest = [deque(each) for each in flits]
     trace = transport(
-        dut,
-        dut.i,
-        dut.o,
-        cycles=36 + pipeline + 2,
-        offer=lambda i, t: rest[i].popleft() if rest[i] else None,
+        dut, cycles=36 + pipeline + 2, offer=lambda i, t: rest[i].popleft() if rest[i] else None
     )
     late = pipeline + 2
     assert all(cycle.shown == [None] * radix for cycle in trace[:late])
@@ -181,25 +137,21 @@ def test_switch_has_full_throughput(
 
 @pytest.mark.parametrize("radix", [2, long(4)])
 @pipelines
-def test_switch_is_fair(transport: Callable[..., list], pipeline: int, radix: int) -> None:
+def test_switch_is_fair(pipeline: int, radix: int) -> None:
     """When all inputs want one output, it serves their packets in turn, whatever their length."""
     wires = Wires(radix)
-    order = served(transport, wires, switch(wires, 3, pipeline, "wormhole"))
+    order = served(wires, switch(wires, 3, pipeline, "wormhole"))
     assert len(order) > 20
     assert order == [number % radix for number in range(len(order))]
 
 
 @pipelines
-def test_cut_through_stores_a_blocked_packet_whole(
-    transport: Callable[..., list], pipeline: int
-) -> None:
+def test_cut_through_stores_a_blocked_packet_whole(pipeline: int) -> None:
     """While nothing leaves, each input takes whole packets only."""
     wires = Wires(2)
     dut = switch(wires, 2 * LONGEST - 1, pipeline, "cut-through")
     worms = Worms(wires, SEED, load=1)
-    trace = transport(
-        dut, dut.i, dut.o, cycles=40, offer=worms.offer, ready=lambda port, cycle: False
-    )
+    trace = transport(dut, cycles=40, offer=worms.offer, ready=lambda port, cycle: False)
     entered: list[list[int]] = [[], []]
     for cycle in trace:
         for i, flit in cycle.entered():
@@ -255,15 +207,10 @@ def test_engines_agree_and_nothing_is_lost(words: dict[str, Any], pipeline: int)
 
 @pytest.mark.parametrize("ports", [4, long(16)])
 @pipelines
-def test_network_has_no_combinational_loop(
-    tmp_path: Path,
-    yosys_check: Callable[[Sequence[Path]], str],
-    pipeline: int,
-    ports: int,
-) -> None:
+def test_network_has_no_combinational_loop(tmp_path: Path, pipeline: int, ports: int) -> None:
     path = tmp_path / "network.v"
     write_verilog(network(pipeline, ports=ports).fabric, path)
-    assert "Found and reported 0 problems" in yosys_check([path])
+    check_with_yosys([path])
 
 
 def test_switch_rejects() -> None:

@@ -2,10 +2,10 @@
 """Dimension cycles that overlap on serial wires: latency, steps, payloads, engines."""
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from driving import transport
 from long_runs import long
 from multicube.hdl import ConnectionMachine
 from multicube.hdl.families.connection_machine.payload import PayloadPart
@@ -40,16 +40,14 @@ def test_length_of_a_step(n: int, parameters: dict[str, Any], step: int, parts: 
 
 
 def deliveries(
-    transport: Callable[..., list], dut: ConnectionMachine, sent: dict[tuple[int, int], int]
+    dut: ConnectionMachine, sent: dict[tuple[int, int], int]
 ) -> dict[int, list[tuple[int, int]]]:
     """For each terminal: the first cycle in which each packet was shown, and the packet.
 
     `sent` has the packets by terminal and the first cycle in which they are offered.
     """
     cycles = max(cycle for _, cycle in sent) + 3 * dut.zero_load_cycles
-    trace = transport(
-        dut, dut.i, dut.o, cycles=cycles, offer=lambda port, cycle: sent.get((port, cycle))
-    )
+    trace = transport(dut, cycles=cycles, offer=lambda port, cycle: sent.get((port, cycle)))
     found: dict[int, list[tuple[int, int]]] = {}
     for cycle, seen in enumerate(trace):
         for port, payload in seen.moved():
@@ -66,9 +64,7 @@ def deliveries(
         long(4, {"processors": 2, "age": 5, "payload": 40, "buffers": 2}),
     ],
 )
-def test_a_message_alone(
-    transport: Callable[..., list], n: int, parameters: dict[str, Any]
-) -> None:
+def test_a_message_alone(n: int, parameters: dict[str, Any]) -> None:
     """Step by step, from the turn of the dimensions; `parts` steps later than its header."""
     print("seed", SEED)
     rng = random.Random(SEED)
@@ -87,14 +83,14 @@ def test_a_message_alone(
             left &= ~(1 << step % n)
             step += 1
         expected.setdefault(destination, []).append(((step + 1 + dut.parts) * dut.step, packet))
-    assert deliveries(transport, dut, sent) == expected
+    assert deliveries(dut, sent) == expected
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("priority", ["fixed", long("oldest")])
 @pytest.mark.parametrize(("n", "processors"), [(2, 2), long(2, 4), long(3, 4)])
 def test_messages_move_as_with_whole_dimension_cycles(
-    transport: Callable[..., list], priority: str, n: int, processors: int
+    priority: str, n: int, processors: int
 ) -> None:
     """A permutation with conflicts: each message arrives in the same step, with its payload."""
     print("seed", SEED)
@@ -116,7 +112,7 @@ def test_messages_move_as_with_whole_dimension_cycles(
             (source, 0): code.encode(place) | (77 * source + 5) % 4096 << code.width
             for source, place in enumerate(places)
         }
-        found = deliveries(transport, dut, sent)
+        found = deliveries(dut, sent)
         assert {port: [packet for _, packet in own] for port, own in found.items()} == {
             place: [sent[source, 0]] for source, place in enumerate(places)
         }

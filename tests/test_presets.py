@@ -1,7 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """The machines of section VII: what the paper says of them, and that their networks work."""
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from multicube.hdl.families.machines import PRESETS
 from multicube.hdl.networks.network import Network
 from multicube.hdl.terminals.parity import protected
 from multicube.sim import simulate
+from verilog_tools import check_with_yosys
 
 # What section VII says, in our words.
 PAPER: dict[str, dict[str, Any]] = {
@@ -217,8 +217,6 @@ def exported(
 
 
 @pytest.mark.long
-def test_yosys_reads_and_checks_it(
-    exported: list[Path], yosys_check: Callable[[Sequence[Path]], str]
-) -> None:
+def test_yosys_reads_and_checks_it(exported: list[Path]) -> None:
     """Nothing is undriven or doubly driven, and there is no combinational loop."""
-    yosys_check(exported)
+    check_with_yosys(exported)

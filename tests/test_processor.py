@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Value
+from driving import exercise
 from long_runs import long
 from multicube.hdl.bench import Processor
 from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS
@@ -201,7 +202,6 @@ class Outcome:
 
 
 def operate(
-    simulate: Callable[..., None],
     setting: Setting,
     replies: Replies,
     *,
@@ -281,7 +281,7 @@ def operate(
         if processor.history is not None:
             history.extend(ctx.get(processor.history.data[row]) for row in range(setting.history))
 
-    simulate(processor, testbench, limit=cycles + 1)
+    exercise(processor, testbench, limit=cycles + 1)
     return Outcome(setting, seen, counters, histograms, history)
 
 
@@ -446,9 +446,7 @@ def within(count: int, trials: int, probability: float) -> bool:
     [1, 3, *(long(outstanding) for outstanding in (2, 5, 8))],
 )
 @pytest.mark.parametrize("lengths", [(1, 1), (2, 4)])
-def test_processor_under_all_that_may_happen(
-    simulate: Callable[..., None], outstanding: int, lengths: tuple[int, int]
-) -> None:
+def test_processor_under_all_that_may_happen(outstanding: int, lengths: tuple[int, int]) -> None:
     """Random waits, closings, measurements and replies: in any order, stray, and to nothing."""
     setting = Setting(
         outstanding=outstanding,
@@ -467,7 +465,6 @@ def test_processor_under_all_that_may_happen(
     open_[200:240] = [False] * 40
     replies = WildReplies(setting.link, outstanding, pace=0.6, stray=0.1, alien=0.1)
     outcome = operate(
-        simulate,
         setting,
         replies,
         cycles=700,
@@ -483,10 +480,9 @@ def test_processor_under_all_that_may_happen(
     assert any(now.pending and not now.open for now in outcome.cycles)
 
 
-def test_request_stays_while_the_processor_is_closed(simulate: Callable[..., None]) -> None:
+def test_request_stays_while_the_processor_is_closed() -> None:
     """One is offered, then `open` is 0: it stays until it is taken, and no other follows."""
     outcome = operate(
-        simulate,
         Setting(),
         Replies(1),
         cycles=60,
@@ -500,10 +496,9 @@ def test_request_stays_while_the_processor_is_closed(simulate: Callable[..., Non
     assert outcome.counters["generated"] == 9  # nothing in cycle 0, nor from 10 on
 
 
-def test_nothing_is_offered_while_the_processor_is_closed(simulate: Callable[..., None]) -> None:
+def test_nothing_is_offered_while_the_processor_is_closed() -> None:
     """Requests wait in the queue; they go on when it is open again."""
     outcome = operate(
-        simulate,
         Setting(outstanding=1),
         Replies(5),
         cycles=80,
@@ -518,10 +513,10 @@ def test_nothing_is_offered_while_the_processor_is_closed(simulate: Callable[...
 @pytest.mark.parametrize(
     ("outstanding", "delay"), [(1, 1), (1, 6), (2, 1), (3, 2), (4, 7), (8, 7), (16, 9)]
 )
-def test_throughput(simulate: Callable[..., None], outstanding: int, delay: int) -> None:
+def test_throughput(outstanding: int, delay: int) -> None:
     """An identity can be used again in the cycle after its reply, so `outstanding` requests take
     `delay` + 1 cycles, if that is more than one each."""
-    outcome = operate(simulate, Setting(outstanding=outstanding), Replies(delay), cycles=100)
+    outcome = operate(Setting(outstanding=outstanding), Replies(delay), cycles=100)
     check(outcome)
     heads = outcome.heads
     assert heads[0] == 2
@@ -534,10 +529,10 @@ def test_throughput(simulate: Callable[..., None], outstanding: int, delay: int)
 
 
 @pytest.mark.long
-def test_outstanding_is_a_limit(simulate: Callable[..., None]) -> None:
+def test_outstanding_is_a_limit() -> None:
     """Without replies there are just so many requests, with so many identities."""
     for outstanding in (1, 3, 4, 7):
-        outcome = operate(simulate, Setting(outstanding=outstanding), Replies(999), cycles=40)
+        outcome = operate(Setting(outstanding=outstanding), Replies(999), cycles=40)
         check(outcome)
         identities = [request.identity for request in outcome.requests]
         assert sorted(identities) == list(range(outstanding))
@@ -545,12 +540,10 @@ def test_outstanding_is_a_limit(simulate: Callable[..., None]) -> None:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("lengths", "gaps"), [((2, 4), {2, 4}), ((1, 3), {1, 3}), ((5, 5), {5})])
-def test_words_of_a_request_take_a_cycle_each(
-    simulate: Callable[..., None], lengths: tuple[int, int], gaps: set[int]
-) -> None:
+def test_words_of_a_request_take_a_cycle_each(lengths: tuple[int, int], gaps: set[int]) -> None:
     """The gap between two heads is the length of the first one."""
     setting = Setting(lengths=lengths, mix=(LOAD, STORE, ADD), outstanding=16)
-    outcome = operate(simulate, setting, Replies(3), cycles=200)
+    outcome = operate(setting, Replies(3), cycles=200)
     check(outcome)
     heads, requests = outcome.heads, outcome.requests
     between = [after - head for head, after in itertools.pairwise(heads)]
@@ -559,9 +552,9 @@ def test_words_of_a_request_take_a_cycle_each(
     assert set(between) == gaps
 
 
-def test_words_of_a_request_of_operations_without_loads(simulate: Callable[..., None]) -> None:
+def test_words_of_a_request_of_operations_without_loads() -> None:
     setting = Setting(lengths=(2, 3), operations=(OPERATIONS[ADD],), mix=(0,), outstanding=16)
-    outcome = operate(simulate, setting, Replies(3), cycles=60)
+    outcome = operate(setting, Replies(3), cycles=60)
     check(outcome)
     assert outcome.heads == list(range(2, 58, 3))
 
@@ -578,13 +571,11 @@ def test_words_of_a_request_of_operations_without_loads(simulate: Callable[..., 
         (8, 2, 1),
     ],
 )
-def test_modules_and_rows(
-    simulate: Callable[..., None], ports: int, radix: int, bias: float
-) -> None:
+def test_modules_and_rows(ports: int, radix: int, bias: float) -> None:
     print(f"seed {SEED:#x}")
     rows, favourite = 5, ports - 2
     setting = Setting(ports, radix, rows, bias=bias, favourite=favourite)
-    outcome = operate(simulate, setting, Replies(1), cycles=1600)
+    outcome = operate(setting, Replies(1), cycles=1600)
     requests = outcome.requests
     assert len(requests) == 1596
     words = Counter((setting.module(request), request.address) for request in requests)
@@ -607,9 +598,9 @@ def test_modules_and_rows(
 
 @pytest.mark.long
 @pytest.mark.parametrize("rows", [long(1), 3, 1 << 16])
-def test_rows(simulate: Callable[..., None], rows: int) -> None:
+def test_rows(rows: int) -> None:
     print(f"seed {SEED:#x}")
-    outcome = operate(simulate, Setting(rows=rows), Replies(1), cycles=1200)
+    outcome = operate(Setting(rows=rows), Replies(1), cycles=1200)
     check(outcome)
     thirds = Counter(3 * request.address // rows for request in outcome.requests)
     if rows == 1:
@@ -629,14 +620,12 @@ def test_rows(simulate: Callable[..., None], rows: int) -> None:
         long(ALL, 64),
     ],
 )
-def test_operations_and_operands(
-    simulate: Callable[..., None], mix: tuple[int, ...], width: int
-) -> None:
+def test_operations_and_operands(mix: tuple[int, ...], width: int) -> None:
     """Operations are as likely as each other, every bit of an operand is 1 half of the time, and
     neither tells anything of the other, nor of the row."""
     print(f"seed {SEED:#x}")
     setting = Setting(mix=mix, width=width, rows=2)
-    outcome = operate(simulate, setting, Replies(1), cycles=1200)
+    outcome = operate(setting, Replies(1), cycles=1200)
     requests = outcome.requests
     counts = Counter(request.operation for request in requests)
     assert set(counts) == set(mix)
@@ -656,11 +645,11 @@ def test_operations_and_operands(
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("turn", [0, 1])
 @pytest.mark.parametrize("bias", [0, 1])
-def test_two_paths(simulate: Callable[..., None], turn: int, bias: int) -> None:
+def test_two_paths(turn: int, bias: int) -> None:
     """Word r goes by path (r + turn) mod 2, whatever the module; the tag's bits are anywhere."""
     bits = (("module", 2), ("path", 0), ("module", 0), ("module", 1))
     setting = Setting(tag_bits=bits, turn=turn, bias=bias, favourite=6, mix=ALL)
-    outcome = operate(simulate, setting, Replies(2), cycles=300)
+    outcome = operate(setting, Replies(2), cycles=300)
     check(outcome)
     for request in outcome.requests:
         assert setting.bits(request.tag, "path") == (request.address + turn) % 2
@@ -671,10 +660,10 @@ def test_two_paths(simulate: Callable[..., None], turn: int, bias: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("load", [0.05, long(0.5)])
-def test_births(simulate: Callable[..., None], load: float) -> None:
+def test_births(load: float) -> None:
     print(f"seed {SEED:#x}")
     setting = Setting(load=load, depth=64, outstanding=8)
-    outcome = operate(simulate, setting, Replies(3), cycles=2000)
+    outcome = operate(setting, Replies(3), cycles=2000)
     check(outcome)
     assert outcome.counters["rejected"] == 0
     assert within(outcome.counters["generated"], 1997, load)
@@ -683,10 +672,10 @@ def test_births(simulate: Callable[..., None], load: float) -> None:
 
 
 @pytest.mark.long
-def test_seed_decides(simulate: Callable[..., None]) -> None:
+def test_seed_decides() -> None:
     def run(seed: int) -> list[Cycle]:
         setting = Setting(seed=seed, load=0.5, mix=ALL)
-        return operate(simulate, setting, Replies(3), cycles=200).cycles
+        return operate(setting, Replies(3), cycles=200).cycles
 
     assert run(1) == run(1)
     # The low and the high half of a seed are those of different generators.
@@ -695,15 +684,15 @@ def test_seed_decides(simulate: Callable[..., None]) -> None:
 
 
 @pytest.mark.parametrize("quota", [1, 5])
-def test_quota(simulate: Callable[..., None], quota: int) -> None:
-    outcome = operate(simulate, Setting(quota=quota), Replies(3), cycles=60)
+def test_quota(quota: int) -> None:
+    outcome = operate(Setting(quota=quota), Replies(3), cycles=60)
     check(outcome)
     assert outcome.heads == list(range(2, 2 + quota))
     assert outcome.counters["generated"] == quota
 
 
-def test_no_load(simulate: Callable[..., None]) -> None:
-    outcome = operate(simulate, Setting(load=0), Replies(3), cycles=200)
+def test_no_load() -> None:
+    outcome = operate(Setting(load=0), Replies(3), cycles=200)
     assert outcome.heads == []
     names = ("generated", "rejected", "injected", "delivered", "measured", "background_sum")
     assert [outcome.counters[name] for name in names] == [0] * 6
@@ -712,11 +701,11 @@ def test_no_load(simulate: Callable[..., None]) -> None:
 # What it counts
 
 
-def test_full_queue_rejects(simulate: Callable[..., None]) -> None:
+def test_full_queue_rejects() -> None:
     """Blocked from the start at load 1: three wait, all others are rejected; births stay true."""
     setting = Setting(depth=3, bins=128)
     outcome = operate(
-        simulate, setting, Replies(2), cycles=70, ready=lambda cycle: cycle >= 60, measure=always
+        setting, Replies(2), cycles=70, ready=lambda cycle: cycle >= 60, measure=always
     )
     check(outcome)
     assert outcome.cycles[60].generated - outcome.cycles[60].rejected == 3
@@ -727,7 +716,7 @@ def test_full_queue_rejects(simulate: Callable[..., None]) -> None:
     assert outcome.histograms["network"][60] == 1
 
 
-def test_replies_show_two_cycles_later(simulate: Callable[..., None]) -> None:
+def test_replies_show_two_cycles_later() -> None:
     """And a reply in the last cycle of a measurement belongs to it."""
     processor = Setting(outstanding=1).build()
     shown: dict[str, list[int]] = {"injected": [], "delivered": [], "measured": []}
@@ -745,7 +734,7 @@ def test_replies_show_two_cycles_later(simulate: Callable[..., None]) -> None:
                 values.append(ctx.get(getattr(processor, name)))
             await ctx.tick()
 
-    simulate(processor, testbench)
+    exercise(processor, testbench)
     assert shown["injected"] == [0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 3]
     assert shown["delivered"] == [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2]
     assert shown["measured"] == [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
@@ -753,17 +742,17 @@ def test_replies_show_two_cycles_later(simulate: Callable[..., None]) -> None:
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("history", [1, 10, 4096])
-def test_history(simulate: Callable[..., None], history: int) -> None:
+def test_history(history: int) -> None:
     """Rows are what was seen at the port, in the order of replies; those too many are left out."""
     setting = Setting(history=history, mix=ALL, outstanding=6)
     replies = WildReplies(setting.link, 3, pace=0.5)
-    outcome = operate(simulate, setting, replies, cycles=150)
+    outcome = operate(setting, replies, cycles=150)
     observer = check(outcome)
     assert len(observer.history) > 50
 
 
 @pytest.mark.long
-def test_reply_to_nobody_changes_nothing(simulate: Callable[..., None]) -> None:
+def test_reply_to_nobody_changes_nothing() -> None:
     """Replies that nobody has asked for are counted, and the requests go on as without them."""
 
     class Intruder(Replies):
@@ -771,8 +760,8 @@ def test_reply_to_nobody_changes_nothing(simulate: Callable[..., None]) -> None:
             return super().next(cycle) or Reply(0, 7, 0)  # no identity of a processor with 5
 
     setting = Setting(outstanding=5, load=0.4, depth=64, bins=512, history=200)
-    quiet = operate(simulate, setting, Replies(6), cycles=200)
-    loud = operate(simulate, setting, Intruder(6), cycles=200)
+    quiet = operate(setting, Replies(6), cycles=200)
+    loud = operate(setting, Intruder(6), cycles=200)
     check(quiet)
     check(loud)
     assert [now.request for now in loud.cycles] == [now.request for now in quiet.cycles]

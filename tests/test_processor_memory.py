@@ -3,12 +3,13 @@
 
 import itertools
 import random
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import wiring
+from driving import exercise
 from long_runs import long
 from multicube.hdl import ProcessorMemoryNetwork
 from multicube.hdl.boxes.wormhole import WormholeSwitch
@@ -79,7 +80,7 @@ def test_reads_of_one_module_are_an_interval_apart(interval: int, latency: int) 
 
 @pytest.mark.parametrize("interval", [1, 3])
 @pytest.mark.parametrize("latency", [1, 2, 5])
-def test_slow_memory(simulate: Callable[..., None], latency: int, interval: int) -> None:
+def test_slow_memory(latency: int, interval: int) -> None:
     """Against a list of due times: every reply, in order, `latency` cycles after its request."""
     link = MemoryLink(tag=2, identity=3, address=1, width=4)
     module = MemoryModule(link, latency=latency, interval=interval)
@@ -111,10 +112,10 @@ def test_slow_memory(simulate: Callable[..., None], latency: int, interval: int)
             await ctx.tick()
         assert accepted > 20
 
-    simulate(module, testbench)
+    exercise(module, testbench)
 
 
-def test_output_buffer_against_a_list(simulate: Callable[..., None]) -> None:
+def test_output_buffer_against_a_list() -> None:
     for depth in (1, 2, 3):
         dut = OutputBuffer(8, depth=depth)
         rng = random.Random(depth)
@@ -142,10 +143,10 @@ def test_output_buffer_against_a_list(simulate: Callable[..., None]) -> None:
                 await ctx.tick()
             assert passed > 80
 
-        simulate(dut, testbench)
+        exercise(dut, testbench)
 
 
-def test_three_words_are_held_in_two_buffers(simulate: Callable[..., None]) -> None:
+def test_three_words_are_held_in_two_buffers() -> None:
     """Of Cedar's boxes: two words in the buffer of the output, the third in that of the input."""
     packet = Packet(1, 8, flits=True)
     box = WormholeSwitch(packet, radix=2, depth=2, output_depth=2)
@@ -169,7 +170,7 @@ def test_three_words_are_held_in_two_buffers(simulate: Callable[..., None]) -> N
             await ctx.tick()
         assert not ctx.get(box.o[1].valid)
 
-    simulate(box, testbench)
+    exercise(box, testbench)
 
 
 @pytest.mark.long
@@ -215,7 +216,7 @@ class _Both(wiring.Component):
         return m
 
 
-def test_the_second_word_of_a_request_is_its_operand(simulate: Callable[..., None]) -> None:
+def test_the_second_word_of_a_request_is_its_operand() -> None:
     """Both ends back to back; a third word is sent, and not used."""
     link = MemoryLink(tag=2, identity=1, address=3, width=8)
     tags = multistage_plan("cube", 4, 2).tags()
@@ -252,7 +253,7 @@ def test_the_second_word_of_a_request_is_its_operand(simulate: Callable[..., Non
 
     last_flit = Value.cast(last.i.payload)
     both = _Both(first, last)
-    simulate(both, testbench)
+    exercise(both, testbench)
 
 
 test_processor_memory_network_rejects = refusals(

@@ -4,10 +4,10 @@
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from driving import exercise
 from multicube.hdl.primitives.random_bits import LAGS, RandomBits, RandomOrder, scattered_seed
 from refusals import refusals
 from scipy import stats
@@ -15,7 +15,7 @@ from scipy import stats
 UNLIKELY = 1e-4
 
 
-def values(simulate: Callable[..., None], width: int, seed: int, cycles: int) -> list[int]:
+def values(width: int, seed: int, cycles: int) -> list[int]:
     generator = RandomBits(width)
     seen: list[int] = []
 
@@ -26,7 +26,7 @@ def values(simulate: Callable[..., None], width: int, seed: int, cycles: int) ->
             await ctx.tick()
             ctx.set(generator.seed, 0)  # it is taken once
 
-    simulate(generator, testbench, limit=cycles + 1)
+    exercise(generator, testbench, limit=cycles + 1)
     return seen
 
 
@@ -42,12 +42,10 @@ def sequence(width: int, seed: int, count: int) -> list[int]:
 
 
 @pytest.mark.parametrize("width", [1, 2, 5, 12, 25, 32, 33, 64, 80, 256])
-def test_random_bits_are_the_recurrence_and_share_none(
-    simulate: Callable[..., None], width: int
-) -> None:
+def test_random_bits_are_the_recurrence_and_share_none(width: int) -> None:
     seed = scattered_seed(width)
     print(f"seed {seed}")
-    seen = values(simulate, width, seed, 200)
+    seen = values(width, seed, 200)
     assert seen[0] == 0
     bits = [value >> i & 1 for value in seen[1:] for i in range(width)]
     assert bits == sequence(width, seed, len(bits))
@@ -102,11 +100,9 @@ def test_random_bits_have_the_greatest_period(degree: int) -> None:
 
 
 @pytest.mark.parametrize("width", [1, 3, 12, 80])
-def test_random_bits_are_balanced_and_do_not_follow_each_other(
-    simulate: Callable[..., None], width: int
-) -> None:
+def test_random_bits_are_balanced_and_do_not_follow_each_other(width: int) -> None:
     count = 4000
-    seen = values(simulate, width, scattered_seed(7, width), count + 2)[1:]
+    seen = values(width, scattered_seed(7, width), count + 2)[1:]
     limit = 4.5 / math.sqrt(count)
     for i in range(width):
         bits = [1 - 2 * (value >> i & 1) for value in seen]
@@ -136,7 +132,7 @@ test_random_bits_rejects_width = refusals(
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 8])
-def test_random_order_is_uniform(simulate: Callable[..., None], count: int) -> None:
+def test_random_order_is_uniform(count: int) -> None:
     order = RandomOrder(count)
     seen: Counter[tuple[int, ...]] = Counter()
     steps: Counter[tuple[bool, bool]] = Counter()
@@ -158,7 +154,7 @@ def test_random_order_is_uniform(simulate: Callable[..., None], count: int) -> N
                 before = first
             await ctx.tick()
 
-    simulate(order, testbench)
+    exercise(order, testbench)
     if count <= 5:
         orders = [seen[ranks] for ranks in itertools.permutations(range(count))]
         # The orders of successive cycles are not quite independent, so take every fourth.

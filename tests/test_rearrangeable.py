@@ -14,8 +14,8 @@ from typing import Any
 import networkx as nx
 import pytest
 from amaranth.hdl import Value
-from amaranth.sim import Simulator
 from click.testing import CliRunner
+from driving import evaluate
 from long_runs import long
 from multicube.hdl import GraphNetwork, build, write_verilog
 from multicube.hdl.fabric.fabric import member
@@ -249,9 +249,7 @@ def shown(network: BoxControlledNetwork, every: Sequence[Permutation]) -> list[l
             lines = [ctx.get(port) for port in network.o]
             found.append([lines.index(line) for line in range(network.ports)])
 
-    simulator = Simulator(network)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(network, testbench)
     return found
 
 

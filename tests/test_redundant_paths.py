@@ -2,12 +2,12 @@
 """Several paths for each pair: all of them arrive, share no link, and bring the reply back."""
 
 import itertools
-from collections.abc import Callable
 from operator import call
 from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Value
+from driving import exercise
 from long_runs import long
 from multicube.hdl import CombiningNetwork
 from multicube.hdl.fabric.fabric import Pin
@@ -102,7 +102,7 @@ def test_of_2_x_2_boxes_it_is_the_extra_stage_cube(ports: int) -> None:
     ids=["2x2", "4x4-rp3", "4x4-four-paths"],
 )
 def test_replies_come_back_by_the_path_of_their_request(
-    simulate: Callable[..., None], ports: int, radix: int, paths: int, parameters: dict[str, Any]
+    ports: int, radix: int, paths: int, parameters: dict[str, Any]
 ) -> None:
     """One fetch-and-add from everywhere to everywhere by every path, one at a time."""
     network = CombiningNetwork(ports, radix=radix, paths=paths, width=8, rows=1, **parameters)
@@ -156,7 +156,7 @@ def test_replies_come_back_by_the_path_of_their_request(
                 await ctx.tick()
                 await ctx.tick()
 
-    simulate(network, testbench)
+    exercise(network, testbench)
     assert performed == [ports * paths] * ports
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib import stream
+from driving import exercise
 from long_runs import long
 from multicube.hdl.boxes.rejecting_wormhole import RejectingWormholeSwitch
 from multicube.hdl.links.packet import Packet
@@ -86,9 +87,7 @@ class SwitchModel:
     ("radix", "routing"),
     [(2, "destination"), (2, "xor"), (3, "destination"), (4, "destination"), (8, "xor")],
 )
-def test_rejecting_switch_follows_the_model(
-    simulate: Callable[..., None], radix: int, routing: str
-) -> None:
+def test_rejecting_switch_follows_the_model(radix: int, routing: str) -> None:
     """Cycle by cycle; sources that go on, stop or begin again, and rejections from behind."""
     bits = (radix - 1).bit_length()
     layout = Packet(bits, 8, flits=True)
@@ -160,11 +159,11 @@ def test_rejecting_switch_follows_the_model(
                         seen["packets"] += 1
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
     assert min(seen["dropped"], seen["behind"], seen["packets"]) > 10 * radix
 
 
-def test_rejecting_switch_gives_up_a_path_at_once(simulate: Callable[..., None]) -> None:
+def test_rejecting_switch_gives_up_a_path_at_once() -> None:
     """After a rejection nothing of the packet is shown, and the next cycle may bring a header."""
     dut = RejectingWormholeSwitch(Packet(1, 4, flits=True), radix=2)
     entry, exit_ = dut.i[0], dut.o[1]
@@ -190,7 +189,7 @@ def test_rejecting_switch_gives_up_a_path_at_once(simulate: Callable[..., None])
         assert ctx.get(exit_.valid)
         assert ctx.get(exit_.payload.payload) == 9
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 LAYOUT = Packet(2, 16, flits=True)
@@ -216,7 +215,6 @@ class Attempt:
 
 
 def attempts(
-    simulate: Callable[..., None],
     dut: RetryInterface,
     packets: list[list[int]],
     *,
@@ -269,7 +267,7 @@ def attempts(
         assert not rest
         assert attempt is None
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
     return result
 
 
@@ -281,7 +279,7 @@ def flit_of(name: tuple[int, int], packets: list[list[int]]) -> int:
 @pytest.mark.parametrize("delay", [0, long(1), 2, long(8)])
 @pytest.mark.parametrize(("stages", "longest"), [(1, 3), (2, 1), (3, 6), long(4, 2)])
 def test_retry_interface_sends_each_packet_until_it_passes(
-    simulate: Callable[..., None], stages: int, longest: int, delay: int
+    stages: int, longest: int, delay: int
 ) -> None:
     """Rejected at any age: whole packets in order, after a delay in its bounds, and padded."""
     seed = 10 * stages + delay
@@ -293,7 +291,6 @@ def test_retry_interface_sends_each_packet_until_it_passes(
     )
     dut = RetryInterface(LAYOUT, length_max=longest, delay=delay, stages=stages)
     made = attempts(
-        simulate,
         dut,
         packets,
         offered=lambda cycle: generator.random() < (0.5 if cycle < 300 else 1),
@@ -325,22 +322,20 @@ def test_retry_interface_sends_each_packet_until_it_passes(
 
 @pytest.mark.parametrize("delay", [0, 4])
 @pytest.mark.parametrize(("stages", "length"), [(1, 1), (1, 4), (3, 3), (3, 6)])
-def test_retry_interface_adds_one_cycle_and_no_gap(
-    simulate: Callable[..., None], stages: int, length: int, delay: int
-) -> None:
+def test_retry_interface_adds_one_cycle_and_no_gap(stages: int, length: int, delay: int) -> None:
     dut = RetryInterface(LAYOUT, length_max=length, delay=delay, stages=stages)
     packets = [packet(number, length) for number in range(5)]
-    made = attempts(simulate, dut, packets, cycles=5 * length + 2)
+    made = attempts(dut, packets, cycles=5 * length + 2)
     assert [attempt.start for attempt in made] == [1 + length * number for number in range(5)]
     assert all(attempt.end == attempt.start + length - 1 for attempt in made)
     assert not any(attempt.padding for attempt in made)
 
 
 @pytest.mark.parametrize("delay", [0, 4])
-def test_retry_interface_pads_short_packets(simulate: Callable[..., None], delay: int) -> None:
+def test_retry_interface_pads_short_packets(delay: int) -> None:
     """The path through four stages is closed three cycles after the header, not earlier."""
     dut = RetryInterface(LAYOUT, length_max=2, delay=delay, stages=4)
-    made = attempts(simulate, dut, [packet(0, 1), packet(1, 2), packet(2, 1)], cycles=20)
+    made = attempts(dut, [packet(0, 1), packet(1, 2), packet(2, 1)], cycles=20)
     assert [(attempt.start, attempt.end, attempt.padding) for attempt in made] == [
         (1, 4, 1),
         (5, 8, 1),
@@ -348,7 +343,7 @@ def test_retry_interface_pads_short_packets(simulate: Callable[..., None], delay
     ]
 
 
-def test_retry_receiver_strips_the_padding(simulate: Callable[..., None]) -> None:
+def test_retry_receiver_strips_the_padding() -> None:
     dut = RetryReceiver(LAYOUT)
 
     async def testbench(ctx: Any) -> None:
@@ -374,7 +369,7 @@ def test_retry_receiver_strips_the_padding(simulate: Callable[..., None]) -> Non
             ctx.set(dut.o.ready, 1)
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 def test_rejecting_link_compares_by_its_packet() -> None:

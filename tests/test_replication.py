@@ -4,12 +4,12 @@
 import itertools
 import random
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from amaranth.hdl import Cat, Module, Value
 from claims import Claims, needs_yosys
+from driving import transport
 from long_runs import long
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
@@ -57,9 +57,7 @@ class Flits:
 
 @pytest.mark.parametrize("flits", [False, True], ids=["words", "flits"])
 @pytest.mark.parametrize("copies", [1, long(2), 3, long(4), long(5)])
-def test_distributor_keeps_packets_whole_and_chooses_evenly(
-    transport: Callable[..., list], copies: int, flits: bool
-) -> None:
+def test_distributor_keeps_packets_whole_and_chooses_evenly(copies: int, flits: bool) -> None:
     generator = random.Random(copies)
     print(f"seed {copies}")
     words = Flits(generator, flits=flits)
@@ -96,9 +94,7 @@ def test_distributor_keeps_packets_whole_and_chooses_evenly(
 
 @pytest.mark.parametrize("flits", [False, True], ids=["words", "flits"])
 @pytest.mark.parametrize("copies", [1, 2, 3, 4])
-def test_fair_merger_loses_nothing_and_starves_nobody(
-    transport: Callable[..., list], copies: int, flits: bool
-) -> None:
+def test_fair_merger_loses_nothing_and_starves_nobody(copies: int, flits: bool) -> None:
     """Packets stay whole and in order; a header waits for the packet that is passing, and then
     for one of each other copy at most (of two copies, for the passing one only)."""
     generator = random.Random(copies)
@@ -107,8 +103,6 @@ def test_fair_merger_loses_nothing_and_starves_nobody(
     dut = Merger(streams[0].layout, copies, "fair")
     trace = transport(
         dut,
-        dut.i,
-        [dut.o],
         cycles=600,
         offer=lambda port, cycle: streams[port].next() if generator.random() < 0.6 else None,
         ready=lambda port, cycle: generator.random() < 0.8,
@@ -137,9 +131,7 @@ def test_fair_merger_loses_nothing_and_starves_nobody(
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("copies", [1, 2, 3, long(4), long(5)])
-def test_dropping_merger_takes_one_of_those_that_come(
-    transport: Callable[..., list], copies: int
-) -> None:
+def test_dropping_merger_takes_one_of_those_that_come(copies: int) -> None:
     """One is shown whatever comes, and stays; the others are dropped; all have equal chances."""
     generator = random.Random(copies)
     print(f"seed {copies}")

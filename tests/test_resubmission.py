@@ -3,14 +3,13 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import Module, ResetInserter, Signal, Value
-from amaranth.sim import Simulator
 from claims import Claims, any_bits, needs_yosys
+from driving import exercise
 from long_runs import long
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
@@ -29,9 +28,7 @@ UNLIKELY = 1e-4
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("delay", [1, long(2), 8, long(32)])
 @pytest.mark.parametrize("stages", [1, long(2), 5])
-def test_resubmitter_loses_nothing_and_repeats_nothing(
-    simulate: Callable[..., None], stages: int, delay: int
-) -> None:
+def test_resubmitter_loses_nothing_and_repeats_nothing(stages: int, delay: int) -> None:
     """A network that drops packets as it likes, from none to all of them for a while."""
     layout = Packet(2, PAYLOAD)
     dut = Resubmitter(layout, stages=stages, delay=delay)
@@ -81,7 +78,7 @@ def test_resubmitter_loses_nothing_and_repeats_nothing(
         assert not rejected
         assert not any(word is not None for word in flying)
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
     assert len(taken) > 300
     assert sorted(delivered) == taken
     assert min(delays) >= 1
@@ -90,7 +87,7 @@ def test_resubmitter_loses_nothing_and_repeats_nothing(
 
 
 @pytest.mark.parametrize("delay", [2, 4, long(16)])
-def test_delay_of_a_lone_retry_is_uniform(simulate: Callable[..., None], delay: int) -> None:
+def test_delay_of_a_lone_retry_is_uniform(delay: int) -> None:
     dut = Resubmitter(Packet(1, 1), stages=1, delay=delay)
     delays: Counter[int] = Counter(dict.fromkeys(range(1, delay + 1), 0))
 
@@ -112,7 +109,7 @@ def test_delay_of_a_lone_retry_is_uniform(simulate: Callable[..., None], delay: 
             delays[waited] += 1
             await ctx.tick()
 
-    simulate(dut, testbench, limit=200 * delay * (delay + 5))
+    exercise(dut, testbench, limit=200 * delay * (delay + 5))
     assert set(delays) == set(range(1, delay + 1))
     assert stats.chisquare(list(delays.values())).pvalue > UNLIKELY
 
@@ -137,10 +134,7 @@ def test_resubmitter_forgets_a_reset_in_flight() -> None:
             assert not ctx.get(dut.o.valid)
             await ctx.tick()
 
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    exercise(m, testbench)
 
 
 def sent_until_it_arrives(claims: Claims, stages: int, delay: int, overdue: int = 0) -> None:

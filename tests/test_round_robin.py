@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat
+from driving import exercise
 from multicube.hdl.primitives.round_robin import RoundRobin
 
 COUNTS = [1, 2, 3, 4, 5, 8, 9, 20]
 
 
 def grants(
-    simulate: Callable[..., None], count: int, stimulus: Callable[[int | None], tuple[int, bool]]
+    count: int, stimulus: Callable[[int | None], tuple[int, bool]]
 ) -> list[tuple[int, bool, int]]:
     """(request, taken, grant) of 600 cycles; `stimulus` is told whom the last cycle served."""
     arbiter = RoundRobin(count)
@@ -31,7 +32,7 @@ def grants(
             cycles.append((request, taken, grant))
             await ctx.tick()
 
-    simulate(arbiter, testbench)
+    exercise(arbiter, testbench)
     return cycles
 
 
@@ -53,22 +54,18 @@ def patient(count: int, seed: int) -> Callable[[int | None], tuple[int, bool]]:
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_round_robin_grants_a_request(simulate: Callable[..., None], count: int) -> None:
+def test_round_robin_grants_a_request(count: int) -> None:
     generator = random.Random(count)
     print(f"seed {count}")
-    cycles = grants(
-        simulate, count, lambda _: (generator.getrandbits(count), generator.random() < 0.5)
-    )
+    cycles = grants(count, lambda _: (generator.getrandbits(count), generator.random() < 0.5))
     for request, _, grant in cycles:
         assert not request or request >> grant & 1
     assert {grant for request, _, grant in cycles if request} == set(range(count))
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_round_robin_holds_a_grant_until_it_is_taken(
-    simulate: Callable[..., None], count: int
-) -> None:
-    cycles = grants(simulate, count, patient(count, 100 + count))
+def test_round_robin_holds_a_grant_until_it_is_taken(count: int) -> None:
+    cycles = grants(count, patient(count, 100 + count))
     held = 0
     for (request, taken, grant), (_, _, following) in itertools.pairwise(cycles):
         if request and not taken:
@@ -78,11 +75,11 @@ def test_round_robin_holds_a_grant_until_it_is_taken(
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_round_robin_bounds_the_wait(simulate: Callable[..., None], count: int) -> None:
+def test_round_robin_bounds_the_wait(count: int) -> None:
     """A request that stays up waits for at most count - 1 others, and some wait as long."""
     waits = [0] * count
     longest = 0
-    for request, taken, grant in grants(simulate, count, patient(count, 200 + count)):
+    for request, taken, grant in grants(count, patient(count, 200 + count)):
         if not request or not taken:
             continue
         for i in range(count):
@@ -94,10 +91,8 @@ def test_round_robin_bounds_the_wait(simulate: Callable[..., None], count: int) 
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_round_robin_takes_turns_when_all_request(
-    simulate: Callable[..., None], count: int
-) -> None:
-    cycles = grants(simulate, count, lambda _: ((1 << count) - 1, True))
+def test_round_robin_takes_turns_when_all_request(count: int) -> None:
+    cycles = grants(count, lambda _: ((1 << count) - 1, True))
     assert [grant for _, _, grant in cycles] == [cycle % count for cycle in range(len(cycles))]
 
 

@@ -4,7 +4,7 @@
 import itertools
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import networkx as nx
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
+from driving import transport
 from long_runs import long
 from multicube.hdl import GraphNetwork, build, write_verilog
 from multicube.hdl.families.torus.torus_graph import Torus
@@ -26,6 +27,7 @@ from multicube.hdl.routers.worm_router import WormRouter
 from multicube.hdl.switch.shape import SWITCHINGS
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from refusals import refusals
+from verilog_tools import assert_lint_free, check_with_yosys
 
 SEED = 5
 
@@ -173,7 +175,7 @@ def test_a_link_runs_at_full_rate_if_the_queue_holds_the_round_trip(latency: int
         assert alone(network, 0, 1, 64) == latency + 1 + last, depth
 
 
-def test_each_way_of_switching_keeps_its_promise(transport: Callable[..., list]) -> None:
+def test_each_way_of_switching_keeps_its_promise() -> None:
     """When the header leaves: how much of the packet is there, and how much room behind."""
     size = {"depth": 6, "length": "1:6"}
     for switching in SWITCHINGS:
@@ -185,7 +187,7 @@ def test_each_way_of_switching_keeps_its_promise(transport: Callable[..., list])
             router = WormRouter(packet, shape, depth=6, longest=6, switching=switching)
             dut = Looked(router, room)
             offer = slowly(shape.input((-1, 0)), packet)
-            trace = transport(dut, dut.i, dut.o, cycles=30, offer=offer)
+            trace = transport(dut, cycles=30, offer=offer)
             moved = [cycle for cycle, seen in enumerate(trace) if seen.moved()]
             expected = {
                 # A flit arrives every second cycle.
@@ -288,8 +290,6 @@ def test_a_routing_that_can_deadlock_is_refused_and_locks_up_if_allowed() -> Non
 @pytest.mark.long
 def test_verilog_has_a_module_for_each_shape(
     tmp_path: Path,
-    verilators_linter: Callable[[Path], str],
-    yosys_check: Callable[[Sequence[Path]], str],
 ) -> None:
     """And one for each table; tools read it."""
     network = GraphNetwork(graph=SpanningTree(nx.star_graph(3)), depth=6, length="1:4")
@@ -297,8 +297,8 @@ def test_verilog_has_a_module_for_each_shape(
     write_verilog(network.fabric, path)
     text = path.read_text()
     assert text.count("module network_worm_router") == len(set(network.shapes))
-    verilators_linter(path)
-    yosys_check([path])
+    assert_lint_free([path])
+    check_with_yosys([path])
     # Routers of a torus are one module, also with tables.
     plain = GraphNetwork(graph=Torus(4, 2))
     write_verilog(plain.fabric, path)
@@ -326,12 +326,10 @@ def test_verilog_has_a_module_for_each_shape(
         ),
     ],
 )
-def test_linters_accept_every_option(
-    words: str, tmp_path: Path, verilators_linter: Callable[[Path], str]
-) -> None:
+def test_linters_accept_every_option(words: str, tmp_path: Path) -> None:
     path = tmp_path / "network.v"
     write_verilog(build(words).fabric, path)
-    verilators_linter(path)
+    assert_lint_free([path])
 
 
 @pytest.mark.long

@@ -4,12 +4,12 @@
 import itertools
 import random
 from collections import Counter
-from collections.abc import Callable
 from operator import call
 from typing import Any
 
 import networkx as nx
 import pytest
+from driving import exercise
 from long_runs import long
 from multicube.hdl import GraphNetwork, build
 from multicube.hdl.families.cube_connected_cycles_graph import CubeConnectedCycles
@@ -52,9 +52,7 @@ def shape(channels: int, escapes: int) -> RouterShape:
         *(long(name, channels, 400) for name in CHOSEN for channels in (1, 2)),
     ],
 )
-def test_selector(
-    simulate: Callable[..., None], selection: str, channels: int, cycles: int
-) -> None:
+def test_selector(selection: str, channels: int, cycles: int) -> None:
     """Against a model, with random offers, arrivals, departures and held outputs; what is taken of
     equal outputs occurs as often as their weights say."""
     print("seed", SEED)
@@ -116,7 +114,7 @@ def test_selector(
             counts[:] = after
             await ctx.tick()
 
-    simulate(selector, testbench)
+    exercise(selector, testbench)
     chi = degrees = 0.0
     for choices in {choices for choices, _ in seen}:
         total = sum(seen[choices, j] for j, _ in choices)

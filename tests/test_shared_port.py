@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Value
+from driving import exercise
 from long_runs import long
 from multicube.hdl import CombiningNetwork, PartitionedNetwork
 from multicube.hdl.links.memory_link import MemoryLink
@@ -70,9 +71,7 @@ RATES = pytest.mark.parametrize(("offer", "take"), [(1.0, 1.0), (0.5, 0.5), (0.1
 @pytest.mark.one_in(6)
 @RATES
 @pytest.mark.parametrize("lengths", [(1, 1), (2, 3)])
-def test_multiplexer(
-    simulate: Callable[..., None], offer: float, take: float, lengths: tuple[int, int]
-) -> None:
+def test_multiplexer(offer: float, take: float, lengths: tuple[int, int]) -> None:
     """Requests arrive in the order of each processor, with its number; replies go by the number."""
     print("seed", SEED)
     design = ProcessorMultiplexer(LINK, processors=SHARES, lengths=lengths)
@@ -101,7 +100,7 @@ def test_multiplexer(
                 assert (payload["tag"], payload["identity"]) == (now % 32, identity)
             await ctx.tick()
 
-    simulate(design, testbench)
+    exercise(design, testbench)
     arrived = defaultdict(list)
     for got in requests.got:
         number, identity = divmod(got["identity"], 4)
@@ -121,9 +120,7 @@ def test_multiplexer(
 @pytest.mark.one_in(3)
 @RATES
 @pytest.mark.parametrize("lengths", [(1, 1), (2, 3)])
-def test_demultiplexer(
-    simulate: Callable[..., None], offer: float, take: float, lengths: tuple[int, int]
-) -> None:
+def test_demultiplexer(offer: float, take: float, lengths: tuple[int, int]) -> None:
     """Requests go to the module that the top digit of the tag names; all replies come back."""
     design = MemoryDemultiplexer(LINK, modules=SHARES, lengths=lengths)
 
@@ -149,7 +146,7 @@ def test_demultiplexer(
             assert (passed["tag"], passed["address"]) == (tag, now % 4)
             await ctx.tick()
 
-    simulate(design, testbench)
+    exercise(design, testbench)
     came = [(reply["tag"], reply["value"]) for reply in replies.got]
     left = [(reply["tag"], reply["value"]) for sent in replies.sent for reply in sent]
     assert sorted(came) == sorted(left)

@@ -14,8 +14,8 @@ import networkx as nx
 import pytest
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
-from amaranth.sim import Simulator
 from claims import Claims, needs_yosys
+from driving import evaluate, exercise
 from long_runs import long
 from multicube.hdl import LoopSwitchingNetwork, PartitionedNetwork, build
 from multicube.hdl.fabric.fabric import CellType, FabricComponent
@@ -317,9 +317,7 @@ def test_gates_decide_as_the_description(plan: SingleStageCube) -> None:
                 exits = gates.exits[came].items()
                 assert {end for end, signal in exits if context.get(signal)} == ends
 
-    simulator = Simulator(gates.m)
-    simulator.add_testbench(bench)
-    simulator.run()
+    evaluate(gates.m, bench)
 
 
 @pytest.mark.parametrize("lookup", ["logic", "table"])
@@ -341,9 +339,7 @@ def test_direction_of_1024_processors(lookup: str) -> None:
             if ring.distance(difference, resultant):
                 assert ring.shortest(difference, resultant)[taken]
 
-    simulator = Simulator(module)
-    simulator.add_testbench(bench)
-    simulator.run()
+    evaluate(module, bench)
 
 
 @pytest.mark.parametrize("stages", [long(3), long(4)])
@@ -491,10 +487,7 @@ def test_interface_sends_effective_tags(kind: type[SingleStageCube]) -> None:
                     expected = effective_destination(plan, mask, source, tag)
                     assert context.get(interface.o.payload.tag) == expected
 
-    simulator = Simulator(interface)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    exercise(interface, bench)
 
 
 @pytest.mark.long

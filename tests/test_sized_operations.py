@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Value
-from amaranth.sim import Simulator
+from driving import evaluate, exercise
 from long_runs import long
 from multicube.hdl import CombiningNetwork
 from multicube.hdl.boxes.combining.queue import CombiningQueue
@@ -129,9 +129,7 @@ def test_units_take_parts() -> None:
                 got = ctx.get(unit.result) & (1 << size) - 1
                 assert got == changed(operation.name, x, e, size), (operation, x, e)
 
-    simulator = Simulator(unit)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(unit, testbench)
 
 
 def test_combined_requests_do_what_two_do() -> None:
@@ -163,12 +161,10 @@ def test_combined_requests_do_what_two_do() -> None:
                 if second.replies and result.replies:
                     assert rules.second_reply(first, e1, x, size) == middle
 
-    simulator = Simulator(combiner)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(combiner, testbench)
 
 
-def test_memory_performs_operations_on_all_parts(simulate: Callable[..., None]) -> None:
+def test_memory_performs_operations_on_all_parts() -> None:
     link = MemoryLink(tag=1, address=1 + 3, width=16, operations=EVERY)
     assert link.part_bits == 3
     rng = random.Random(SEED)
@@ -198,7 +194,7 @@ def test_memory_performs_operations_on_all_parts(simulate: Callable[..., None]) 
         held = [ctx.get(design.words.data[row]) for row in (0, 1)]
         assert held == [row.value for row in rows]
 
-    simulate(design, testbench)
+    exercise(design, testbench)
 
 
 OVERTAKING = [  # byte and operation of each request, and how many combine
@@ -216,7 +212,7 @@ OVERTAKING = [  # byte and operation of each request, and how many combine
 @pytest.mark.parametrize("together", [1, 2])
 @pytest.mark.parametrize("case", OVERTAKING, ids=lambda case: ", ".join(case[:3]))
 def test_none_overtakes_another_that_it_overlaps(
-    simulate: Callable[..., None], case: tuple[str, str, str, int], together: int
+    case: tuple[str, str, str, int], together: int
 ) -> None:
     """Requests for one row of a queue whose head waits, one per cycle or two."""
     link = MemoryLink(tag=1, identity=3, address=1 + 3, width=8, operations=EVERY)
@@ -248,7 +244,7 @@ def test_none_overtakes_another_that_it_overlaps(
         # Two in one cycle may combine with the other row's first.
         assert count - combined in (0, together == 2)
 
-    simulate(queue, testbench)
+    exercise(queue, testbench)
     if not combined:
         assert seen[-3:] == [name for _, name in jobs[-3:]]
 

@@ -12,7 +12,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.sim import Simulator
+from driving import evaluate, transport
 from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.boxes import InterchangeBox
@@ -71,9 +71,7 @@ def images(network: StageControlledNetwork) -> list[list[int]]:
             assert sorted(shown) == list(range(network.ports))
             found.append([shown.index(line) for line in range(network.ports)])
 
-    simulator = Simulator(network)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(network, testbench)
     return found
 
 
@@ -114,9 +112,7 @@ def test_carries_any_shape_in_both_halves() -> None:
         await ctx.delay(1e-9)
         shown.append((ctx.get(network.o[2].low), ctx.get(network.o[2].high)))
 
-    simulator = Simulator(network)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    evaluate(network, testbench)
     assert shown == [(3, 12)]
 
 
@@ -235,7 +231,7 @@ def test_model_sees_conflicts() -> None:
     ],
 )
 def test_sequenced_network_is_its_model(
-    transport: Callable[..., list], ports: int, wiring: str, load: float, eagerness: float
+    ports: int, wiring: str, load: float, eagerness: float
 ) -> None:
     """Every handshake and every packet of every cycle; at the end nothing is inside."""
     network = StageSequencedNetwork(ports, wiring=wiring, payload=16)
@@ -259,8 +255,6 @@ def test_sequenced_network_is_its_model(
 
     trace = transport(
         network,
-        network.i,
-        network.o,
         cycles=cycles,
         offer=offer,
         ready=lambda port, cycle: cycle >= sending or generator.random() < eagerness,

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import exit_status
+from command_line import Call, exit_status
 from multicube import build, simulate
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.sim.run.cell_switching import cell_switching, network_switching
@@ -441,13 +441,13 @@ def test_command_rejects(
 
 @pytest.mark.long
 @pytest.mark.skipif(not OSU018.exists(), reason="Debian's qflow-tech-osu018 is not installed")
-def test_box_in_a_real_library(yosys: None, capsys: pytest.CaptureFixture) -> None:
+def test_box_in_a_real_library(yosys: None, call: Call) -> None:
     words = ["cube", "ports=4", "payload=4", "switch=input-queued", "--node"]
-    assert exit_status("synth", *words, "--liberty", str(OSU018), "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+    found = call("synth", *words, "--liberty", str(OSU018), "--json").record
     reset = ["--reset-form", "async-low"]
-    assert exit_status("synth", *words, "--liberty", str(OSU018), "--json", *reset) == 0
-    cells = json.loads(capsys.readouterr().out)["area"]["by_type"]
+    cells = call("synth", *words, "--liberty", str(OSU018), "--json", *reset).record["area"][
+        "by_type"
+    ]
     assert cells["DFFSR"] == found["storage"]["registers"]
     # A flip-flop for each bit that must be stored, of 96 um2 by the library's sheet.
     stored = found["storage"]["bits"]

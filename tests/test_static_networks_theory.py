@@ -1,10 +1,7 @@
 """The formulas of Ginosar and Egozi against what graphs have."""
 
-import json
-from collections.abc import Callable
-from typing import Any
-
 import pytest
+from command_line import Call
 from multicube.hdl import build
 from multicube.sim.measure.graph_measures import communication_measures
 from multicube.sim.theory.static_networks import Size, compared, looseness, static_network
@@ -52,12 +49,12 @@ def test_networks_that_are_not_the_papers() -> None:
         assert static_network(built.family, built.parameters) is None, words
 
 
-def test_command(call: Callable[..., Any]) -> None:
+def test_command(call: Call) -> None:
     outcome = call("measure", "psnn", "n=3", "--alpha", "1")
     assert (outcome.status, outcome.err) == (0, "")
     assert "(alpha 1)" in outcome.out
     assert "2 log N - 1 (Table A)" in outcome.out
-    record = json.loads(call("measure", "hypercube", "n=3", "--json").out)
+    record = call("measure", "hypercube", "n=3", "--json").record
     assert record["fan_out"]["exact"] == len(record["fan_out"]["steps"]) == 3
     assert (record["bisection"]["exact"], record["stated_bisection"]) == (4, 4)
     assert {row["measure"] for row in record["formulas"]} == {"d", "F", "D", "L", "C", "LC"}

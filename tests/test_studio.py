@@ -17,6 +17,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 import multicube.sim
+from command_line import Call
 from multicube.hdl import build
 from multicube.sim.studio.server import words_of
 from multicube.sim.studio.sweep_points import sweep_points
@@ -155,13 +156,13 @@ def test_a_terminal_hears_how_far_a_command_is() -> None:
 
 
 @pytest.mark.long
-def test_a_sweep_grows_point_by_point(served: Served, call: Callable[..., Any]) -> None:
+def test_a_sweep_grows_point_by_point(served: Served, call: Call) -> None:
     """Its points are those of the command, one after the other, and it says how many are done."""
     options = {"loads": "0.1:0.8:0.1", "cycles": "3000", "seed": "3"}
     key = served.start("sweep", "omega", ports=16, options=options)
     records = list(served.records(key))
     words = [f"--{name}={value}" for name, value in options.items()]
-    result = json.loads(call("sweep", "omega", "ports=16", *words, "--json").out)
+    result = call("sweep", "omega", "ports=16", *words, "--json").record
     points = records[-1]["points"]
     wanted = [
         {

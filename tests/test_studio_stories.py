@@ -2,12 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import browser, needs_chromium
+from browser import needs_chromium
+from command_line import Call
 from multicube.hdl.graphs.graph_file import read_graph
 from served_studio import Served, served_studio
 
@@ -19,12 +20,6 @@ pytest.importorskip("uvicorn")
 def served() -> Iterator[Served]:
     with served_studio() as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as opened:
-        yield opened
 
 
 class Opened:
@@ -166,7 +161,7 @@ def test_a_graph_is_drawn_with_mouse_and_finger(opened: Opened) -> None:
 
 @needs_chromium
 @pytest.mark.long
-def test_story_with_the_keyboard_alone(page: Any, call: Callable[..., Any], tmp_path: Path) -> None:
+def test_story_with_the_keyboard_alone(page: Any, call: Call, tmp_path: Path) -> None:
     """Choose, drawing, verdict, run, sweep, and take away; all numbers are the command's."""
     page.focus("#network")
     page.keyboard.type("omega")
@@ -189,7 +184,7 @@ def test_story_with_the_keyboard_alone(page: Any, call: Callable[..., Any], tmp_
     page.wait_for_function("studio.work.running.size > 0")
     [curve] = _swept(page)
     words = ["omega", "ports=8", "--loads=0.2,0.4", "--cycles=1000", "--seed=2"]
-    result = json.loads(call("sweep", *words, "--json").out)
+    result = call("sweep", *words, "--json").record
     measured = [(point["offered_load"], point["latency"]["mean"]) for point in result["points"]]
     assert [(point["load"], point["latency"]) for point in curve["points"]][1:] == measured
     rows = page.locator("#numbers tr").all_text_contents()
@@ -210,12 +205,12 @@ def test_story_with_the_keyboard_alone(page: Any, call: Callable[..., Any], tmp_
 
 @needs_chromium
 @pytest.mark.long
-def test_story_of_a_deadlock(page: Any, call: Callable[..., Any]) -> None:
+def test_story_of_a_deadlock(page: Any, call: Call) -> None:
     """The verdict is that of the command, and the cycle is marked in the drawing."""
     words = ["torus", "k=5", "n=2", "channels=1", "allow_deadlock=1"]
     _choose(page, "torus", k=5, n=2, channels=1, allow_deadlock=1)
     frame = _done(page)
-    cycle = json.loads(call("deadlock", *words, "--json").out)["cycle"]
+    cycle = call("deadlock", *words, "--json").record["cycle"]
     assert page.text_content("#verdict").startswith(f"It can deadlock: {len(cycle) - 1} channels")
     marked = frame.evaluate(
         "() => multicube.drawing.marked.map((n) => ABOUT.bench.channels.name[n])"
@@ -231,7 +226,7 @@ def test_story_of_a_deadlock(page: Any, call: Callable[..., Any]) -> None:
 
 @needs_chromium
 @pytest.mark.long
-def test_story_of_a_run(page: Any, call: Callable[..., Any]) -> None:
+def test_story_of_a_run(page: Any, call: Call) -> None:
     """The network that runs there has the numbers of the command."""
     _choose(page, "omega", ports=8)
     frame = _done(page)
@@ -242,14 +237,14 @@ def test_story_of_a_run(page: Any, call: Callable[..., Any]) -> None:
         }"""
     )
     words = "--load 0.3 --seed 1 --warmup 200 --cycles 500 --json"
-    result = json.loads(call("sim", "omega", "ports=8", *words.split()).out)
+    result = call("sim", "omega", "ports=8", *words.split()).record
     assert found["latency"] == result["latency"]["mean"]
     assert found["throughput"] == result["throughput"]
 
 
 @needs_chromium
 @pytest.mark.long
-def test_story_of_taking_away(page: Any, call: Callable[..., Any], tmp_path: Path) -> None:
+def test_story_of_taking_away(page: Any, call: Call, tmp_path: Path) -> None:
     """What is taken away is what the command writes, which stands beside it."""
     _choose(page, "ring", k=4)
     _done(page)
@@ -267,7 +262,7 @@ def test_story_of_taking_away(page: Any, call: Callable[..., Any], tmp_path: Pat
 
 @needs_chromium
 @pytest.mark.long
-def test_story_of_bad_input_that_is_corrected(page: Any, call: Callable[..., Any]) -> None:
+def test_story_of_bad_input_that_is_corrected(page: Any, call: Call) -> None:
     """An error is the line of the command; the next try is as if there had been none."""
     _choose(page, "torus", k=1)
     page.wait_for_selector("#error:not(:empty)")
@@ -287,7 +282,7 @@ def test_story_of_bad_input_that_is_corrected(page: Any, call: Callable[..., Any
 
 @needs_chromium
 @pytest.mark.long
-def test_story_of_a_graph_file(page: Any, call: Callable[..., Any], tmp_path: Path) -> None:
+def test_story_of_a_graph_file(page: Any, call: Call, tmp_path: Path) -> None:
     """A file that is chosen is drawn and runs; a bad one gets the line of the command; and one that
     is drawn by hand goes the same way."""
     path = tmp_path / "square.json"

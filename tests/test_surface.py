@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import version
@@ -17,6 +17,7 @@ import multicube.hdl.graphs
 import multicube.sim
 import pytest
 from amaranth.lib import wiring
+from command_line import Call
 from multicube.hdl import FAMILIES, MultistageNetwork, build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.fabric.errors import InvalidType, InvalidValue
@@ -195,22 +196,11 @@ def test_module_is_the_command(tmp_path: Path) -> None:
     assert said == f"multicube {version('multicube')}\n"
 
 
-def test_summaries_are_those_of_the_subcommands() -> None:
-    """The group's help and a subcommand's own begin alike, in one sentence."""
-    groups = [command, command.get_command(None, "board")]
-    for group in groups:
-        for name in group.list_commands(None):
-            found = group.get_command(None, name)
-            assert found.get_short_help_str(limit=200) == group.summary(name)
-
-
 @pytest.mark.parametrize(
     ("words", "meant"),
     [(["simm"], "sim"), (["liste"], "list"), (["board", "bild"], "build")],
 )
-def test_unknown_command_suggests_the_nearest(
-    words: list[str], meant: str, call: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_unknown_command_suggests_the_nearest(words: list[str], meant: str, call: Call) -> None:
     status, out, err = call(*words)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert err.endswith(f"not {words[-1]!r}; did you mean {meant!r}?\n")

@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Call, command_refusals
 from long_runs import long
 from multicube.hdl import (
     AXI_CLOCK,
@@ -18,6 +18,7 @@ from multicube.hdl import (
 )
 from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.fabric.fabric import Fabric
+from verilog_tools import assert_lint_free, check_with_yosys
 
 
 def _clocks(fabric: Fabric, **options: Any) -> list[str]:
@@ -81,8 +82,6 @@ def test_synchronisers_are_marked(text: str) -> None:
 def test_tools_have_nothing_to_say(
     case: str,
     tmp_path: Path,
-    verilators_linter: Callable[[Path], str],
-    yosys_check: Callable[[list[Path]], str],
 ) -> None:
     network = build("torus", k=3, n=1, payload=8)
     if case == "axis":
@@ -92,11 +91,11 @@ def test_tools_have_nothing_to_say(
         fabric, clock = MultiClockNetwork(network, TerminalClocks(word, depth=2)).fabric, {}
     path = tmp_path / "network.v"
     write_verilog(fabric, path, **clock)
-    verilators_linter(path)
-    assert "Warning" not in yosys_check([path])
+    assert_lint_free([path])
+    assert "Warning" not in check_with_yosys([path])
 
 
-def test_command(call: Callable[..., Any]) -> None:
+def test_command(call: Call) -> None:
     words = "export cube ports=2 payload=4 --terminal-clocks each --crossing-depth 4 -o x.v --json"
     done = call(*words.split())
     assert done.status == 0
@@ -110,25 +109,19 @@ def test_command(call: Callable[..., Any]) -> None:
     assert "The clocks need no relation" in text
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("cube --terminal-clocks own", "Terminal clocks must be one of each, one, not 'own'"),
-        (
-            "cube --terminal-clocks each --crossing-depth 6",
-            "Depth of a clock crossing must be a power of two, not 6",
-        ),
-        ("cube --crossing-depth 8", "Option --crossing-depth needs --terminal-clocks"),
-        ("cube --terminal-clocks one --node", "Option --terminal-clocks does not go with --node"),
-        (
-            "cube --terminal-clocks one --partitions",
-            "Option --terminal-clocks does not go with --partitions",
-        ),
-        ("combining --terminal-clocks one", "need a network that carries packets, not combining"),
-    ],
+test_command_rejects = command_refusals(
+    "export -o net.v",
+    ("cube --terminal-clocks own", "Terminal clocks must be one of each, one, not 'own'"),
+    (
+        "cube --terminal-clocks each --crossing-depth 6",
+        "Depth of a clock crossing must be a power of two, not 6",
+    ),
+    ("cube --crossing-depth 8", "Option --crossing-depth needs --terminal-clocks"),
+    ("cube --terminal-clocks one --node", "Option --terminal-clocks does not go with --node"),
+    (
+        "cube --terminal-clocks one --partitions",
+        "Option --terminal-clocks does not go with --partitions",
+    ),
+    ("combining --terminal-clocks one", "need a network that carries packets, not combining"),
+    part=True,
 )
-def test_command_rejects(words: str, message: str, call: Callable[..., Any]) -> None:
-    done = call("export", "-o", "net.v", *words.split())
-    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert message in done.err
-    assert list(Path().iterdir()) == []

@@ -2,15 +2,14 @@
 """Tori, meshes and rings of wormhole routers: ways, exact latencies, the books, Verilog."""
 
 import itertools
-import json
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import Const
-from command_line import exit_status
+from command_line import Call
 from example_networks import ROUTERS
 from long_runs import long
 from multicube.hdl import FAMILIES, TorusNetwork, build, write_verilog
@@ -25,6 +24,7 @@ from multicube.sim.run.run import Run
 from multicube.sim.run.simulation import simulate_runs
 from multicube.sim.workload.traffic import TRACE_START, pattern
 from refusals import refusals
+from verilog_tools import assert_lint_free, check_with_yosys
 
 SEED = 7
 FORMS: dict[str, dict[str, Any]] = {
@@ -323,25 +323,19 @@ def test_bench_sees_a_router_without_dateline(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("form", [long("torus"), "mesh", "ring"])
 @pytest.mark.long
-def test_verilog(
-    tmp_path: Path,
-    verilators_linter: Callable[[Path], str],
-    yosys_check: Callable[[Sequence[Path]], str],
-    form: str,
-) -> None:
+def test_verilog(tmp_path: Path, form: str) -> None:
     """One module for all routers; linted; no combinational loop around a cycle of nodes."""
     path = tmp_path / "network.v"
     dut = network(form, 3, 2, length="1:8", decision=2)
     summary = write_verilog(dut.fabric, path)
     assert (summary["modules"], summary["cells"]) == (1, 9)
-    verilators_linter(path)
-    yosys_check([path])
+    assert_lint_free([path])
+    check_with_yosys([path])
 
 
-def test_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command(call: Call) -> None:
     words = "sim torus k=3 n=1 length=2 decision=2 --load 0.05 --cycles 200 --json"
-    assert exit_status(*words.split()) == 0
-    record = json.loads(capsys.readouterr().out)
+    record = call(*words.split()).record
     assert record["network"] == "torus"
     given = {"k": 3, "n": 1, "channels": 2, "decision": 2, "length": 2}
     assert record["parameters"] == ROUTERS | given

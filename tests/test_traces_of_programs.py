@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
-from command_line import exit_status
+from command_line import Call
 from multicube.hdl import build
 from multicube.sim import Scale, read_chakra, read_netrace, run_workload
 from multicube.sim.workload.workload_files import read_any_workload
@@ -120,13 +120,11 @@ def changed(at: int, value: int) -> bytes:
     ],
 )
 def test_a_wrong_netrace_is_refused_in_one_line(
-    content: bytes, message: str, tmp_path: Path, capsys: pytest.CaptureFixture
+    content: bytes, message: str, tmp_path: Path, call: Call
 ) -> None:
     path = tmp_path / "a.tra.bz2"
     path.write_bytes(content)
-    assert exit_status("sim", *RING.split(), "--workload", str(path)) == 2
-    said = capsys.readouterr().err
-    assert said == f"multicube: Netrace {path}{message}\n"
+    call("sim", *RING.split(), "--workload", str(path)).refuses(f"Netrace {path}{message}")
 
 
 # Chakra: Protocol Buffers by hand, with the numbers of et_def.proto.
@@ -362,12 +360,12 @@ def test_a_wrong_chakra_is_refused_in_one_line(
     ranks: Sequence[Sequence[bytes]],
     message: str,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture,
+    call: Call,
 ) -> None:
     prefix = files(tmp_path, *ranks)
-    assert exit_status("sim", *RING.split(), "--workload", prefix) == 2
-    said = capsys.readouterr().err
-    assert said == f"multicube: Chakra {prefix}{message.format(prefix=prefix)}\n"
+    call("sim", *RING.split(), "--workload", prefix).refuses(
+        f"Chakra {prefix}{message.format(prefix=prefix)}"
+    )
 
 
 def test_ranks_of_chakra_have_ascii_digits(tmp_path: Path) -> None:
@@ -405,12 +403,11 @@ def test_files_of_chakra_that_end_early_or_are_missing(tmp_path: Path) -> None:
     ],
 )
 def test_options_that_are_for_other_formats(
-    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture
+    words: list[str], message: str, tmp_path: Path, call: Call
 ) -> None:
     path = tmp_path / "w.csv"
     path.write_text("id,source,destination\n0,0,1\n")
-    assert exit_status("sim", *RING.split(), "--workload", str(path), *words) == 2
-    assert capsys.readouterr().err == f"multicube: {message}\n"
+    call("sim", *RING.split(), "--workload", str(path), *words).refuses(f"{message}")
 
 
 def test_files_of_chakras_own_generator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
+from driving import exercise
 from long_runs import long
 from multicube.hdl.boxes.unbuffered import UnbufferedSwitch, later_bits, verdict_delay
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
@@ -60,7 +61,6 @@ class Bits:
 
 
 def drive(
-    simulate: Callable[..., None],
     switch: UnbufferedSwitch,
     offers: Sequence[Sequence[int | None]],
     ready: Callable[[int, int], bool] = lambda port, cycle: True,
@@ -99,7 +99,7 @@ def drive(
             )
             await ctx.tick()
 
-    simulate(switch, testbench, limit=len(offers) + 1)
+    exercise(switch, testbench, limit=len(offers) + 1)
     return trace
 
 
@@ -124,10 +124,7 @@ CASES = [
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("radix", "routing", "dilation"), CASES)
 def test_unbuffered_switch_sends_what_fits_and_drops_the_rest(
-    simulate: Callable[..., None],
-    radix: int,
-    routing: str,
-    dilation: tuple[int, int],
+    radix: int, routing: str, dilation: tuple[int, int]
 ) -> None:
     """In each cycle and for each output: as many as there are free links go on, the others are
     dropped, nothing else moves."""
@@ -157,7 +154,7 @@ def test_unbuffered_switch_sends_what_fits_and_drops_the_rest(
         [cycle < CYCLES // 2 or generator.random() < 0.4 for _ in switch.o]
         for cycle in range(CYCLES)
     ]
-    trace = drive(simulate, switch, offers, lambda j, cycle: readies[cycle][j], seed)
+    trace = drive(switch, offers, lambda j, cycle: readies[cycle][j], seed)
 
     for cycle, ((dropped, shown), (_, after)) in enumerate(itertools.pairwise(trace)):
         sent: list[int] = []
@@ -178,13 +175,11 @@ def test_unbuffered_switch_sends_what_fits_and_drops_the_rest(
         assert dropped == sum(1 << i for i in lost)
 
 
-def test_unbuffered_switch_drops_a_digit_that_names_no_output(
-    simulate: Callable[..., None],
-) -> None:
+def test_unbuffered_switch_drops_a_digit_that_names_no_output() -> None:
     bits = Bits(3, "destination")
     switch = UnbufferedSwitch(bits.layout, radix=3)
     offers = [[None] * 3, [bits.make(0, 3, 1), None, bits.make(2, 1, 2)], [None] * 3]
-    trace = drive(simulate, switch, offers)
+    trace = drive(switch, offers)
     assert trace[1][0] == 0b001
     assert trace[2] == (0, [None, bits.forwarded(bits.make(2, 1, 2)), None])
 
@@ -199,9 +194,7 @@ def test_unbuffered_switch_drops_a_digit_that_names_no_output(
         (2, (3, 2)),
     ],
 )
-def test_winners_are_drawn_with_equal_chances(
-    simulate: Callable[..., None], radix: int, dilation: tuple[int, int]
-) -> None:
+def test_winners_are_drawn_with_equal_chances(radix: int, dilation: tuple[int, int]) -> None:
     """Chi-square test for each number of rivals, wherever they come from."""
     enter, leave = dilation
     bits = Bits(radix, "destination")
@@ -218,7 +211,7 @@ def test_winners_are_drawn_with_equal_chances(
         rivals.append(sorted(chosen))
         words = [bits.make(i // enter, output, i) if i in chosen else None for i in range(inputs)]
         offers.append(words)
-    trace = drive(simulate, switch, offers, seed=radix)
+    trace = drive(switch, offers, seed=radix)
     winners: dict[tuple[int, ...], Counter[int]] = {}
     for (dropped, _), chosen in zip(trace[20:], rivals[20:]):
         counts = winners.setdefault(tuple(chosen), Counter(dict.fromkeys(chosen, 0)))
@@ -233,7 +226,7 @@ def test_winners_are_drawn_with_equal_chances(
 
 @pytest.mark.long
 @pytest.mark.parametrize("routing", ["destination", "xor"])
-def test_every_pair_of_arrivals_is_conserved(simulate: Callable[..., None], routing: str) -> None:
+def test_every_pair_of_arrivals_is_conserved(routing: str) -> None:
     """Radix 2, all states of the outputs and all arrivals: what is not dropped is shown."""
     bits = Bits(2, routing)
     choices = [None, 0, 1]
@@ -248,7 +241,7 @@ def test_every_pair_of_arrivals_is_conserved(simulate: Callable[..., None], rout
             offers.append(words)
             readies.append((upper, lower))
     switch = UnbufferedSwitch(bits.layout, radix=2, routing=routing)
-    trace = drive(simulate, switch, offers, lambda j, cycle: readies[cycle][j])
+    trace = drive(switch, offers, lambda j, cycle: readies[cycle][j])
     transitions = set()
     for cycle, ((dropped, shown), (_, after)) in enumerate(itertools.pairwise(trace)):
         came = Counter(
@@ -266,9 +259,7 @@ def test_every_pair_of_arrivals_is_conserved(simulate: Callable[..., None], rout
 
 @pytest.mark.parametrize("radix", [2, long(4)])
 @pytest.mark.parametrize("stage", [0, 1])
-def test_copies_of_a_broadcast_compete_for_themselves(
-    simulate: Callable[..., None], radix: int, stage: int
-) -> None:
+def test_copies_of_a_broadcast_compete_for_themselves(radix: int, stage: int) -> None:
     """Each output has one winner; and a copy that loses counts for all that it was to become."""
     bits = Bits(radix, "destination", broadcast=True)
     switch = UnbufferedSwitch(bits.layout, radix=radix)
@@ -291,7 +282,7 @@ def test_copies_of_a_broadcast_compete_for_themselves(
         become.append(copies)
     counted: list[int] = []
     later = later_bits([bits.digit, bits.digit], stage)
-    trace = drive(simulate, switch, offers, lost=counted, later=later)
+    trace = drive(switch, offers, lost=counted, later=later)
     split = 0
     for cycle, ((dropped, _), (_, after)) in enumerate(itertools.pairwise(trace)):
         gone = 0
@@ -340,9 +331,7 @@ class Line(FabricComponent):
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("stages", [1, 2, 3, long(4)])
-def test_verdicts_come_back_two_cycles_a_stage_after_the_packet(
-    simulate: Callable[..., None], stages: int
-) -> None:
+def test_verdicts_come_back_two_cycles_a_stage_after_the_packet(stages: int) -> None:
     """Each packet of one source meets a rival at no stage, one, or several; its verdict must come
     exactly 2 n cycles after it entered, and say whether it came out."""
     layout = Packet(4, PAYLOAD)
@@ -375,7 +364,7 @@ def test_verdicts_come_back_two_cycles_a_stage_after_the_packet(
             verdicts.append(ctx.get(line.entry.accepted))
             await ctx.tick()
 
-    simulate(line, testbench)
+    exercise(line, testbench)
     outcomes = Counter()
     for cycle, name in enumerate(entered[:cycles]):
         came_out = name is not None and name in left

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+from driving import exercise
 from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.bench import PacketBench
@@ -324,7 +324,7 @@ def _awkward() -> Fabric:
 
 
 @pytest.mark.long
-def test_operators_keep_their_meaning(tmp_path: Path, simulate: Callable[..., None]) -> None:
+def test_operators_keep_their_meaning(tmp_path: Path) -> None:
     if shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog is not installed")
     write_verilog(_awkward(), tmp_path / "awkward.v")
@@ -353,7 +353,7 @@ endmodule
             expected.append(ctx.get(dut.w) << 13 | bits)
             await ctx.tick()
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
     assert shown == expected
 
 

@@ -1,12 +1,12 @@
 """Wishbone ports with registered feedback: bursts of loads, compared with a list of words."""
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
+from driving import exercise
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.links.memory_link import MemoryLink
@@ -89,7 +89,7 @@ class Initiator:
         long("processor-memory", {"ports": 2, "width": 32}),
     ],
 )
-def test_bursts(family: str, parameters: dict[str, Any], simulate: Callable[..., None]) -> None:
+def test_bursts(family: str, parameters: dict[str, Any]) -> None:
     """Of all kinds, with pauses, ended as they should be or given up; past the last word, too."""
     network = WishboneNetwork(build(family, **parameters), rows=12, bursts=True)
     size, draw = network.ports * 12, random.Random(5)
@@ -131,11 +131,11 @@ def test_bursts(family: str, parameters: dict[str, Any], simulate: Callable[...,
         assert await port.beat(adr=3) == 105
         assert await port.beat(adr=window + 3, we=1, dat_w=1, sel=7) is None
 
-    simulate(network, testbench)
+    exercise(network, testbench)
     assert errors
 
 
-def test_two_ports_see_what_the_other_stored(simulate: Callable[..., None]) -> None:
+def test_two_ports_see_what_the_other_stored() -> None:
     network = WishboneNetwork(build("cube", ports=2, payload=32), rows=8, bursts=True)
 
     async def testbench(ctx: Any) -> None:
@@ -147,11 +147,11 @@ def test_two_ports_see_what_the_other_stored(simulate: Callable[..., None]) -> N
             assert await other.burst([*range(4, 12)], INCREMENTING, 0) == words
             other.idle()
 
-    simulate(network, testbench)
+    exercise(network, testbench)
 
 
 @pytest.mark.parametrize("latency", [1, 6])
-def test_a_beat_in_every_cycle(latency: int, simulate: Callable[..., None]) -> None:
+def test_a_beat_in_every_cycle(latency: int) -> None:
     """The first L + 2 cycles after `stb`."""
     link = MemoryLink(
         tag=1, identity=4, address=4, width=row_bits(32), operations=bus_operations(32)
@@ -171,5 +171,5 @@ def test_a_beat_in_every_cycle(latency: int, simulate: Callable[..., None]) -> N
             port.idle()
             await ctx.tick().repeat(40)
 
-    simulate(m, testbench)
+    exercise(m, testbench)
     assert taken == [latency + 3, latency + 3 + 15]

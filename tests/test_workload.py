@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from command_line import exit_status
+from command_line import Call, command_refusals, exit_status
 from long_runs import long
 from multicube.hdl import FAMILIES, MulticubeError, build
 from multicube.hdl.networks.family import Family
@@ -374,13 +374,12 @@ def rows(*lines: str) -> str:
     ],
 )
 def test_a_mistake_is_one_line_with_its_place(
-    text: str, line: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture
+    text: str, line: int, message: str, tmp_path: Path, call: Call
 ) -> None:
     path = tmp_path / "w.csv"
     path.write_text(text)
     words = ["sim", *RING.split(), "--workload", str(path)]
-    assert exit_status(*words) == 2
-    assert capsys.readouterr().err == f"multicube: Workload {path}, line {line}: {message}\n"
+    call(*words).refuses(f"Workload {path}, line {line}: {message}")
 
 
 def test_a_cycle_names_its_messages(tmp_path: Path) -> None:
@@ -437,43 +436,33 @@ test_refusals = refusals(
 )
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (
-            ["--workload", "w.csv", "--load", "0.3"],
-            "A workload takes no --load: it lists every message itself",
-        ),
-        (
-            ["--workload", "w.csv", "--fault", "link:1:1"],
-            "A workload takes no --fault: it lists every message itself",
-        ),
-        (
-            ["--workload", "w.csv", "--trace", "t.csv"],
-            "A workload takes no --trace: it lists every message itself",
-        ),
-        (
-            ["--timeline", "t.json"],
-            "Without --workload FILE there is no --timeline: it is of a workload",
-        ),
-        (["--until", "5"], "Without --workload FILE there is no --until: it is of a workload"),
-    ],
+test_options_that_do_not_fit = command_refusals(
+    f"sim {RING}",
+    (
+        ["--workload", "w.csv", "--load", "0.3"],
+        "A workload takes no --load: it lists every message itself",
+    ),
+    (
+        ["--workload", "w.csv", "--fault", "link:1:1"],
+        "A workload takes no --fault: it lists every message itself",
+    ),
+    (
+        ["--workload", "w.csv", "--trace", "t.csv"],
+        "A workload takes no --trace: it lists every message itself",
+    ),
+    (
+        ["--timeline", "t.json"],
+        "Without --workload FILE there is no --timeline: it is of a workload",
+    ),
+    (["--until", "5"], "Without --workload FILE there is no --until: it is of a workload"),
 )
-def test_options_that_do_not_fit(
-    words: list[str], message: str, capsys: pytest.CaptureFixture
-) -> None:
-    assert exit_status("sim", *RING.split(), *words) == 2
-    assert capsys.readouterr().err == f"multicube: {message}\n"
 
 
-def test_command_writes_json_and_timeline(
-    tmp_path: Path, small: WorkloadRun, capsys: pytest.CaptureFixture
-) -> None:
+def test_command_writes_json_and_timeline(tmp_path: Path, small: WorkloadRun, call: Call) -> None:
     path, drawn = tmp_path / "small.csv", tmp_path / "small.json"
     path.write_text(rows("0,0,1,1,,0", "1,1,0,1,0,5", "2,0,3,1,,0", "3,0,0,1,1 2,0"))
     words = ["sim", *RING.split(), "--workload", str(path)]
-    assert exit_status(*words, "--timeline", str(drawn), "--json") == 0
-    record = json.loads(capsys.readouterr().out)
+    record = call(*words, "--timeline", str(drawn), "--json").record
     assert record == {**small.to_json(), "workload": str(path)}
     events = json.loads(json.dumps(timeline(small)))["traceEvents"]
     assert json.loads(drawn.read_text())["traceEvents"] == events

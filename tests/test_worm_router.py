@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
+from driving import exercise, transport
 from multicube.hdl import TorusNetwork, build
 from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.families.torus.torus_router import TorusLogic
@@ -61,36 +62,30 @@ def worm(name: int, destination: int, length: int = 3) -> list[int]:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("decision", [1, 2, 4])
-def test_decision_time(transport: Callable[..., list], decision: int) -> None:
+def test_decision_time(decision: int) -> None:
     """Worms of one input follow each other with a gap of D_t - 1, into the terminal without."""
     dut = in_ring(decision)
-    trace = transport(
-        dut, dut.i, dut.o, cycles=30, offer=offers({4: [worm(n, 1) for n in range(4)]})
-    )
+    trace = transport(dut, cycles=30, offer=offers({4: [worm(n, 1) for n in range(4)]}))
     moved = [cycle for cycle, seen in enumerate(trace) if seen.moved()]
     period = decision + 2
     assert moved == [decision + period * number + flit for number in range(4) for flit in range(3)]
     assert {port for seen in trace for port, _ in seen.moved()} == {0}
     dut = in_ring(decision)
-    trace = transport(
-        dut, dut.i, dut.o, cycles=30, offer=offers({0: [worm(n, 0) for n in range(4)]})
-    )
+    trace = transport(dut, cycles=30, offer=offers({0: [worm(n, 0) for n in range(4)]}))
     assert [cycle for cycle, seen in enumerate(trace) if seen.moved()] == list(range(1, 13))
 
 
-def test_decision_takes_nothing_from_a_link_that_others_use(transport: Callable[..., list]) -> None:
+def test_decision_takes_nothing_from_a_link_that_others_use() -> None:
     """While one worm passes, the header behind another input is decided upon."""
     dut = in_ring(3)
     worms = {4: [worm(1, 1, 6)], 0: [worm(2, 1, 6)]}
-    trace = transport(dut, dut.i, dut.o, cycles=20, offer=offers(worms))
+    trace = transport(dut, cycles=20, offer=offers(worms))
     assert [cycle for cycle, seen in enumerate(trace) if seen.moved()] == list(range(3, 15))
     names = [payload >> 2 & 15 for seen in trace for _, payload in seen.moved()]
     assert len(list(itertools.groupby(names))) == 2
 
 
-def sharing(
-    transport: Callable[..., list], ready: Callable[[int, int], bool], refill: bool
-) -> list[list[int]]:
+def sharing(ready: Callable[[int, int], bool], refill: bool) -> list[list[int]]:
     """The channels that send, in each cycle, if two worms of six flits share a link upward.
 
     `ready(channel, cycle)` says whether the receiver of a channel is.
@@ -105,8 +100,6 @@ def sharing(
     worms = {8: [long(1, 3)], 4: [long(2, 0)]}
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=24,
         offer=offers(worms),
         ready=lambda port, cycle: port not in up or ready(up.index(port), cycle),
@@ -117,9 +110,9 @@ def sharing(
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("refill", [False, True])
-def test_channels_of_a_link_take_turns(transport: Callable[..., list], refill: bool) -> None:
+def test_channels_of_a_link_take_turns(refill: bool) -> None:
     """Two worms that leave upward, one of them for the wrap-around: a flit each in turn."""
-    sent = sharing(transport, lambda channel, cycle: True, refill)
+    sent = sharing(lambda channel, cycle: True, refill)
     ways = ([[0], [1]], [[1], [0]])
     assert sent in ([[], *(way * 6), *[[]] * 11] for way in ways)
 
@@ -127,11 +120,9 @@ def test_channels_of_a_link_take_turns(transport: Callable[..., list], refill: b
 @pytest.mark.long
 @pytest.mark.parametrize("refill", [False, True])
 @pytest.mark.parametrize("blocked", [0, 1])
-def test_a_blocked_channel_leaves_the_link_to_the_other(
-    transport: Callable[..., list], blocked: int, refill: bool
-) -> None:
+def test_a_blocked_channel_leaves_the_link_to_the_other(blocked: int, refill: bool) -> None:
     """All wires while it is blocked; its share from the second cycle in which it is not."""
-    sent = sharing(transport, lambda channel, cycle: channel != blocked or cycle >= 4, refill)
+    sent = sharing(lambda channel, cycle: channel != blocked or cycle >= 4, refill)
     other = [1 - blocked]
     assert sent[:4] == [[], other, other, other]
     assert [blocked] in sent[4:6]
@@ -140,15 +131,11 @@ def test_a_blocked_channel_leaves_the_link_to_the_other(
 
 
 @pytest.mark.parametrize("switching", ["cut-through", "store-and-forward"])
-def test_space_is_that_of_the_longest_packet(
-    transport: Callable[..., list], switching: Switching
-) -> None:
+def test_space_is_that_of_the_longest_packet(switching: Switching) -> None:
     dut = in_ring(1, depth=6, longest=4, switching=switching)
     space = dut.router.space[dut.router.guarded_inputs.index(0)]
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=24,
         offer=offers({0: [worm(n, 0) for n in range(4)]}),
         ready=lambda port, cycle: cycle > 8,
@@ -163,7 +150,7 @@ def test_space_is_that_of_the_longest_packet(
 
 
 @pytest.mark.parametrize("arbiter", ARBITERS)
-def test_arbiters(transport: Callable[..., list], arbiter: str) -> None:
+def test_arbiters(arbiter: str) -> None:
     """Worms of all inputs for the terminal: in turn, the lowest first, or at random."""
     shape = TorusNetwork(4, 1).shapes[0]
     packet = Packet(2, 4, flits=True)
@@ -171,7 +158,7 @@ def test_arbiters(transport: Callable[..., list], arbiter: str) -> None:
     dut = Placed(WormRouter(packet, shape, logic=logic, depth=2, arbiter=arbiter))
     numbers = range(len(dut.i))
     count = 1000 if arbiter == "random" else 100
-    trace = transport(dut, dut.i, dut.o, cycles=count + 1, offer=lambda port, _: port << 2 | 1 << 6)
+    trace = transport(dut, cycles=count + 1, offer=lambda port, _: port << 2 | 1 << 6)
     came = [payload >> 2 & 15 for seen in trace for _, payload in seen.moved()]
     assert len(came) == count
     shares = [came.count(number) / len(came) for number in numbers]
@@ -227,7 +214,7 @@ FAT_TREES = [f"fat-tree k={k} n={n}" for k, n in ((2, 1), (2, 4), (3, 2))]
 
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize("words", [*NETWORKS, *FAT_TREES, "fat-tree k=3 n=3 ascent=fixed"])
-def test_logic_is_the_relation(words: str, simulate: Callable[..., None]) -> None:
+def test_logic_is_the_relation(words: str) -> None:
     """The gates, for every node, input and destination, against `route`."""
     network = network_of(words)
     relation, shapes, logic = network.relation, network.shapes, network._logic()
@@ -265,7 +252,7 @@ def test_logic_is_the_relation(words: str, simulate: Callable[..., None]) -> Non
             assert ctx.get(results[shapes[node]][i]) == wanted, (node, i, label)
 
     m.d.sync += Signal().eq(1)
-    simulate(m, testbench)
+    exercise(m, testbench)
 
 
 @pytest.mark.parametrize(

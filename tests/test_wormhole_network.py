@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from amaranth.hdl import Cat, Module, Signal, Value
+from driving import transport
 from long_runs import long
 from multicube.hdl.bench import Sink
 from multicube.hdl.bench import sink as sink_module
@@ -97,7 +98,7 @@ def arrivals(dut: MultistageNetwork, trace: list) -> dict[tuple[int, int, int], 
     ],
 )
 def test_unhindered_packets_take_stages_and_flits_less_one(
-    transport: Callable[..., list], kind: str, ports: int, radix: int, length: int, routing: Any
+    kind: str, ports: int, radix: int, length: int, routing: Any
 ) -> None:
     """n + c - 1 cycles, one more for a `RetryInterface`; every pair, in permutations without
     conflict. Nothing is dropped."""
@@ -110,7 +111,7 @@ def test_unhindered_packets_take_stages_and_flits_less_one(
             return None
         return worm(dut, port, shifted(dut, port, shift), shift, length)[index]
 
-    trace = transport(dut, dut.i, dut.o, cycles=ports * period, offer=offer)
+    trace = transport(dut, cycles=ports * period, offer=offer)
     delay = dut.stages + length - 1 + (kind == "rejecting")
     assert arrivals(dut, trace) == {
         (source, shifted(dut, source, shift), shift): shift * period + delay
@@ -149,16 +150,12 @@ class Load:
         *(long("crosspoint", 8, 2), long("crosspoint", 9, 3)),
     ],
 )
-def test_no_network_deadlocks(
-    transport: Callable[..., list], kind: str, ports: int, radix: int
-) -> None:
+def test_no_network_deadlocks(kind: str, ports: int, radix: int) -> None:
     """Under full load with outputs that wait at random, all packets arrive, each flow in order."""
     dut = MultistageNetwork(ports, radix=radix, length="1:5", **KINDS[kind])
     load = Load(dut, 150)
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=450,
         offer=load.offer,
         ready=lambda port, cycle: cycle >= 150 or load.random.random() < 0.7,
@@ -174,9 +171,7 @@ def test_no_network_deadlocks(
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["wormhole", "cut-through", long("crosspoint")])
-def test_blocked_packets_lie_in_one_switch_if_they_cut_through(
-    transport: Callable[..., list], kind: str
-) -> None:
+def test_blocked_packets_lie_in_one_switch_if_they_cut_through(kind: str) -> None:
     """When nothing moves any more, a link that has passed a header has passed its tail too.
 
     A worm, in contrast, lies in several switches.
@@ -192,8 +187,6 @@ def test_blocked_packets_lie_in_one_switch_if_they_cut_through(
     load = Load(dut, 150)
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=200,
         offer=load.offer,
         ready=lambda port, cycle: cycle < 80 and load.random.random() < 0.7,
@@ -211,9 +204,7 @@ def test_blocked_packets_lie_in_one_switch_if_they_cut_through(
 
 @pytest.mark.long
 @pytest.mark.parametrize("resubmit", [0, long(2)])
-def test_rejecting_network_drops_at_the_box_where_two_paths_meet(
-    transport: Callable[..., list], resubmit: int
-) -> None:
+def test_rejecting_network_drops_at_the_box_where_two_paths_meet(resubmit: int) -> None:
     """Any two inputs want the same output at once: one is rejected there and then, and no other.
 
     If it is sent again it arrives too. It need not be the second attempt that does.
@@ -228,9 +219,7 @@ def test_rejecting_network_drops_at_the_box_where_two_paths_meet(
             return None
         return worm(dut, port, pairs[turn][2], turn, 3)[index]
 
-    trace = transport(
-        dut, dut.i, dut.o, cycles=(len(pairs) + 1) * period, offer=offer, watch=drops(dut)
-    )
+    trace = transport(dut, cycles=(len(pairs) + 1) * period, offer=offer, watch=drops(dut))
     delivered = arrivals(dut, trace)
     for turn, (a, b, to) in enumerate(pairs):
         hops = zip(dut.plan.path(a, to), dut.plan.path(b, to))
@@ -250,7 +239,7 @@ def test_rejecting_network_drops_at_the_box_where_two_paths_meet(
     ("ports", "radix", "resubmit"), [(8, 2, 0), long(8, 2, 4), (4, 4, 8), long(9, 3, 1)]
 )
 def test_rejecting_network_under_load_loses_only_what_it_drops(
-    transport: Callable[..., list], ports: int, radix: int, resubmit: int
+    ports: int, radix: int, resubmit: int
 ) -> None:
     """Full load, mixed lengths, outputs that wait; afterwards every path is free again."""
     dut = MultistageNetwork(
@@ -267,8 +256,6 @@ def test_rejecting_network_under_load_loses_only_what_it_drops(
 
     trace = transport(
         dut,
-        dut.i,
-        dut.o,
         cycles=quiet + 8 * ports,
         offer=offer,
         ready=lambda port, cycle: cycle >= busy or load.random.random() < 0.8,

@@ -165,6 +165,17 @@ class _Name(NamedTuple):
             lines.append("   :members:")
             if any(base.__module__ != "builtins" for base in self.item.__bases__):
                 lines.append("   :show-inheritance:")
+            # A base beside it that has no page is described here, and no other one.
+            room = self.item.__module__.rpartition(".")[0]
+            bases = self.item.__mro__[1:]
+            beside = [
+                each
+                for each in bases
+                if each.__module__.rpartition(".")[0] == room and each.__name__ not in _sections()
+            ]
+            if beside:
+                others = ", ".join(each.__name__ for each in bases if each not in beside)
+                lines.append(f"   :inherited-members: {others}")
         return f"# {self.name}\n\n" + _rst("\n".join(lines)) + self._networks() + self._example()
 
     def _example(self) -> str:

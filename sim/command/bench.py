@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
 
+from .print_table import print_table
 from .shared_arguments import INTERRUPTED, network_arguments, network_from
 
 if TYPE_CHECKING:
@@ -76,13 +75,13 @@ def bench(
 
 def _print(timings: "Sequence[Timing]") -> None:
     reference = timings[0]
-    table = Table(*_COLUMNS[:3], f"x {reference.engine}", *_COLUMNS[3:])
-    for column in table.columns:
-        column.no_wrap = True
-    for timing in timings:
-        if not timing.note:
-            table.add_row(timing.engine, str(timing.runs), *_figures(timing, reference))
-    Console(width=max(Console().width, _WIDTH)).print(table)
+    heads = [*_COLUMNS[:3], f"x {reference.engine}", *_COLUMNS[3:]]
+    rows = (
+        [timing.engine, str(timing.runs), *_figures(timing, reference)]
+        for timing in timings
+        if not timing.note
+    )
+    print_table(heads, rows, whole=len(heads), least=_WIDTH)
     for timing in timings:
         if timing.note:
             click.echo(f"{timing.engine} x {timing.runs}: {timing.note}")

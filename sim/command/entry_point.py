@@ -24,7 +24,7 @@ from ...hdl.support.interruption import terminable
 from ...hdl.support.room import lacks_memory
 from ...hdl.support.separate_files import separate_files
 from . import INTERRUPTED, NO_MEMORY
-from .group import LazyGroup, Subcommand, with_numerals
+from .group import LazyGroup, with_numerals
 
 __all__ = ["main"]
 
@@ -44,83 +44,30 @@ _BUG = 70
 """Exit status after an error of the library itself."""
 
 
-def _subcommand(module: str, name: str, summary: str) -> Subcommand:
-    return Subcommand(f"{__package__}.{module}", name, summary)
-
-
 _SUBCOMMANDS = {
-    "bench": _subcommand(
-        "bench", "bench", "Compare the engines on a network, under uniform traffic."
-    ),
-    "booksim": _subcommand("booksim", "booksim", "Run a configuration file of BookSim2."),
-    "bound": _subcommand("bound_command", "bound", "Bound the latency of each flow of a network."),
-    "collective": _subcommand(
-        "collective_command",
-        "collective",
-        "Run a collective of a group of terminals, and check every word of its result.",
-    ),
-    "compare": _subcommand(
-        "compare",
-        "compare",
-        "Simulate several networks at many loads, and draw them in one figure.",
-    ),
-    "computer": _subcommand(
-        "computer_command",
-        "computer",
-        "Run programs in C on the cores of a parallel computer.",
-    ),
-    "deadlock": _subcommand(
-        "deadlock_command", "deadlock", "Check the routing of a network for deadlock."
-    ),
-    "draw": _subcommand("draw", "draw", "Draw a network."),
-    "export": _subcommand(
-        "hardware", "export", "Write a network as Verilog, or as a library in C."
-    ),
-    "list": _subcommand("hardware", "list_", "Show all networks, or the parameters of one."),
-    "measure": _subcommand(
-        "measure",
-        "measure",
-        "Print distances, fan-out time and bisection of a network of nodes and links.",
-    ),
-    "paper": _subcommand("paper", "paper", "Regenerate a figure or formula of the papers."),
-    "permute": _subcommand(
-        "permute",
-        "permute",
-        "Show how a network passes a permutation, or which of its paths conflict.",
-    ),
-    "prove": _subcommand(
-        "prove_command",
-        "prove",
-        "Prove that a network delivers its packets, or answers requests in a serial order.",
-    ),
-    "rerun": _subcommand("rerun", "rerun", "Run again what FILE records, and compare all numbers."),
-    "sim": _subcommand("simulation_command", "sim", "Simulate a network at one load."),
-    "steps": _subcommand(
-        "steps",
-        "steps",
-        "Schedule a broadcast, a concentration or a permutation, and run it on hardware.",
-    ),
-    "studio": _subcommand(
-        "studio",
-        "studio",
-        "Choose networks in the browser: draw, check, run and download them.",
-    ),
-    "sweep": _subcommand(
-        "simulation_command",
-        "sweep",
-        "Simulate a network at many loads, and draw latency and throughput.",
-    ),
-    "synth": _subcommand(
-        "synth",
-        "synth",
-        "Measure the area of a network in an FPGA, and how fast it can be clocked.",
-    ),
-    "view": _subcommand(
-        "view",
-        "view",
-        "Write a page in which the network runs, in any browser and without a server.",
-    ),
+    "bench": "bench:bench",
+    "booksim": "booksim:booksim",
+    "bound": "bound_command:bound",
+    "collective": "collective_command:collective",
+    "compare": "compare:compare",
+    "computer": "computer_command:computer",
+    "deadlock": "deadlock_command:deadlock",
+    "draw": "draw:draw",
+    "export": "hardware:export",
+    "list": "hardware:list_",
+    "measure": "measure:measure",
+    "paper": "paper:paper",
+    "permute": "permute:permute",
+    "prove": "prove_command:prove",
+    "rerun": "rerun:rerun",
+    "sim": "simulation_command:sim",
+    "steps": "steps:steps",
+    "studio": "studio:studio",
+    "sweep": "simulation_command:sweep",
+    "synth": "synth:synth",
+    "view": "view:view",
 }
+"""Where each is: a module of this package, and its name there."""
 
 
 class _Commands(LazyGroup):
@@ -144,11 +91,9 @@ class _Commands(LazyGroup):
         own = super().get_command(context, name)
         return _plugin(name) if own is None and name in _plugins() else own
 
-    def summary(self, name: str) -> str:
-        if name in self.subcommands:
-            return super().summary(name)
+    def summary(self, context: click.Context, name: str) -> str:
         try:
-            return _plugin(name).get_short_help_str(limit=200)
+            return super().summary(context, name)
         except MulticubeError as error:
             return str(error)
 
@@ -190,7 +135,7 @@ def _plugin(name: str) -> click.Command:
 multicube = click.version_option(package_name="multicube", message="%(prog)s %(version)s")(
     _Commands(
         "multicube",
-        _SUBCOMMANDS,
+        {name: f"{__package__}.{place}" for name, place in _SUBCOMMANDS.items()},
         help="Interconnection networks of parallel computers as real hardware.",
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )

@@ -1,8 +1,8 @@
-"""Groups of subcommands that are imported when they are asked for, since some take long."""
+"""Groups of subcommands, each of which is imported when it is asked for."""
 
 from collections.abc import Mapping
-from importlib import import_module
-from typing import Any, NamedTuple
+from pkgutil import resolve_name
+from typing import Any
 
 import click
 
@@ -10,25 +10,7 @@ from ...hdl.fabric.checks import nearest
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.numerals import number_of
 
-__all__ = ["LazyGroup", "Subcommand", "with_numerals"]
-
-
-class Subcommand(NamedTuple):
-    """A subcommand that has not been imported.
-
-    Attributes
-    ----------
-    module : str
-        Absolute name of the module.
-    name : str
-        Name of the command in it.
-    summary : str
-        What the help of the group says of it.
-    """
-
-    module: str
-    name: str
-    summary: str
+__all__ = ["LazyGroup", "with_numerals"]
 
 
 class _Numeral(click.ParamType):
@@ -60,12 +42,13 @@ def with_numerals(command: click.Command) -> click.Command:
 
 
 class LazyGroup(click.Group):
-    """A group that imports only the subcommand that is called, and none for its own help.
+    """A group that imports only the subcommand that is called, and all for its own help.
 
-    Numbers of options have ASCII digits and no underscores, which click takes too.
+    `subcommands` says where each is, as "module:name". Numbers of options have ASCII digits and no
+    underscores, which click takes too.
     """
 
-    def __init__(self, name: str, subcommands: Mapping[str, Subcommand], **options: Any) -> None:
+    def __init__(self, name: str, subcommands: Mapping[str, str], **options: Any) -> None:
         super().__init__(name, **options)
         self.subcommands = subcommands
 
@@ -75,8 +58,7 @@ class LazyGroup(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in self.subcommands:
             return None
-        subcommand = self.subcommands[name]
-        found = getattr(import_module(subcommand.module), subcommand.name)
+        found = resolve_name(self.subcommands[name])
         assert isinstance(found, click.Command)
         return with_numerals(found)
 
@@ -92,10 +74,13 @@ class LazyGroup(click.Group):
                 )
         return super().resolve_command(context, arguments)
 
-    def summary(self, name: str) -> str:
-        """What the help says of a subcommand."""
-        return self.subcommands[name].summary
+    def summary(self, context: click.Context, name: str) -> str:
+        """What the help says of a subcommand: the first sentence of its own."""
+        found = self.get_command(context, name)
+        assert found is not None
+        return found.get_short_help_str(limit=200)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        names = self.list_commands(context)
         with formatter.section("Commands"):
-            formatter.write_dl([(name, self.summary(name)) for name in self.list_commands(context)])
+            formatter.write_dl([(name, self.summary(context, name)) for name in names])

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from ...hdl.export.style import MEMORIES, RESETS, Style
 from ...hdl.fabric.errors import InvalidValue
@@ -22,6 +20,8 @@ from .shared_arguments import (
 )
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ...hdl.export.verilog import Clock
     from ...hdl.fabric.fabric import CellType, Fabric
     from ...hdl.networks.family import Family
@@ -83,6 +83,8 @@ def _record(family: "Family") -> dict[str, Any]:
 
 
 def _print_all() -> None:
+    from rich.console import Console
+
     from ...hdl.catalogue.catalogue import FAMILIES
     from ..engines.engine_selection import ENGINES
     from ..workload.traffic import TRAFFIC
@@ -106,6 +108,8 @@ def _also(family: "Family") -> str:
 
 
 def _print_one(family: "Family") -> None:
+    from rich.console import Console
+
     from ...hdl.catalogue.catalogue import summary
 
     console = Console(highlight=False)
@@ -128,8 +132,10 @@ def _print_one(family: "Family") -> None:
             console.print(_plain_table(parameter.meanings.items(), parameter.name, "meaning"))
 
 
-def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
+def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> "Table":
     """A table without lines, as short as it can be; without `heads` it has no first row."""
+    from rich.table import Table
+
     table = Table(*heads, box=None, show_header=bool(heads), pad_edge=False, padding=(0, 2, 0, 0))
     for row in rows:
         table.add_row(*row)

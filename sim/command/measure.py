@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...hdl.fabric.errors import InvalidValue
+from .print_table import print_table
 from .shared_arguments import network_arguments, network_from
 
 if TYPE_CHECKING:
@@ -173,18 +174,15 @@ def _formulas(
 
 
 def _print_formulas(formulas: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     def shown(value: float | None, form: str = ".5g") -> str:
         return "-" if value is None else format(value, form)
 
     def between(lower: float | None, upper: float | None) -> str:
         return shown(lower) if lower == upper else f"{shown(lower)} to {shown(upper)}"
 
-    table = Table("measure", "in the paper", "printed", "corrected", "computed", "deviation")
-    for row in formulas:
-        table.add_row(
+    heads = ["measure", "in the paper", "printed", "corrected", "computed", "deviation"]
+    rows = (
+        (
             row["measure"],
             f"{row['printed']} ({row['source']})",
             shown(row["value"]),
@@ -192,7 +190,9 @@ def _print_formulas(formulas: list[dict[str, Any]]) -> None:
             between(row["lower"], row["upper"]),
             shown(row["deviation"], "+.1%"),
         )
-    Console(width=max(100, Console().width)).print(table)
+        for row in formulas
+    )
+    print_table(heads, rows, least=100)
     for row in formulas:
         if row["why"] and row["deviation"]:
             click.echo(f"{row['measure']}: {row['why']}")

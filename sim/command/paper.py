@@ -4,13 +4,11 @@ import json
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import output_format
 from ..report.formats import FORMATS
+from .print_table import print_table
 from .shared_arguments import check_outputs, engine_option, messages, refuse_option
 
 if TYPE_CHECKING:
@@ -79,11 +77,8 @@ def _list(as_json: bool) -> None:
         items = [{"item": i.id, "title": i.title, "source": i.source} for i in ITEMS.values()]
         click.echo(json.dumps({"items": items}))
         return
-    table = Table("item", "shows", "from")
-    table.columns[0].no_wrap = True
-    for item in ITEMS.values():
-        table.add_row(item.id, item.title, item.source)
-    Console().print(table)
+    rows = ((item.id, item.title, item.source) for item in ITEMS.values())
+    print_table(["item", "shows", "from"], rows, whole=1)
 
 
 _WIDTH = 100
@@ -92,9 +87,8 @@ _WIDTH = 100
 
 def _print(item: "Item", result: "PaperResult") -> None:
     click.echo(f"{item.title} ({item.source})")
-    table = Table(*(column.heading or column.key for column in result.columns))
-    for row in result.rows:
-        table.add_row(*(Text(column.show(row.get(column.key))) for column in result.columns))
-    Console(width=max(Console().width, _WIDTH)).print(table)
+    columns = result.columns
+    rows = ([column.show(row.get(column.key)) for column in columns] for row in result.rows)
+    print_table([column.heading or column.key for column in columns], rows, least=_WIDTH)
     for note in result.notes:
         click.echo(note)

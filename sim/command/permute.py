@@ -4,10 +4,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from ...hdl.fabric.errors import InvalidValue
+from .print_table import print_table
 from .shared_arguments import network_arguments, network_from
 
 if TYPE_CHECKING:
@@ -142,12 +141,11 @@ def _print_settings(record: dict[str, Any]) -> None:
     from ...hdl.graphs.schedules.passes import state_name
 
     columns = record["settings"]
-    table = Table("box", *(f"stage {stage}" for stage in range(len(columns))))
-    for column in table.columns:
-        column.no_wrap = True
-    for box, row in enumerate(zip_longest(*columns)):
-        # Not all stages of a Clos network have as many boxes.
-        table.add_row(str(box), *("" if one is None else state_name(one) for one in row))
+    heads = ["box", *(f"stage {stage}" for stage in range(len(columns)))]
+    # Not all stages of a Clos network have as many boxes.
+    rows = (
+        [str(box), *("" if one is None else state_name(one) for one in row)]
+        for box, row in enumerate(zip_longest(*columns))
+    )
     wanted = 8 + sum(max(8, *(len(state_name(box)) for box in column)) + 3 for column in columns)
-    console = Console()
-    Console(width=max(console.width, wanted)).print(table)
+    print_table(heads, rows, whole=len(heads), least=wanted)

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
+
+from .print_table import print_figures
 
 if TYPE_CHECKING:
     from ..synthesis import CellMeasurement
@@ -36,12 +36,8 @@ def print_cells(words: str, found: "CellMeasurement") -> None:
         if timing is not None:
             power = energy.total / timing.period + energy.leakage * 1e3
             rows.append(("power at this clock", f"{power:.3f} mW"))
-    table = Table("", Path(found.setup.liberty).stem)
-    table.columns[1].justify = "right"
-    for row in rows:
-        table.add_row(*row)
     click.echo(words)
-    Console(highlight=False).print(table)
+    print_figures(Path(found.setup.liberty).stem, rows)
     if timing is None:
         click.echo("no clock and path: OpenSTA (sta) is not on the path")
     else:

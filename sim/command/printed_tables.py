@@ -1,8 +1,6 @@
 """What `sim`, `sweep` and `compare` print."""
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from ...hdl.catalogue.catalogue import find, summary
 from ...hdl.support.counted import counted
@@ -12,6 +10,7 @@ from ..measure.curve import Sweep
 from ..measure.result import Latency, Result
 from ..measure.units import unit_name, units_in_packet
 from ..workload.pattern import short_name
+from .print_table import print_table
 
 __all__ = ["print_comparison", "print_result", "print_sweep"]
 
@@ -77,15 +76,14 @@ def print_result(result: Result, unit: str = "packets") -> None:
         f"{result.warmup} + {result.cycles} + {result.drain} cycles (warm-up, window, drain) "
         f"on engine {result.engine}"
     )
-    table = Table("cycles", "mean", "p50", "p95", "p99", "max")
-    table.add_row("latency", *_latency_row(result.latency))
-    if result.round_trip is None:
-        table.add_row("in the network", *_latency_row(result.network_latency))
-    else:
-        table.add_row("round trip", *_latency_row(result.round_trip))
+    inside = "in the network" if result.round_trip is None else "round trip"
+    rows = [
+        ["latency", *_latency_row(result.latency)],
+        [inside, *_latency_row(result.network_latency)],
+    ]
     if result.predicted["latency_mean"] is not None:
-        table.add_row("predicted", _number(result.predicted["latency_mean"]))
-    Console().print(table)
+        rows.append(["predicted", _number(result.predicted["latency_mean"])])
+    print_table(["cycles", "mean", "p50", "p95", "p99", "max"], rows)
     per, rated = units_in_packet(unit, result.packet_length), _rated(result.network, unit)
     ci99 = result.throughput_ci99
     spread = "" if ci99 is None else f" ± {per * ci99:.4f}"
@@ -147,32 +145,27 @@ def _print_classes(result: Result, per: float) -> None:
     """Print what each class of messages got, if there are several."""
     if not result.classes:
         return
-    table = Table("class", "throughput", "least served", "mean", "p99", "max", "in the network")
+    heads = ["class", "throughput", "least served", "mean", "p99", "max", "in the network"]
+    rows = []
     for number, each in enumerate(result.classes):
         row = _latency_row(each.latency)
-        table.add_row(
-            str(number),
-            f"{per * each.throughput:.4f}",
-            f"{per * each.least_served:.4f}",
-            *(row[0], row[3], row[4], _latency_row(each.network_latency)[0]),
-        )
-    Console().print(table)
+        rates = (f"{per * rate:.4f}" for rate in (each.throughput, each.least_served))
+        inside = _latency_row(each.network_latency)[0]
+        rows.append([str(number), *rates, row[0], row[3], row[4], inside])
+    print_table(heads, rows)
 
 
 def _print_activity(activity: Activity) -> None:
     """Print what switched in each type of cell per flit, and the energy of a flit."""
     click.echo(f"changes of bits per flit, in {activity.cycles} cycles and {activity.flits} flits:")
     energy, per = activity.energy_per_flit(), max(activity.flits, 1)
-    table = Table("cells", "", "payload", "control", "registers", "memory", "energy")
+    rows = []
     for each in activity.types:
-        changes = (each.payload, each.control, each.registers, each.memory)
-        table.add_row(
-            each.type,
-            str(each.cells),
-            *(f"{count / per:.2f}" for count in changes),
-            "-" if energy is None else f"{energy[each.type]:.2f}",
-        )
-    Console().print(table)
+        counts = (each.payload, each.control, each.registers, each.memory)
+        changes = (f"{count / per:.2f}" for count in counts)
+        spent = "-" if energy is None else f"{energy[each.type]:.2f}"
+        rows.append([each.type, str(each.cells), *changes, spent])
+    print_table(["cells", "", "payload", "control", "registers", "memory", "energy"], rows)
     if energy is not None:
         total = sum(energy.values())
         click.echo(f"energy {total:.2f} per flit, where a change of a wire between cells is 1")
@@ -181,20 +174,13 @@ def _print_activity(activity: Activity) -> None:
 def print_sweep(curve: Sweep, unit: str) -> None:
     """Print the points of a sweep, their rates in "packets" or "flits", and where it saturates."""
     (per,) = rate_factors([curve], unit=unit)
-    table = Table("load", "throughput", "mean", "p99", "predicted", "verdict")
-    for column in table.columns[:-1]:
-        column.no_wrap = True
+    rows = []
     for point in curve.points:
+        both = (f"{per * rate:.4f}" for rate in (point.offered_load, point.throughput))
         latency = _latency_row(point.latency, beyond="beyond")
-        table.add_row(
-            f"{per * point.offered_load:.4f}",
-            f"{per * point.throughput:.4f}",
-            latency[0],
-            latency[3],
-            _number(point.predicted["latency_mean"]),
-            point.verdict.partition(":")[0],
-        )
-    Console().print(table)
+        predicted, verdict = point.predicted["latency_mean"], point.verdict.partition(":")[0]
+        rows.append([*both, latency[0], latency[3], _number(predicted), verdict])
+    print_table(["load", "throughput", "mean", "p99", "predicted", "verdict"], rows, whole=5)
     click.echo(f"zero-load latency: {_number(curve.zero_load_latency)} cycles")
     if curve.saturation_interval is None:
         click.echo("saturation: not reached")
@@ -222,23 +208,17 @@ def print_sweep(curve: Sweep, unit: str) -> None:
 def print_comparison(comparison: Comparison) -> None:
     """Print where each sweep saturates, its rates converted."""
     sweeps, per, unit = comparison.sweeps, comparison.per, comparison.unit
-    table = Table(
-        "network", "zero-load latency", "saturates at load", "highest throughput", "sustained"
-    )
+    heads = ["network", "zero-load latency", "saturates at load", "highest throughput", "sustained"]
+    rows = []
     for each, label, factor in zip(sweeps, comparison.labels, comparison.factors):
-        interval = each.saturation_interval
+        interval = [f"{load * factor:.4f}" for load in each.saturation_interval or ()]
         rates = (each.saturation_throughput, each.sustained_throughput)
-        table.add_row(
-            label,
-            _number(each.zero_load_latency),
-            "not reached"
-            if interval is None
-            else " to ".join(f"{load * factor:.4f}" for load in interval),
-            *("-" if rate is None else f"{rate * factor:.4f}" for rate in rates),
-        )
+        shown = ("-" if rate is None else f"{rate * factor:.4f}" for rate in rates)
+        begins = " to ".join(interval) or "not reached"
+        rows.append([label, _number(each.zero_load_latency), begins, *shown])
     click.echo(
         f"{short_name(sweeps[0].traffic)} traffic; "
         f"rates in {unit_name(per, unit, square=is_square(sweeps))}, "
         "latencies in cycles"
     )
-    Console().print(table)
+    print_table(heads, rows)

@@ -8,13 +8,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from ...hdl.export.style import MEMORIES, RESETS, Style
 from ...hdl.fabric.errors import InvalidValue
 from ..synthesis import DEVICES
 from .hardware import only_type
+from .print_table import print_figures
 from .printed_cells import print_cells
 from .shared_arguments import network_from, refuse_given
 
@@ -237,12 +236,8 @@ def _print(words: str, found: "Measurement") -> None:
             rows.append((f"of {len(speeds)} seeds", f"{min(speeds):.1f} to {max(speeds):.1f}"))
         # The one that is told is that of the median; of an even number, of the slower of the two.
         longest = max((r for r in found.routes if r.fmax <= found.fmax), key=lambda r: r.fmax)
-    table = Table("", found.setup.device)
-    table.columns[1].justify = "right"
-    for row in rows:
-        table.add_row(*map(str, row))
     click.echo(words)
-    Console(highlight=False).print(table)
+    print_figures(found.setup.device, rows)
     tools = ", ".join(f"{package} {version}" for package, version in found.tools.items())
     if found.fmax is not None and longest.path:
         click.echo(

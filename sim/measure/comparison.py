@@ -1,24 +1,17 @@
 """Load sweeps side by side: the units of their rates, and labels that tell them apart."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...hdl.fabric.checks import check_kind, check_several, check_word
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import Network
-from ...hdl.support.shown import plot_of
 from ..workload.traffic import short_name
 from .curve import Sweep
-from .frame import frame_of
-from .row import wide_row
+from .frame import Curves
+from .result import Result
 from .units import PER, UNITS, unit_name, units_in_packet
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = [
     "Comparison",
@@ -31,7 +24,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Curves):
     """Load sweeps of several networks.
 
     The rates of the sweeps are not converted; `factors` does that.
@@ -54,6 +47,8 @@ class Comparison:
     TypeError, ValueError
         If there are not as many labels as sweeps, one is no text, or there is no such unit.
     """
+
+    _kind = "comparison"
 
     sweeps: Sequence[Sweep]
     labels: Sequence[str] = ()
@@ -112,59 +107,10 @@ class Comparison:
             ],
         }
 
-    def plot(self, ax: "Axes | None" = None, **options: Any) -> "Figure":
-        """Latency and throughput against offered load, in a figure of their own or on given axes.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Axes of matplotlib to draw on; their labels and limits are set.
-        **options : Any
-            What is drawn on given axes, "latency" or "throughput" (`of`); the `title`; the `size`
-            of the figure in inches, or its `width` in print, "column" or "page"; and a `style` of
-            matplotlib.
-
-        Returns
-        -------
-        Figure
-            The figure of the axes, or a new one.
-        """
-        return plot_of("comparison", self, ax, **options)
-
-    def to_frame(self, percentiles: Iterable[float] = ()) -> "pd.DataFrame":
-        """A pandas table with a row for each point of all sweeps, and a column for each parameter.
-
-        Parameters
-        ----------
-        percentiles : Iterable[float]
-            Further percentiles of the latency, from 0 to 100.
-
-        Returns
-        -------
-        DataFrame
-            The table, with the label of each row's network.
-
-        Raises
-        ------
-        MulticubeError
-            If pandas is not installed.
-        ValueError
-            If a percentile is none.
-        """
-        frames = [[*map(wide_row, sweep.points, repeat(percentiles))] for sweep in self.sweeps]
-        return frame_of(
-            [{"label": label, **row} for label, rows in zip(self.labels, frames) for row in rows]
-        )
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A row of a table for each point of all sweeps; one is enough to run it again.
-
-        Returns
-        -------
-        list[dict[str, Any]]
-            Values by the name of the column.
-        """
-        return [row for sweep in self.sweeps for row in sweep.rows()]
+    def _labelled(self) -> Iterator[tuple[dict[str, Any], Result]]:
+        for label, sweep in zip(self.labels, self.sweeps):
+            for point in sweep.points:
+                yield {"label": label}, point
 
 
 def rate_factor(

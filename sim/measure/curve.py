@@ -1,27 +1,21 @@
 """The results of a load sweep."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...hdl.fabric.parameters import plain_values
 from ...hdl.networks.network import Network
 from ...hdl.support.counted import counted
-from ...hdl.support.shown import html_of, plot_of
-from .frame import frame_of
+from ...hdl.support.shown import html_of
+from .frame import Curves
 from .result import Result
-from .row import row_of, wide_row
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["Sweep", "saturation_interval"]
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Curves):
     """Results of one network at increasing loads.
 
     Attributes
@@ -46,6 +40,8 @@ class Sweep:
     ... # doctest: +ELLIPSIS
     <Sweep of cube ports=4 ...: uniform traffic, 1 load from 0.1 to 0.1, not saturated>
     """
+
+    _kind = "sweep"
 
     network: Network
     traffic: str
@@ -123,56 +119,8 @@ class Sweep:
         """What a notebook shows: a table of the points, and their plot."""
         return html_of("sweep", self)
 
-    def plot(self, ax: "Axes | None" = None, **options: Any) -> "Figure":
-        """Latency and throughput against offered load, in a figure of their own or on given axes.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Axes of matplotlib to draw on; their labels and limits are set.
-        **options : Any
-            What is drawn on given axes, "latency" or "throughput" (`of`); the `title`; the `size`
-            of the figure in inches, or its `width` in print, "column" or "page"; and a `style` of
-            matplotlib.
-
-        Returns
-        -------
-        Figure
-            The figure of the axes, or a new one.
-        """
-        return plot_of("sweep", self, ax, **options)
-
-    def to_frame(self, percentiles: Iterable[float] = ()) -> "pd.DataFrame":
-        """A pandas table with a row for each point, and a column for each parameter.
-
-        Parameters
-        ----------
-        percentiles : Iterable[float]
-            Further percentiles of the latency, from 0 to 100: 99.9 is in column `latency_p99.9`.
-
-        Returns
-        -------
-        DataFrame
-            The table.
-
-        Raises
-        ------
-        MulticubeError
-            If pandas is not installed.
-        ValueError
-            If a percentile is none.
-        """
-        return frame_of([wide_row(point, percentiles) for point in self.points])
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A row of a table for each point; one is enough to run it again.
-
-        Returns
-        -------
-        list[dict[str, Any]]
-            Values by the name of the column.
-        """
-        return list(map(row_of, self.points))
+    def _labelled(self) -> Iterator[tuple[dict[str, Any], Result]]:
+        return (({}, point) for point in self.points)
 
 
 def saturation_interval(points: Sequence[Result]) -> tuple[float, float] | None:

@@ -1,6 +1,6 @@
 """The result of a run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -13,12 +13,9 @@ from ...hdl.fabric.errors import InvalidValue, MulticubeError
 from ...hdl.fabric.parameters import plain_values
 from ...hdl.support.shown import html_of
 from .activity import Activity
-from .frame import frame_of
-from .row import wide_row
+from .frame import Tabled
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..run.collective import CollectiveRun
     from ..run.communication import StepRun
     from ..run.messages import MessageRun
@@ -156,7 +153,7 @@ class ClassResult:
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Tabled):
     """One run: what was simulated, and what was measured.
 
     Counts are numbers of packets in the whole run, from the first cycle until the network has
@@ -389,27 +386,8 @@ class Result:
         own = {"parameters": parameters, "activity": measured, "classes": classes}
         return cls(**{**record, **latencies, **own})
 
-    def to_frame(self, percentiles: Iterable[float] = ()) -> "pd.DataFrame":
-        """A pandas table of one row, with the columns of `Sweep.to_frame`.
-
-        Parameters
-        ----------
-        percentiles : Iterable[float]
-            Further percentiles of the latency, from 0 to 100.
-
-        Returns
-        -------
-        DataFrame
-            The table.
-
-        Raises
-        ------
-        MulticubeError
-            If pandas is not installed.
-        ValueError
-            If a percentile is none.
-        """
-        return frame_of([wide_row(self, percentiles)])
+    def _labelled(self) -> Iterator[tuple[dict[str, Any], "Result"]]:
+        yield {}, self
 
     def violations(self, *, ordered: bool, finite: bool) -> str:
         """The violations that the packet counts show, as text; empty if there are none.

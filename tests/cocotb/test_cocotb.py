@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from driving import transport
 from long_runs import long
 from multicube.hdl import PacketNetwork, build, write_verilog
 from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
@@ -57,13 +58,11 @@ def _export(folder: Path, case: str) -> tuple[Path, dict[str, str]]:
     }
 
 
-def _recording(case: str, transport: Callable[..., list[Any]]) -> list[dict[str, Any]]:
+def _recording(case: str) -> list[dict[str, Any]]:
     network = _network(case)
     rng = random.Random(SEED)
     trace = transport(
         network,
-        network.i,
-        network.o,
         cycles=300,
         offer=lambda port, cycle: (
             rng.getrandbits(network.packet.size) if rng.random() < 0.8 else None
@@ -93,12 +92,11 @@ def test_exported_network_carries_all_packets_and_keeps_amaranths_time(
     simulator: str,
     tmp_path: Path,
     compile_bench: Callable[..., Any],
-    transport: Callable[..., list[Any]],
 ) -> None:
     verilog, environment = _export(tmp_path, case)
     bench = compile_bench(simulator, verilog)
     recording = tmp_path / "recording.json"
-    recording.write_text(json.dumps(_recording(case, transport)))
+    recording.write_text(json.dumps(_recording(case)))
     print("seed", SEED)
     assert bench.run("every_packet_arrives", environment, SEED) is None
     environment["RECORDING"] = str(recording)

@@ -27,7 +27,7 @@ from amaranth.hdl import (
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from amaranth.sim import Simulator
+from driving import exercise
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Path, Pin, member
 from multicube.sim.engines import PortEngine
 from multicube.sim.engines.compiled import CompiledEngine
@@ -316,10 +316,7 @@ def simulated(
             shown.append([ctx.get(value) for value in watched])
             await ctx.tick()
 
-    simulator = Simulator(top)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    exercise(top, bench)
     return shown
 
 

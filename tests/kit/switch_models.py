@@ -1,9 +1,24 @@
 # amaranth: UnusedElaboratable=no
 """Models of the switches that queue whole packets, and these packets as integers."""
 
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from driving import Cycle
 from multicube.hdl.links.packet import Packet
 
-__all__ = ["InputQueuedModel", "OutputQueuedModel", "Wires"]
+__all__ = [
+    "InputQueuedModel",
+    "OutputQueuedModel",
+    "Wires",
+    "follow",
+    "pass_whole",
+    "permutations",
+    "sometimes",
+    "traffic",
+]
 
 PAYLOAD = 20
 
@@ -17,7 +32,7 @@ class Wires:
     ) -> None:
         self.radix, self.routing, self.outputs = radix, routing, outputs or radix
         self.bits = (self.outputs - 1).bit_length()
-        self.digits = 4 if broadcast else 2
+        self.broadcast, self.digits = broadcast, 4 if broadcast else 2
         self.layout = Packet(2 * self.bits, PAYLOAD, broadcast=broadcast)
 
     def make(self, input_: int, output: int, number: int, *, later: int = 1, mask: int = 0) -> int:
@@ -37,6 +52,11 @@ class Wires:
         if self.routing == "xor":
             digit ^= input_
         return [j for j in range(self.outputs) if (j ^ digit) & ~mask == 0]
+
+    def output(self, packet: int, input_: int) -> int:
+        """The only output of a packet of this input."""
+        (found,) = self.to(packet, input_)
+        return found
 
     def forwarded(self, packet: int) -> int:
         """The packet behind this stage: the digits of tag and mask have changed places."""
@@ -124,3 +144,66 @@ class InputQueuedModel:
                 accepted[i] = True
                 queue.append(offered[i])
         return accepted, shown
+
+
+def traffic(wires: Wires, seed: int, load: float) -> Callable[[int, int], int | None]:
+    """Packets with random digits; with broadcasts half of them have a random mask, too."""
+    generator = random.Random(seed)
+    print(f"seed {seed}")
+    numbers: Counter[int] = Counter()
+
+    def offer(port: int, cycle: int) -> int | None:
+        if generator.random() >= load:
+            return None
+        numbers[port] += 1
+        output, later = generator.randrange(wires.outputs), generator.randrange(wires.outputs)
+        masked = wires.broadcast and generator.random() < 0.5
+        mask = generator.randrange(wires.radix) if masked else 0
+        return wires.make(port, output, numbers[port], later=later, mask=mask)
+
+    return offer
+
+
+def sometimes(seed: int) -> Callable[[int, int], bool]:
+    """Ready seldom for a while, so that queues fill, and often for a while."""
+    generator = random.Random(seed)
+    return lambda port, cycle: generator.random() < (0.35 if cycle // 50 % 2 else 0.9)
+
+
+def follow(
+    trace: Sequence[Cycle], wires: Wires, model: Any, seen: Callable[[], None] = lambda: None
+) -> int:
+    """Check that a switch does what a model does, and that nothing is lost, doubled or out of
+    order; return how many packets were delivered. `seen` is called in each cycle of the model."""
+    sent: dict[tuple[int, int], list] = {}
+    received: dict[tuple[int, int], list] = {}
+    for number, cycle in enumerate(trace):
+        accepted, shown = model.cycle(cycle.offered, cycle.ready)
+        seen()
+        assert cycle.shown == shown, number
+        for i, packet in enumerate(cycle.offered):
+            assert packet is None or cycle.accepted[i] == accepted[i], (number, i)
+        for i, packet in cycle.entered():
+            for j in wires.to(packet, i):
+                sent.setdefault((i, j), []).append(wires.name(packet))
+        for j, packet in cycle.moved():
+            received.setdefault((wires.name(packet)[0], j), []).append(wires.name(packet))
+    assert sent == received
+    return sum(map(len, sent.values()))
+
+
+def permutations(wires: Wires) -> Callable[[int, int], int]:
+    """Packets for other outputs in each cycle, all for different ones."""
+    return lambda port, cycle: wires.make(
+        port, (port + cycle * (cycle + 1) // 2) % wires.radix, cycle
+    )
+
+
+def pass_whole(trace: Sequence[Cycle], wires: Wires, late: int) -> None:
+    """Check that what the inputs offer is at the outputs so many cycles later, all of it."""
+    assert all(all(cycle.accepted) for cycle in trace)
+    assert all(cycle.shown == [None] * wires.outputs for cycle in trace[:late])
+    for number, (before, after) in enumerate(zip(trace, trace[late:])):
+        entered = before.entered()
+        expected = {wires.output(packet, i): wires.forwarded(packet) for i, packet in entered}
+        assert dict(enumerate(after.shown)) == expected, number

@@ -10,7 +10,6 @@ order in which they cross them.
 same by a search for cycles of channels, without these arguments.
 """
 
-from collections.abc import Callable, Iterable
 from typing import Literal
 
 from ...fabric.errors import InvalidValue
@@ -19,8 +18,6 @@ from ...graphs.graph import Channel
 __all__ = [
     "HYPERCUBE_ROUTINGS",
     "HypercubeRouting",
-    "channel_moves",
-    "dimension_path",
     "next_channels",
     "next_dimensions",
 ]
@@ -67,16 +64,6 @@ def next_dimensions(routing: HypercubeRouting, node: int, destination: int) -> l
     raise InvalidValue(f"Routing must be one of {', '.join(HYPERCUBE_ROUTINGS)}, not {routing!r}")
 
 
-def dimension_path(routing: HypercubeRouting, source: int, destination: int) -> list[int]:
-    """The dimensions that a header crosses, in order, if nothing blocks it."""
-    crossed: list[int] = []
-    node = source
-    while choices := next_dimensions(routing, node, destination):
-        crossed.append(choices[0])
-        node ^= 1 << choices[0]
-    return crossed
-
-
 def next_channels(routing: HypercubeRouting, node: int, destination: int) -> list[Channel]:
     """The channels that a header in a node may take next; the port of a link is its dimension.
 
@@ -86,23 +73,3 @@ def next_channels(routing: HypercubeRouting, node: int, destination: int) -> lis
     if routing != "adaptive":
         return [Channel(node, i) for i in dimensions]
     return [Channel(node, i, 0) for i in dimensions[:1]] + [Channel(node, i, 1) for i in dimensions]
-
-
-def channel_moves(
-    dimension: int, relation: Callable[[int, int], Iterable[Channel]], destination: int
-) -> dict[Channel, list[Channel]]:
-    """For each channel that a header for a destination may use, the channels that it may take next.
-
-    Parameters
-    ----------
-    dimension : int
-        Dimension of the hypercube.
-    relation : Callable
-        The channels that a header in a node (first) for a destination (second) may take next.
-    destination : int
-    """
-    return {
-        channel: list(relation(node ^ 1 << channel[1], destination))
-        for node in range(1 << dimension)
-        for channel in relation(node, destination)
-    }

@@ -16,7 +16,7 @@ from ..graph import Channel, Graph, Turn
 from ..tags import AddressCode, TagScheme, address_tags
 from .survey import survey
 
-__all__ = ["Detour", "Relation", "RoutedGraph", "check_relation"]
+__all__ = ["Detour", "Relation", "RoutedGraph"]
 
 Detour = Literal["random", "least-delay"]
 """How a packet's intermediate terminal is chosen where it enters: at random, or so only if that
@@ -319,30 +319,12 @@ class RoutedGraph(Graph, Relation):
     ...         if node != destination:
     ...             yield Channel(node, 0, int(destination < node))
     >>> from multicube.hdl.graphs.graph import Channel, Link
-    >>> from multicube.hdl.graphs.routing.deadlock import deadlock_cycle
     >>> ring = Ring()
-    >>> check_relation(ring)
     >>> [(channel.node, channel.number) for channel in ring.path(2, 1)[:-1]]
     [(2, 1), (3, 1), (0, 0)]
-    >>> deadlock_cycle(ring)
+    >>> ring.deadlock()
     """
 
     @property
     def graph(self) -> Graph:
         return self
-
-
-def check_relation(relation: Relation) -> None:
-    """Check that a packet for any terminal can leave every node that it can come to.
-
-    Parameters
-    ----------
-    relation : Relation
-        The routing.
-
-    Raises
-    ------
-    ValueError
-        If not; the message names the terminals, or the channel.
-    """
-    survey(relation)
