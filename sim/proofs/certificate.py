@@ -6,7 +6,7 @@ and what is concluded. The wires, and the rows of tables, it reads in the Verilo
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -145,6 +145,29 @@ def _composed(
     return record
 
 
+_Moves = Mapping[Pin, Collection[Pin]]
+
+
+def most_spent(
+    moves: _Moves, starts: Iterable[Collection[Pin]], spent: Mapping[Pin, int]
+) -> list[int]:
+    """For each source, the most that is spent in channels on a way to a destination.
+
+    Raises
+    ------
+    ValueError
+        If a way has a circle.
+    """
+    left: dict[Pin, int] = {}
+    try:
+        for pin in TopologicalSorter(moves).static_order():
+            left[pin] = spent[pin] + max((left[after] for after in moves[pin]), default=0)
+    except CycleError as error:
+        circle = ", ".join(map(str, error.args[1][:6]))
+        raise InvalidValue(f"Packets can go in a circle: {circle}") from None
+    return [max(left[pin] for pin in own) for own in starts]
+
+
 class _Channels:
     """The channels of a network: where their packets go, and for which channels they wait."""
 
@@ -153,24 +176,31 @@ class _Channels:
         self.nexts: dict[Pin, set[Pin]] = {}
         self.choices: dict[Pin, set[frozenset[Pin]]] = {}
         self.firsts: list[set[Pin]] = [set() for _ in range(network.sources)]
+        self.longest = 0
         self.waits = dependencies(self._moves(), network.is_escape)
 
     def _moves(self) -> Iterator[Any]:
-        for destination in range(self.network.sinks):
-            moves = self.network.moves(destination)
+        for moves, starts in self.ways():
             for channel, nexts in moves.items():
                 self.nexts.setdefault(channel, set()).update(nexts)
                 self._choose(nexts)
-            for source, firsts in enumerate(self.firsts):
-                starts = self.network.starts(source, destination)
-                firsts.update(starts)
-                self._choose(starts)
+            for firsts, own in zip(self.firsts, starts):
+                firsts.update(own)
+                self._choose(own)
+            self.longest = max(self.longest, *most_spent(moves, starts, dict.fromkeys(moves, 1)))
             yield moves
 
-    def _choose(self, among: Iterable[Pin]) -> None:
-        choice = frozenset(among)
-        for pin in choice:
-            self.choices.setdefault(pin, set()).add(choice)
+    def ways(self) -> Iterator[tuple[_Moves, list[Collection[Pin]]]]:
+        """For each destination, `moves`, and `starts` for each source."""
+        network = self.network
+        for to in range(network.sinks):
+            yield network.moves(to), [network.starts(each, to) for each in range(network.sources)]
+
+    def _choose(self, among: Collection[Pin]) -> None:
+        if len(among) > 1:
+            choice = frozenset(among)
+            for pin in choice:
+                self.choices.setdefault(pin, set()).add(choice)
 
     def order(self) -> list[Pin]:
         """The channels, each before those that it waits for; those that are no escape channels
@@ -192,6 +222,7 @@ class _Walks:
     def __init__(
         self, channels: _Channels, contracts: dict[str, Any], module_of: dict[str, str]
     ) -> None:
+        self.channels = channels
         self.network = channels.network
         self.nexts = channels.nexts
         self.contracts = contracts
@@ -226,13 +257,14 @@ class _Walks:
         about = self.contract(pin)
         if not about["choice"]:
             return 0
-        found = [0]
-        for choice in self.choices[pin]:
-            # Where choices do not overlap, one channel alone is taken by another, if not by it.
-            if len(choice) > 1 or not about["equal"]:
-                own = (about["outputs"][int(after.path[1])]["inputs"] for after in choice)
-                found.append(about["tries"] + sum(len(inputs) - 1 for inputs in own))
-        return max(found)
+        choices = {*self.choices.get(pin, ())}
+        if not about["equal"]:  # else one channel alone is taken by another, if not by it
+            choices.add(frozenset((pin,)))
+        rivals = (
+            sum(len(about["outputs"][int(each.path[1])]["inputs"]) - 1 for each in choice)
+            for choice in choices
+        )
+        return max((about["tries"] + turns for turns in rivals), default=0)
 
     @cached_property
     def rivals(self) -> dict[Pin, set[Pin | int]]:
@@ -268,8 +300,7 @@ class _Walks:
         network = self.network
         order = [*order]
         hops = {pin: self.hop(pin) for pin in order}
-        longest = max(map(max, self.most(dict.fromkeys(order, 1))))
-        lengths = Lengths(*network.lengths, longest)
+        lengths = Lengths(*network.lengths, self.channels.longest)
         found = turns(hops, order, self.nexts, lengths)
         wires = max(hop.wires for hop in hops.values())
         before = any(hop.before for hop in hops.values())
@@ -281,27 +312,15 @@ class _Walks:
         }
         depth = next(iter(hops.values())).depth
         start = [0 if before else 1 + packets_in(depth, lengths) * own for own in entries]
-        pairs = [[start[s] + ways for ways in own] for s, own in enumerate(self.most(spent))]
+        by_destination = [most_spent(*ways, spent) for ways in self.channels.ways()]
+        pairs = [[one + own for own in ways] for one, ways in zip(start, zip(*by_destination))]
         return {
-            "hops": longest,
+            "hops": lengths.hops,
             "turns": [found[pin] for pin in order],
             "entries": entries,
             "pairs": pairs,
             "most": max(map(max, pairs)),
         }
-
-    def most(self, spent: Mapping[Pin, int]) -> list[list[int]]:
-        """For each source and destination, the most that is spent on a way between them."""
-        network = self.network
-        found: list[list[int]] = [[] for _ in range(network.sources)]
-        for destination in range(network.sinks):
-            moves = network.moves(destination)
-            left: dict[Pin, int] = {}
-            for pin in TopologicalSorter(moves).static_order():
-                left[pin] = spent[pin] + max((left[after] for after in moves[pin]), default=0)
-            for source, own in enumerate(found):
-                own.append(max(left[pin] for pin in network.starts(source, destination)))
-        return found
 
     def partitions(self) -> list[list[list[int]]]:
         """Partitions in two halves that share no channel, as the members of the halves."""

@@ -397,9 +397,10 @@ class MultistageNetwork(PacketNetwork):
 
     def _alike(self, channel: Pin) -> Collection[Pin]:
         """The links of a bundle, or the virtual channels of a link for one class."""
-        number, lanes = int(channel.path[1]), self.parameters.lanes
-        if int(str(channel.cell).split("_")[-2]) == self.stages - 1:
+        lanes = self.parameters.lanes
+        if lanes == self.classes or int(str(channel.cell).split("_")[-2]) == self.stages - 1:
             return (channel,)
+        number = int(channel.path[1])
         first = number // lanes * lanes + number % self.classes
         return [Pin(channel.cell, ("o", n)) for n in range(first, first + lanes, self.classes)]
 
