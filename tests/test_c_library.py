@@ -31,7 +31,7 @@ from started import run_tool
 ROOT = Path(__file__).parent.parent
 STRICT = ("-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wno-psabi")
 OK, BUSY, EMPTY = range(3)
-ASSERTION = -5
+NULL, ASSERTION = -1, -5
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is missing")
 
@@ -251,6 +251,21 @@ def other_compiler(request: pytest.FixtureRequest) -> list[str]:
         return ["clang"]
     pytest.importorskip("ziglang")
     return [sys.executable, "-m", "ziglang", "cc"]
+
+
+def test_parts_of_long_functions_are_accepted(tmp_path: Path) -> None:
+    """Parts take all that others need."""
+    library = tmp_path / "library"
+    write_c_library(build("cube", ports=4, switch="input-queued", arbiter="random"), library)
+    assert "_part_1(" in (library / "mc_0.c").read_text()
+    run_tool("gcc", *STRICT, "-fsyntax-only", "mc_0.c", folder=library)
+
+
+def test_a_null_pointer_is_wrong_whatever_the_registers(tmp_path: Path) -> None:
+    call = _instance(_loaded(build("cube", ports=2), tmp_path / "library"), "mc")
+    for _ in range(2):
+        assert [call(name, 0, None) for name in ("offer", "offer_bits")] == [NULL, NULL]
+        assert call("offer_bits", 0, (ctypes.c_uint32 * 1)()) in (OK, BUSY)
 
 
 @pytest.mark.long

@@ -22,7 +22,7 @@ from multicube.hdl.terminals.circuit_terminals import CircuitInitiator
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.workload.fault_cells import LinkFault, StuckBox
-from multicube.sim.workload.faults import inject, places
+from multicube.sim.workload.faults import cut, gated, inject, places
 from multicube.sim.workload.injection import FORMS, Injection, parse_fault
 from refusals import refusals, refused
 
@@ -388,3 +388,17 @@ def test_stuck_box_rejects_what_is_no_packet_switch() -> None:
         StuckBox(circuit)
     with pytest.raises(ValueError, match=r"^Box circuit_initiator can't be stuck at straight$"):
         StuckBox(CellType(CircuitInitiator, packet=Packet(2, 3), delay=0))
+
+
+def test_no_cell_of_a_network_is_lost_to_a_fault() -> None:
+    """It has cells called gates itself; and what is cut can be cut again."""
+    fabric = build("stage-sequenced", ports=4).fabric
+    outputs = [Pin(f"gate_{line}", ("o",)) for line in range(4)]
+    faulty, gates = gated(fabric, outputs)
+    once = cut(fabric, outputs[:1])
+    for broken, number in ((faulty, 4), (cut(once, outputs[1:]), 4)):
+        assert {name: broken.cells[name].type for name in fabric.cells} == {
+            name: cell.type for name, cell in fabric.cells.items()
+        }
+        assert len(broken.cells) == len(fabric.cells) + number
+    assert len(set(gates.values())) == 4

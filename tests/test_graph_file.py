@@ -644,6 +644,11 @@ def test_what_parsers_print_is_not_shown(
     ("name", "content", "message"),
     [
         ("a.gml", "graph [ node [ id 0", "It is no GML: "),
+        (
+            "a.gml",
+            "graph [ \033[31mred ]",
+            r"It is no GML: 'cannot tokenize \x1b[31mred ] at (1, 9)'",
+        ),
         ("a.gml", "graph [ node [ id 0 cost 3 ] ]", "Node 0 has an unknown attribute 'cost'"),
         ("a.gexf", "<gexf", "It is no GEXF: "),
         ("a.gexf", '<!DOCTYPE a [<!ENTITY b "c">]><gexf/>', "A document type (DOCTYPE), which"),

@@ -373,4 +373,4 @@ def _parsed(form: str, parse: Callable[..., Any], *given: Any, **options: Any) -
         raise
     except Exception as error:
         said = str(error).strip().splitlines() or [type(error).__name__]
-        raise InvalidValue(f"It is no {form}: {said[0]}") from None
+        raise InvalidValue(f"It is no {form}: {shown(said[0])}") from None

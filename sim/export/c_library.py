@@ -47,6 +47,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _QUIET = """\
 /* Generated code does not use all that it declares. */
 #pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wunused-variable"
 #pragma GCC diagnostic ignored "-Wparentheses"
 #pragma GCC diagnostic ignored "-Wattributes"

@@ -163,9 +163,9 @@ int mc_busy(const mc_network *n, int source) {
 }
 
 int mc_offer_bits(mc_network *n, int source, const uint32_t *bits) {
+  if (!n || !bits) return MC_NULL;
   const int busy = mc_busy(n, source);
   if (busy) return busy;
-  if (!bits) return MC_NULL;
   for (int word = 0; word < MC_FLIT_WORDS; word++)
     drive(n, sources[source].payload[word], as_wire(word, bits[word]));
   drive(n, sources[source].valid, ~(uint32_t)0);

@@ -103,13 +103,13 @@ def cut(fabric: _Fabric, outputs: Iterable[Pin]) -> _Fabric:
         If an output does not drive a link with a handshake, from one cell to another.
     """
     faulty = _Broken(fabric)
-    for number, output in enumerate(outputs):
+    for output in outputs:
         if output.cell is not None:
             fabric.check_cell(output.cell)
         receiver = faulty.fabric.drivers.get(_joined(output, ("ready",)))
         if not fabric.sends_stream(output) or receiver is None:
             raise InvalidValue(f"Output to cut must drive a link with a handshake, not {output}")
-        name = f"fault_{number}"
+        name = faulty.unused("fault")
         type_ = faulty.insert(name, output, _link_of(receiver))
         faulty.fabric.cells[name] = Cell(name, type_, {**_SOUND, "seed": 1, "dead": 1})
     return faulty.fabric
@@ -133,11 +133,11 @@ def gated(fabric: _Fabric, outputs: Iterable[Pin]) -> tuple[_Fabric, dict[Pin, s
     """
     faulty = _Broken(fabric, LinkGate)
     gates: dict[Pin, str] = {}
-    for number, output in enumerate(outputs):
+    for output in outputs:
         receiver = faulty.fabric.drivers[_joined(output, ("ready",))]
         if not faulty.has_type(output):
             continue
-        gates[output] = name = f"gate_{number}"
+        gates[output] = name = faulty.unused("gate")
         faulty.fabric.cells[name] = Cell(
             name, faulty.insert(name, output, _link_of(receiver)), {"dead": 0}
         )
@@ -192,6 +192,12 @@ class _Broken(Generic[_Fabric]):
         self.component = component
         self.fabric = fabric.copy()
         self.types: dict[tuple, CellType] = {}
+        self._numbers = count()
+
+    def unused(self, word: str) -> str:
+        """A name that begins with a word, and that no cell has."""
+        names = (f"{word}_{number}" for number in self._numbers)
+        return next(name for name in names if name not in self.fabric.cells)
 
     @cached_property
     def places(self) -> dict[tuple[Pin, Pin], int]:

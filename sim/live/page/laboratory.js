@@ -56,7 +56,7 @@ class Laboratory {
         const result = await remote.ask("measure", { setting: { ...setting, load }, warmup, cycles, dead });
         found.push(result);
         this.points.push({ load, latency: result.latency, throughput: result.throughput, high: percentileText(result.histogram, 0.99), untimed: result.untimed, saturated: result.saturated });
-        this.show(setting, warmup, cycles);
+        this.show(setting, dead, warmup, cycles);
         const [first] = found;
         if (loads.length > 1 && result.latency > 12 * first.latency && result.saturated) break;
       }
@@ -76,7 +76,7 @@ class Laboratory {
     byId("measure").textContent = "Measure the curve";
   }
 
-  show(setting, warmup, cycles) {
+  show(setting, dead, warmup, cycles) {
     const { page } = this;
     byId("measured-rows").replaceChildren(...this.points.map((point) => element("tr", {},
       ...[point.load.toFixed(2), round(point.throughput, 4), round(point.latency, 2), point.high, point.untimed ?? "–"]
@@ -86,7 +86,7 @@ class Laboratory {
     const pattern = setting.pattern === "hotspot" ? `hotspot:${setting.share}:${setting.target}` : setting.pattern;
     const command = `multicube sim ${ABOUT.words} --traffic ${pattern} --load ${this.points.at(-1).load} --seed ${setting.seed} --warmup ${warmup} --cycles ${cycles}`;
     // Links that are broken here, and tables that a lesson has written, are in no such line.
-    const changed = page.drawing.dead.size || setting.tables;
+    const changed = dead.length || setting.tables;
     byId("command-says").textContent = changed ? "The network is changed here, so that no command line has these numbers." : "The same numbers, on the command line:";
     byId("command").hidden = Boolean(changed);
     byId("command").replaceChildren(...unbroken(command));
