@@ -17,6 +17,7 @@ from long_runs import long
 from multicube.hdl import GraphNetwork, build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.catalogue.catalogue import FAMILIES
+from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.graphs.graph import Link, ListedGraph
 from multicube.sim.engines.compiled import CompiledEngine
@@ -540,6 +541,11 @@ def test_every_family_has_a_page(chromium: Any, tmp_path: Path, name: str) -> No
     tab.do("() => multicube.queue")
     assert _counters(tab)["delivered"] > 0
     tab.close()
+
+
+def test_traffic_that_does_not_suit_is_refused_at_once() -> None:
+    with pytest.raises(InvalidValue, match="needs a network with broadcast=1"):
+        LivePage(build("omega ports=8"), traffic="broadcast:0.2")
 
 
 test_view_refuses = command_refusals(

@@ -196,6 +196,7 @@ class LivePage(Page):
             )
         if found.flows is not None:
             raise InvalidValue(f"Traffic of a live page must have a load: {found.own_load}")
+        found.check(network)
         seed = check_integer("Seed of a live page", seed, 0, 2**32 - 1)
         self.network = network
         self.title, self.name = str(network), str(network.family)
