@@ -13,7 +13,7 @@ from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from driving import evaluate
+from driving import evaluate, exercise
 from long_runs import long
 from multicube.hdl import FAMILIES, MultistageNetwork, build, write_verilog
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Meter, Pin, Pins
@@ -393,7 +393,7 @@ def test_a_network_is_placed_twice_in_scopes(name: str) -> None:
 
 
 @pytest.mark.long
-def test_networks_in_scopes_follow_each_other(simulate: Any) -> None:
+def test_networks_in_scopes_follow_each_other() -> None:
     """Packets pass an omega network, and then its mirror image, to the terminal they came from."""
     networks = [MultistageNetwork(8, wiring=wiring, payload=8) for wiring in ("omega", "cube")]
     link = stream.Signature(networks[0].packet)
@@ -424,7 +424,7 @@ def test_networks_in_scopes_follow_each_other(simulate: Any) -> None:
         assert arrived == [networks[1].tags.destination(tag, 5)]
         assert ctx.get(dut.o[arrived[0]].payload.payload) == 77
 
-    simulate(dut, testbench)
+    exercise(dut, testbench)
 
 
 def test_cells_declare_what_is_to_be_counted() -> None:
