@@ -154,6 +154,34 @@ def test_measured_counters_are_those_of_sim(
 
 
 @needs_chromium
+def test_a_page_measures_loads_that_its_traffic_can_have(
+    chromium: Any, tmp_path: Path, call: Call
+) -> None:
+    """In bursts a terminal sends at most a part of the time; at intervals, when these say."""
+    for traffic, loads in (("uniform+bursts:4:8", [0.1, 0.33]), ("uniform+interval:5", [0.3])):
+        LivePage(build("omega ports=4"), traffic=traffic).save(tmp_path / "page.html")
+        tab = Tab(chromium, tmp_path / "page.html")
+        found = tab.do(
+            """async (load) => {
+                await multicube.change({ load });
+                const { laboratory, setting } = multicube;
+                await laboratory.measure([0.1, 0.6, 0.9], { warmup: 0, cycles: 90 });
+                const { load: measured, throughput } = laboratory.points.at(-1);
+                const command = document.getElementById("command").textContent;
+                const loads = laboratory.points.map((point) => point.load);
+                return { loads, command, now: setting.load, measured, throughput };
+            }""",
+            0.9 if len(loads) > 1 else 0.3,
+        )
+        tab.close()
+        assert found["loads"] == loads
+        assert found["now"] == found["measured"] == loads[-1]
+        assert ("--load" in found["command"]) == (len(loads) > 1)
+        _, *line = found["command"].split()
+        assert call(*line, "--json").record["throughput"] == found["throughput"]
+
+
+@needs_chromium
 @pytest.mark.parametrize("load", [long(0.7), long(0.8), 0.95])
 def test_page_and_command_agree_in_saturation(omega: Tab, call: Call, load: float) -> None:
     """Both leave out the same packets: those born in the window that did not arrive."""

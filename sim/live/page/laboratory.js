@@ -52,7 +52,10 @@ class Laboratory {
     byId("measured").hidden = false;
     try {
       await remote.ready;
-      for (const load of loads) {
+      const pattern = patternOf(ABOUT, setting), most = highestLoad(pattern);
+      // Traffic at intervals has no load that can be chosen.
+      const own = pattern.paced ? loads.map((load) => Math.min(load, most)) : [setting.load];
+      for (const load of new Set(own)) {
         const result = await remote.ask("measure", { setting: { ...setting, load }, warmup, cycles, dead });
         found.push(result);
         this.points.push({ load, latency: result.latency, throughput: result.throughput, high: percentileText(result.histogram, 0.99), untimed: result.untimed, saturated: result.saturated });
@@ -84,7 +87,8 @@ class Laboratory {
     const left = this.points.filter(({ untimed }) => untimed);
     byId("untimed").hidden = !left.length;
     const pattern = setting.pattern === "hotspot" ? `hotspot:${setting.share}:${setting.target}` : setting.pattern;
-    const command = `multicube sim ${ABOUT.words} --traffic ${pattern} --load ${this.points.at(-1).load} --seed ${setting.seed} --warmup ${warmup} --cycles ${cycles}`;
+    const load = patternOf(ABOUT, setting).paced ? ` --load ${this.points.at(-1).load}` : "";
+    const command = `multicube sim ${ABOUT.words} --traffic ${pattern}${load} --seed ${setting.seed} --warmup ${warmup} --cycles ${cycles}`;
     // Links that are broken here, and tables that a lesson has written, are in no such line.
     const changed = dead.length || setting.tables;
     byId("command-says").textContent = changed ? "The network is changed here, so that no command line has these numbers." : "The same numbers, on the command line:";

@@ -69,9 +69,15 @@ function roundEven(value) {
   return low % 2 === 0 ? low : low + 1;
 }
 
+/** The pattern of a setting. */
+function patternOf(about, setting) { return about.patterns.find((each) => each.name === setting.pattern); }
+
+/** The load at which the busiest terminal sends in every cycle (while it is on), to a hundredth. */
+function highestLoad(pattern) { return Math.floor(100 / (Math.max(1, ...pattern.rates) * pattern.hurry)) / 100; }
+
 /** The straps that a pattern writes to the source of a terminal at a load, words by port. */
 function sourceStraps(about, setting, terminal) {
-  const pattern = about.patterns.find((each) => each.name === setting.pattern);
+  const pattern = patternOf(about, setting);
   const straps = {};
   for (const [port, value] of Object.entries(pattern.straps))
     straps[port] = [Array.isArray(value) ? value[terminal] : value];

@@ -222,6 +222,7 @@ class Page {
   async change(part) {
     const restart = "seed" in part && part.seed !== this.setting.seed;
     Object.assign(this.setting, part);
+    this.setting.load = Math.min(this.setting.load, highestLoad(patternOf(ABOUT, this.setting)));
     this.showSetting();
     if (restart) return this.restart();
     await this.ask("apply", this.setting);
@@ -355,6 +356,8 @@ class Page {
 
   showSetting() {
     const { setting } = this;
+    const pattern = patternOf(ABOUT, setting);
+    byId("load").max = highestLoad(pattern);
     byId("load").value = setting.load;
     byId("load-text").textContent = setting.load.toFixed(2);
     byId("pattern").value = setting.pattern;
@@ -363,7 +366,6 @@ class Page {
     byId("share-text").textContent = `${(setting.share * 100).toFixed(1)} %`;
     byId("target").value = setting.target;
     byId("seed").value = setting.seed;
-    const pattern = ABOUT.patterns.find((each) => each.name === setting.pattern);
     byId("load").disabled = !pattern.paced;
     this.showLegend();
   }
