@@ -128,8 +128,7 @@ class Checker:
         place = {channel: n for n, channel in enumerate(order)}
         need(len(place) == len(order), "a channel is twice in the order")
         self.escapes = {*order} if self.cert["escapes"] is None else {*self.cert["escapes"]}
-        self.nexts, self.rivals, self.used, self.last, self.longest = {}, {}, {}, set(), 0
-        self.ways = []
+        self.nexts, self.rivals, self.used, self.last, self.ways = {}, {}, {}, set(), []
         for to in range(self.sinks):
             seen, starts = {}, {}
             for s in range(self.sources):
@@ -175,22 +174,30 @@ class Checker:
 
     def check_ends(self, starts, seen, to):
         """No packet goes on for ever: its ways have no circle. Their channels, by source."""
-        longest, graph = {}, {at: [(a, t) for a, _, t in nexts] for at, nexts in seen.items()}
+        firsts = {s: [(a, t) for a, _, t in nexts] for s, nexts in starts.items()}
+        graph = {at: [(a, t) for a, _, t in nexts] for at, nexts in seen.items()}
         try:
             ways = [(at, graph[at]) for at in TopologicalSorter(graph).static_order()]
         except CycleError:
             raise Void(f"packets for {to} go in a circle") from None
-        for at, nexts in ways:
-            longest[at] = 1 + max((longest[after] for after in nexts), default=0)
-        self.ways.append(({s: [(a, t) for a, _, t in own] for s, own in starts.items()}, ways))
-        for s, stack in self.ways[to][0].items():
-            stack, found = [*stack], set()
-            self.longest = max(self.longest, *(longest[at] for at in stack))
+        self.ways.append((firsts, ways))
+        for s, own in firsts.items():
+            stack, found = [*own], set()
             while stack:
                 if (at := stack.pop()) not in found:
                     found.add(at)
                     stack += graph[at]
             self.used[s, to] = [channel for channel, _ in found]
+
+    def most(self, spent):
+        """By source and destination, the most that is spent in channels on a way between them."""
+        found = {}
+        for to, (firsts, ways) in enumerate(self.ways):
+            left = {}
+            for at, nexts in ways:
+                left[at] = spent[at[0]] + max((left[after] for after in nexts), default=0)
+            found |= {(s, to): max(left[at] for at in own) for s, own in firsts.items()}
+        return found
 
     def tries(self, channel):
         """Most cycles in which a header with a choice could take a channel and does not."""
@@ -205,12 +212,13 @@ class Checker:
     def check_bounds(self):
         """The turns of queues, from the last channel to the first, and the cycles of all pairs."""
         bounds, (fewest, most) = self.cert["bounds"], self.cert["lengths"]
-        need(bounds["hops"] == self.longest, "the longest path is another one")
+        longest = max(self.most(dict.fromkeys(self.cert["order"], 1)).values())
+        need(bounds["hops"] == longest, "the longest path is another one")
         cells = {channel: self.kind[channel.split(".")[0]] for channel in self.cert["order"]}
         outputs = {c: one["outputs"][int(c.split(".")[2])] for c, one in cells.items()}
         ((queue, depth, stages),) = {(x["queue"], x["depth"], x["stages"]) for x in cells.values()}
         rivals = {c: o["inputs"] for c, o in outputs.items()} if queue == "output" else self.rivals
-        flits = (most > 1) * 2 * max(o["wires"] for o in outputs.values()) * (most + self.longest)
+        flits = (most > 1) * 2 * max(o["wires"] for o in outputs.values()) * (most + longest)
         fits = depth if most == 1 else 1 + (1 + (depth - 2) // fewest if depth > 1 else 0)
         touched, turn, end = 1 - (1 - most) // fewest, {}, int(queue == "output")
 
@@ -225,14 +233,9 @@ class Checker:
         entries = [waits(self.nexts[s]) for s in range(self.sources)]
         need(entries == bounds["entries"], f"the turns of terminals are {entries}")
         spent = {c: stages + (one and 1 + fits * one) for c, one in turn.items()}
-        for d, (starts, ways) in enumerate(self.ways):
-            left = {}
-            for at, nexts in ways:
-                left[at] = spent[at[0]] + max((left[after] for after in nexts), default=0)
-            for s, own in starts.items():
-                cycles = 0 if queue == "output" else 1 + fits * entries[s]
-                cycles += max(left[at] for at in own)
-                need(bounds["pairs"][s][d] == cycles, f"from {s} to {d} it is {cycles} cycles")
+        for (s, d), cycles in self.most(spent).items():
+            cycles += 0 if queue == "output" else 1 + fits * entries[s]
+            need(bounds["pairs"][s][d] == cycles, f"from {s} to {d} it is {cycles} cycles")
         need(bounds["most"] == max(map(max, bounds["pairs"])), "the most cycles are others")
 
 

@@ -406,7 +406,8 @@ class PacketNetwork(Network):
             for before, after in pairwise(ways):
                 for pin in before:
                     moves.setdefault(pin, set()).update(after)
-            moves.update((pin, set()) for pin in ways[-1])
+            for pin in ways[-1]:
+                moves.setdefault(pin, set())
         return moves
 
     def _alike(self, channel: Pin) -> Collection[Pin]:

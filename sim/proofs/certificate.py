@@ -148,7 +148,7 @@ def _composed(
 _Moves = Mapping[Pin, Collection[Pin]]
 
 
-def most_spent(
+def _most_spent(
     moves: _Moves, starts: Iterable[Collection[Pin]], spent: Mapping[Pin, int]
 ) -> list[int]:
     """For each source, the most that is spent in channels on a way to a destination.
@@ -187,7 +187,7 @@ class _Channels:
             for firsts, own in zip(self.firsts, starts):
                 firsts.update(own)
                 self._choose(own)
-            self.longest = max(self.longest, *most_spent(moves, starts, dict.fromkeys(moves, 1)))
+            self.longest = max(self.longest, *_most_spent(moves, starts, dict.fromkeys(moves, 1)))
             yield moves
 
     def ways(self) -> Iterator[tuple[_Moves, list[Collection[Pin]]]]:
@@ -312,7 +312,7 @@ class _Walks:
         }
         depth = next(iter(hops.values())).depth
         start = [0 if before else 1 + packets_in(depth, lengths) * own for own in entries]
-        by_destination = [most_spent(*ways, spent) for ways in self.channels.ways()]
+        by_destination = [_most_spent(*ways, spent) for ways in self.channels.ways()]
         pairs = [[one + own for own in ways] for one, ways in zip(start, zip(*by_destination))]
         return {
             "hops": lengths.hops,

@@ -289,9 +289,9 @@ def _switch(component: RoutedSwitch) -> dict[str, Any]:
     if isinstance(logic, DigitRoute):
         route = {"by": "digit", "bits": logic.rotates, "outputs": logic.outputs}
         route["routing"] = logic.routing
-        # The digits of the inputs and outputs, of which some may be channels of one link.
-        route["inputs"] = [_digit(one.end[0]) for one in shape.inputs]
-        route["digits"] = [_digit(one.end[0]) for one in shape.outputs]
+        # Some of them may be channels of one link. The port of a terminal is -1 less its digit.
+        route["inputs"] = [one.end[0] for one in shape.inputs]
+        route["digits"] = [max(one.end[0], -1 - one.end[0]) for one in shape.outputs]
     elif logic is not None:
         route = {"by": "gates"}
     timed = isinstance(component, Switch) or not shape.choice
@@ -313,11 +313,6 @@ def _switch(component: RoutedSwitch) -> dict[str, Any]:
         "route": route,
         "ports": _side_ports(component),
     }
-
-
-def _digit(port: int) -> int:
-    """The digit that names a port; those of terminals are -1, -2, ..."""
-    return port if port >= 0 else -1 - port
 
 
 def _side_ports(component: RoutedSwitch) -> dict[str, list[Any]]:
