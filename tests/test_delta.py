@@ -234,6 +234,9 @@ def test_hot_spots_and_single_packets() -> None:
     assert once.terminals["delivered"] == [0, 0, 0, 16, 0, 0, 0, 0, 0]
     assert once.offered_load == 1
     assert once.cycles == 16 + network.stages  # one after the other at the sink
+    wide = build("sw-banyan fanout=2 spread=3 switch=input-queued")
+    last = simulate(wide, traffic="all-to-one:8")
+    assert last.terminals["delivered"] == [0] * 8 + [4]  # of four sources
 
 
 def test_axi_streams_and_copies() -> None:
@@ -336,7 +339,8 @@ test_command_refuses = command_refusals(
         "Traffic from 16 sources to 9 sinks must be uniform, hotspot or all-to-one, to a sink "
         "from 0 to 8, not shift:1",
     ),
-    ("sim delta --traffic hotspot:0.5:9", "to a sink from 0 to 8, not hotspot:0.5:9"),
+    ("sim delta --traffic hotspot:0.5:9", "Terminal T of hotspot must be from 0 to 8, not 9"),
+    ("sim sw-banyan --traffic all-to-one:9", "Terminal T of all-to-one must be from 0 to 8, not 9"),
     ("sim sw-banyan --traffic identity", "Traffic from 4 sources to 9 sinks must be uniform"),
     ("sim sw-banyan --traffic neighbor", "Traffic from 4 sources to 9 sinks must be uniform"),
     ("sim delta --traffic locality:0.5:4", "Traffic from 16 sources to 9 sinks must be"),

@@ -41,7 +41,7 @@ def network_traffic(traffic: Any, network: Network) -> Pattern:
     """
     count = network.classes
     if count == 1 or (isinstance(traffic, Pattern) and traffic.terminals == network.sources):
-        return pattern(traffic, network.sources)
+        return pattern(traffic, network.sources, network.sinks)
     terminals = network.sources // count
     words = [traffic] * count
     if isinstance(traffic, str) and _BETWEEN in traffic:

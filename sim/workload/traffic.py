@@ -51,7 +51,7 @@ _UNREADABLE = ("array", "flows", "function")
 """Names of patterns that came from Python, and are too large to be written as a text."""
 
 
-def pattern(traffic: Any, ports: int) -> Pattern:
+def pattern(traffic: Any, ports: int, sinks: int | None = None) -> Pattern:
     """The traffic pattern that a text, list, matrix or function describes.
 
     Parameters
@@ -65,6 +65,8 @@ def pattern(traffic: Any, ports: int) -> Pattern:
         weights. A *path* is of a file that holds a list, a matrix or flows.
     ports : int
         Number of terminals.
+    sinks : int, optional
+        Number of terminals that receive, if it differs from that of those that send.
 
     Returns
     -------
@@ -95,9 +97,9 @@ def pattern(traffic: Any, ports: int) -> Pattern:
             )
         return traffic
     if isinstance(traffic, str):
-        return _from_text(traffic, ports)
+        return _from_text(traffic, ports, ports if sinks is None else sinks)
     if isinstance(traffic, os.PathLike):
-        return _from_text(f"file:{os.fspath(traffic)}", ports)
+        return _from_text(f"file:{os.fspath(traffic)}", ports, ports)
     if callable(traffic) and not isinstance(traffic, type):
         return _from_function(traffic, ports)
     if isinstance(traffic, Sequence) or hasattr(traffic, "__array__"):
@@ -219,11 +221,11 @@ def _digest(contents: bytes, origin: str) -> str:
 # Text.
 
 
-def _from_text(text: str, ports: int) -> Pattern:
+def _from_text(text: str, ports: int, sinks: int) -> Pattern:
     for ending, timed in ((_BURSTS, in_bursts), (_INTERVAL, _in_closed_loop)):
         base, found, numbers = _without(ending, text)
         if found:
-            return timed(_from_text(base, ports), numbers)
+            return timed(_from_text(base, ports, sinks), numbers)
     name, colon, rest = text.partition(":")
     name = name.lower()
     if name == "file" and rest:
@@ -240,7 +242,7 @@ def _from_text(text: str, ports: int) -> Pattern:
         ]
         return _from_matrix(rows, ports, text)
     if name == "one-each" and rest:
-        return _one_each(text, _from_text(rest, ports))
+        return _one_each(text, _from_text(rest, ports, sinks))
     if not colon and all(word == _SILENT or _is_integer(word) for word in text.split(",")):
         values = [
             None if word == _SILENT else _number(text, word, integer_of) for word in text.split(",")
@@ -251,7 +253,10 @@ def _from_text(text: str, ports: int) -> Pattern:
         form, make = _FORMS[name]
         required = len(form.split("[")[0].split(":")) - 1
         if required <= len(words) <= form.count(":"):
-            return make(text, ports, words)
+            found = make(text, ports, words)
+            if _TERMINAL in form:
+                check_integer(f"Terminal T of {name}", found.where.favourites[0], 0, sinks - 1)
+            return found
         raise InvalidValue(f"Traffic {name} must be written as {name}{form}, not {text!r}")
     suggestion = nearest(name, _FORMS)
     if suggestion:
@@ -269,7 +274,7 @@ def _uniform(text: str, ports: int, words: list[str]) -> Pattern:
 
 def _hot_spot(text: str, ports: int, words: list[str]) -> Pattern:
     fraction = _fraction(text, "H", words[0])
-    return Pattern(text, Destinations(_target(text, words[1:], ports), fraction))
+    return Pattern(text, Destinations((_target(text, words[1:]),) * ports, fraction))
 
 
 def _any_each(text: str, ports: int, words: list[str]) -> Pattern:
@@ -283,7 +288,8 @@ def _one_each(text: str, base: Pattern) -> Pattern:
 
 
 def _all_to_one(text: str, ports: int, words: list[str]) -> Pattern:
-    return Pattern(text, Destinations(_target(text, words, ports), 1), InjectionProcess(quota=1))
+    to_one = Destinations((_target(text, words),) * ports, 1)
+    return Pattern(text, to_one, InjectionProcess(quota=1))
 
 
 def _broadcast(text: str, ports: int, words: list[str]) -> Pattern:
@@ -338,11 +344,14 @@ def _asymmetric(text: str, ports: int, words: list[str]) -> Pattern:
 _ALIASES = {"bitcomp": "complement", "bitrev": "bit-reversal", "shuffle": "perfect-shuffle"}
 """The names of BookSim2 that are others here."""
 
+_TERMINAL = "[:T]"
+"""The form of a terminal that is the favourite of all, by default 0."""
+
 _FORMS: dict[str, tuple[str, Callable[[str, int, list[str]], Pattern]]] = {
     "uniform": ("", _uniform),
-    "hotspot": (":H[:T]", _hot_spot),
+    "hotspot": (f":H{_TERMINAL}", _hot_spot),
     "one-each": ("", _any_each),
-    "all-to-one": ("[:T]", _all_to_one),
+    "all-to-one": (_TERMINAL, _all_to_one),
     "broadcast": (":B", _broadcast),
     "sphere": (":BETA[:SIZE]", _sphere),
     "locality": (":ALPHA[:SIZE]", _local),
@@ -370,13 +379,9 @@ TRAFFIC = (
 """The forms that `pattern` accepts."""
 
 
-def _target(text: str, words: list[str], ports: int) -> tuple[int, ...]:
-    """One terminal, by default 0, as the favourite of all."""
-    hot = _number(text, words[0], integer_of) if words else 0
-    if hot not in range(ports):
-        name = text.split(":")[0]
-        raise InvalidValue(f"Terminal T of {name} must be from 0 to {ports - 1}, not {hot}")
-    return (hot,) * ports
+def _target(text: str, words: list[str]) -> int:
+    """The favourite terminal of all."""
+    return _number(text, words[0], integer_of) if words else 0
 
 
 def _fraction(text: str, letter: str, word: str) -> float:
