@@ -11,9 +11,11 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..hdl.bench import SourcePlan, bench_for
+from ..hdl.fabric.cell import Cell, CellType, Leaf
 from ..hdl.fabric.checks import check_field
 from ..hdl.fabric.errors import InvalidValue
-from ..hdl.fabric.fabric import Cell, CellType, Fabric, Leaf, Pin
+from ..hdl.fabric.fabric import Fabric
+from ..hdl.fabric.pins import Pin
 from ..hdl.networks.network import Network
 from ..sim.run.run import Run
 from ..sim.workload.class_traffic import network_traffic

@@ -7,8 +7,10 @@ from amaranth.lib.wiring import In, Out
 from ..hdl.computer.address_map import CONSOLE_ROWS
 from ..hdl.computer.computer import Computer
 from ..hdl.computer.computer_node import COUNTERS, console_layout
+from ..hdl.fabric.cell import Cell, CellType
 from ..hdl.fabric.errors import InvalidValue
-from ..hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from ..hdl.fabric.fabric import Fabric
+from ..hdl.fabric.pins import Pin
 from .bench_top import BoardBench, Place
 from .command_port import ADDRESS_BITS, CommandPort
 from .protocol import IDENTITY_BYTES

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Any, Generic, Self, TypeVar
 
 from ..hdl.bench import Bench
+from ..hdl.fabric.cell import Cell
 from ..hdl.fabric.checks import check_integer
 from ..hdl.fabric.errors import InvalidValue, MulticubeError
-from ..hdl.fabric.fabric import Cell, Pin
+from ..hdl.fabric.pins import Pin
 from .bench_top import PRIVATE_STRAPS, BoardBench
 from .command_port import ADDRESS_BITS, WORD_BITS
 from .computer_board import ComputerBoard

@@ -5,7 +5,8 @@ from amaranth.hdl import EnableInserter, Module, ResetInserter
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from ..hdl.fabric.fabric import CellType, member
+from ..hdl.fabric.cell import CellType
+from ..hdl.fabric.fabric_component import member
 
 __all__ = ["Paused", "PausedNode"]
 

@@ -12,7 +12,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from ..hdl.fabric.cell import Cell, CellType
+from ..hdl.fabric.fabric import Fabric
+from ..hdl.fabric.pins import Pin
 from ..sim.engines.engine_selection import open_engines
 from .computer_board import BoardDesign
 from .uart import UARTReceiver, UARTTransmitter

@@ -15,7 +15,9 @@ from multicube.hdl import CombiningNetwork
 from multicube.hdl.boxes.combining import InputBufferedBox
 from multicube.hdl.boxes.unbuffered import later_bits
 from multicube.hdl.export.verilog import verilog_text
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.operations.memory import LOAD, Rules, find_operation
 from multicube.hdl.terminals.memory_module import MemoryModule
 from multicube.sim.synthesis import Storage, cost_command

@@ -21,7 +21,7 @@ import click
 from matplotlib.figure import Figure
 from multicube.hdl import GraphNetwork, MultistageNetwork, PacketNetwork, build
 from multicube.hdl.bench import bench_for
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.plans.extra_stage import ExtraStagePlan, Fault
 from multicube.hdl.graphs.routing.rewritable import Rewritable

@@ -13,7 +13,9 @@ from typing import Any
 
 from multicube.hdl import HypercubeNetwork
 from multicube.hdl.export.verilog import verilog_text
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 from multicube.hdl.families.connection_machine.hypercube_node import HypercubeNode
 from multicube.hdl.families.connection_machine.message import Slot

@@ -28,7 +28,9 @@ from amaranth.hdl import Const, Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
-from multicube.hdl.fabric.fabric import CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim import Simulator
 from multicube.sim.engines.verilator import VerilatorEngine, VerilatorMissing
 

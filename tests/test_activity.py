@@ -22,7 +22,7 @@ from multicube.hdl.bench.twin import OnBench, with_twin
 from multicube.hdl.catalogue.catalogue import FAMILIES
 from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.export.verilog_names import net_name, port_name
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim import Run, pattern, simulate
 from multicube.sim.command import main
 from multicube.sim.engines.amaranth import AmaranthEngine

@@ -15,7 +15,9 @@ from command_line import command_refusals, exit_status
 from driving import exercise
 from multicube.hdl import AXI_CLOCK, AxiStreamNetwork, PacketNetwork, build
 from multicube.hdl.export.verilog import Clock, port_list, verilog_text, write_verilog
-from multicube.hdl.fabric.fabric import CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.hdl.primitives.round_robin import RoundRobin
 from multicube.sim.engines.compiled.netlist import lower

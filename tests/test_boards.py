@@ -30,7 +30,7 @@ from multicube.boards.protocol import (
 )
 from multicube.boards.simulated import SimulatedBoard
 from multicube.hdl import Network, build
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim import Run, pattern, simulate
 from multicube.sim.measure.result import Latency, Result
 from multicube.sim.run.simulation import run_bench

@@ -20,7 +20,7 @@ from command_line import Call, command_refusals
 from driving import exercise
 from long_runs import long
 from multicube.hdl import PacketNetwork, build
-from multicube.hdl.fabric.fabric import CellType
+from multicube.hdl.fabric.cell import CellType
 from multicube.hdl.families.multistage.switching import SwitchingMode
 from multicube.hdl.links.packet import Packet
 from multicube.sim import write_c_library

@@ -9,7 +9,7 @@ from multicube.hdl import build
 from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.fabric.cell_part import cell_part
 from multicube.hdl.fabric.errors import InvalidValue
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim.synthesis.design import Design
 from multicube.sim.synthesis.devices import Area
 from multicube.sim.synthesis.measurement import Setup

@@ -17,7 +17,9 @@ from multicube.hdl import MultistageNetwork
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.boxes.circuit import POLICIES
 from multicube.hdl.export.verilog import write_verilog
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.multistage.circuit_network import CircuitNetwork
 from multicube.hdl.graphs.permutations import bit_reversal, cyclic_shift, identity
 from multicube.hdl.links.circuit_link import CircuitLink

@@ -13,7 +13,8 @@ from amaranth.hdl import ClockDomain, Module
 from amaranth.sim import Simulator
 from long_runs import long
 from multicube.hdl import MultiClockNetwork, TerminalClocks, build
-from multicube.hdl.fabric.fabric import SYNC, Cell, CellType, Fabric
+from multicube.hdl.fabric.cell import SYNC, Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.terminals.clock_crossing import ClockCrossing
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine

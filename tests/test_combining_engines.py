@@ -10,7 +10,7 @@ from amaranth.lib.wiring import Out
 from long_runs import long
 from multicube.hdl import CombiningNetwork
 from multicube.hdl.bench import MemoryBench, bench_for
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim import Run, pattern, simulate
 from multicube.sim.engines import Engine
 from multicube.sim.engines.amaranth import AmaranthEngine

@@ -14,7 +14,8 @@ from long_runs import long
 from multicube.hdl import FAMILIES, CombiningGraphNetwork, build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.boxes.combining import CombiningRouter
-from multicube.hdl.fabric.fabric import Cell, Pin
+from multicube.hdl.fabric.cell import Cell
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.networks.routed import RoutedNetwork

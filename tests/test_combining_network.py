@@ -14,7 +14,8 @@ from amaranth.lib.wiring import In, Out
 from long_runs import long
 from multicube.hdl import CombiningNetwork
 from multicube.hdl.boxes.combining import MERGES, CombiningBox
-from multicube.hdl.fabric.fabric import Fabric, Pin
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.operations.memory import (
     OPERATIONS,

@@ -17,7 +17,8 @@ from driving import exercise
 from long_runs import long
 from multicube.hdl import CombiningNetwork, PartitionedNetwork
 from multicube.hdl.export.verilog import port_list, verilog_text
-from multicube.hdl.fabric.fabric import CellType, FabricComponent
+from multicube.hdl.fabric.cell import CellType
+from multicube.hdl.fabric.fabric_component import FabricComponent
 from multicube.hdl.families.processor_memory_network import ProcessorMemoryNetwork
 from multicube.hdl.graphs.partitions import Partition, Subnetwork
 from multicube.hdl.networks.memory_network import MemoryNetwork

@@ -13,7 +13,8 @@ from long_runs import long
 from multicube.hdl import CombiningNetwork, build, write_verilog
 from multicube.hdl.boxes.combining import CombiningBox, InputBufferedBox
 from multicube.hdl.export.verilog_names import KEYWORDS, is_identifier
-from multicube.hdl.fabric.fabric import CellType, Fabric
+from multicube.hdl.fabric.cell import CellType
+from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.terminals.memory_module import MemoryModule
 from verilog_tools import assert_lint_free, check_with_yosys, read_with_icarus

@@ -10,7 +10,9 @@ from amaranth.lib.wiring import In, Out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_runs import long
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim.engines.compiled import CompiledEngine, emit_c
 from multicube.sim.engines.compiled.ir import Graph
 from random_modules import (

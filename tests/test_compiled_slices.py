@@ -12,7 +12,9 @@ from amaranth.lib.wiring import In, Out
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.bench import bench_for
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim import Run, pattern
 from multicube.sim.engines.compiled import CompiledEngine, State
 from multicube.sim.engines.compiled.emit_slices import STRAIGHT

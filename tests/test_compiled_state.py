@@ -18,7 +18,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from multicube.hdl import build
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim import Run, pattern
 from multicube.sim.engines.compiled import CompiledEngine, State
 

@@ -7,7 +7,8 @@ import pytest
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.bench import bench_for
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
 from multicube.sim import Run, pattern
 from multicube.sim.engines.compiled import CompiledEngine, State
 from multicube.sim.engines.compiled.compiled_errors import AssertionViolated

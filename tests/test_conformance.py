@@ -31,7 +31,7 @@ from long_runs import families, long
 from multicube.hdl import FAMILIES, PacketNetwork, PartitionedNetwork, build, write_verilog
 from multicube.hdl.bench import bench_for
 from multicube.hdl.catalogue.catalogue import find
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.graphs.isolation import shared_channel
 from multicube.hdl.graphs.partitions import Partition, Subnetwork, check_mask
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle

@@ -16,7 +16,8 @@ from long_runs import long
 from multicube.hdl import MultiClockNetwork, TerminalClocks, build, write_verilog
 from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.export.verilog_names import port_name
-from multicube.hdl.fabric.fabric import Fabric, Pin
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim.engines.compiled import CompiledEngine
 from random_modules import flat
 from refusals import refusals

@@ -18,7 +18,7 @@ from multicube.hdl.bench import stamp as stamps
 from multicube.hdl.bench.ensemble import StepProcessor
 from multicube.hdl.bench.instruments import COUNT_BITS, EventMeter, LevelMeter
 from multicube.hdl.bench.message_bench import MessageBench
-from multicube.hdl.fabric.fabric import CellType
+from multicube.hdl.fabric.cell import CellType
 from multicube.hdl.operations.folds import Fold
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate
 from multicube.sim.run import messages, simulation

@@ -12,7 +12,7 @@ from amaranth.hdl import Cat
 from driving import transport
 from long_runs import long
 from multicube.hdl import DCSHNetwork, build, write_verilog
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.dcsh.dcsh_multiplexer import ClusterMultiplexer
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.graphs.schedules.passes import connections

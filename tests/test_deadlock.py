@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from multicube.hdl import HypercubeNetwork, PacketNetwork, TorusNetwork, build
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 from multicube.hdl.families.hypercube.hypercube_routing import HYPERCUBE_ROUTINGS
 from multicube.hdl.graphs.plans import multistage

@@ -10,7 +10,8 @@ from operator import call
 import pytest
 from amaranth.lib.wiring import In, Out
 from multicube.hdl import build
-from multicube.hdl.fabric.fabric import Fabric, Pin
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.deflection.deflection_network import DeflectionTorus
 from multicube.hdl.families.deflection.deflection_router import DeflectionRouter
 from multicube.hdl.links.packet import Packet

@@ -16,7 +16,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from multicube.hdl import Network, build, multistage_plan
 from multicube.hdl.fabric.diagram import Diagram
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.graphs.graph import Link, ListedGraph
 from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan
 from multicube.hdl.networks.graph_layout import graph_diagram

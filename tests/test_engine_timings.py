@@ -10,7 +10,7 @@ import pytest
 from command_line import exit_status
 from multicube.hdl import build
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim import Run, pattern
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.verilator import VerilatorEngine, VerilatorFailed, VerilatorTimeout

@@ -18,7 +18,7 @@ from command_line import exit_status
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine, State

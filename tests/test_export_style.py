@@ -17,8 +17,10 @@ from multicube.hdl import build
 from multicube.hdl.export.style import MEMORIES, Style
 from multicube.hdl.export.verilog import verilog_text, write_verilog
 from multicube.hdl.export.verilog_module import module_text
+from multicube.hdl.fabric.cell import Cell, CellType
 from multicube.hdl.fabric.errors import InvalidValue
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.primitives.clearing import Clearing
 from refusals import refusals
 from started import run_tool

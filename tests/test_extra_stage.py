@@ -13,7 +13,7 @@ from deliveries import deliveries
 from driving import exercise, transport
 from long_runs import long
 from multicube.hdl import MultistageNetwork
-from multicube.hdl.fabric.fabric import FabricComponent
+from multicube.hdl.fabric.fabric_component import FabricComponent
 from multicube.hdl.families.multistage.extra_stage_cells import PathSelector
 from multicube.hdl.families.multistage.extra_stage_network import (
     ReconfigurableExtraStageCube,

@@ -16,7 +16,9 @@ from disturbance import BEHAVIOURS, Disturbed
 from driving import evaluate
 from long_runs import long
 from multicube.hdl import PartitionedNetwork, build
-from multicube.hdl.fabric.fabric import CellType, FabricComponent, Pin
+from multicube.hdl.fabric.cell import CellType
+from multicube.hdl.fabric.fabric_component import FabricComponent
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.graphs import mask_rule
 from multicube.hdl.graphs.isolation import shared_channel
 from multicube.hdl.graphs.mask_rule import MaskRule

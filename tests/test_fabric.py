@@ -16,7 +16,10 @@ from amaranth.lib.wiring import In, Out
 from driving import evaluate, exercise
 from long_runs import long
 from multicube.hdl import FAMILIES, MultistageNetwork, build, write_verilog
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Meter, Pin, Pins
+from multicube.hdl.fabric.cell import Cell, CellType, Meter
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.fabric_component import FabricComponent
+from multicube.hdl.fabric.pins import Pin, Pins
 from multicube.hdl.graphs.plans.multistage import PLANS
 from refusals import refusals
 

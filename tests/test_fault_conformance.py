@@ -23,8 +23,10 @@ from example_networks import (
 )
 from long_runs import ALIKE, long
 from multicube.hdl import FAMILIES, Network
+from multicube.hdl.fabric.cell import Cell, CellType
 from multicube.hdl.fabric.errors import InvalidValue
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.links.rejecting_link import RejectingLink
 from multicube.sim import Result, SimulationError, Trace, TracePacket

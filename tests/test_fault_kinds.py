@@ -18,7 +18,10 @@ from command_line import Call
 from driving import transport
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.fabric_component import FabricComponent
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.links.packet import Packet
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.engines.amaranth import AmaranthEngine

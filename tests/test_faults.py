@@ -14,7 +14,10 @@ from long_runs import long
 from multicube.hdl import MultistageNetwork, Network, build
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.boxes.circuit import CircuitBox
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.fabric_component import FabricComponent
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.connection_machine.message import Message
 from multicube.hdl.graphs.plans.extra_stage import Fault
 from multicube.hdl.links.packet import Packet

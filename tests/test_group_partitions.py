@@ -14,7 +14,10 @@ from amaranth.lib.wiring import In, Out
 from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import PacketNetwork, build
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.fabric_component import FabricComponent
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.graphs.partitions import Partition, Subnetwork
 from multicube.hdl.graphs.routing.group_tree import Kind
 from multicube.hdl.networks.partitioned import PartitionedNetwork

@@ -9,7 +9,7 @@ import pytest
 from command_line import Call
 from group_traffic import Traffic
 from multicube.hdl import AxiStreamNetwork, build
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.graphs.partitions import Partition
 from multicube.hdl.graphs.routing.group_tree import Kind
 from multicube.hdl.networks.group_port import GroupPortNetwork

@@ -13,7 +13,7 @@ from driving import transport
 from example_networks import ROUTERS
 from long_runs import long
 from multicube.hdl import FAMILIES, HypercubeNetwork, build
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.hypercube.hypercube_graph import RoutedHypercube
 from multicube.hdl.families.hypercube.hypercube_router import HypercubeLogic
 from multicube.hdl.families.hypercube.hypercube_routing import (

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl.bench import MessageBench, PacketBench
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.connection_machine.connection_machine_network import (
     ConnectionMachine,
     longest_life,

@@ -16,7 +16,8 @@ from command_line import Call, exit_status
 from driving import exercise
 from long_runs import long
 from multicube.hdl import HypercubeNetwork, write_verilog
-from multicube.hdl.fabric.fabric import Fabric, FabricComponent, member
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.fabric_component import FabricComponent, member
 from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 from multicube.hdl.families.hypercube.hypercube_routing import HYPERCUBE_ROUTINGS
 from verilog_tools import assert_lint_free, check_with_yosys

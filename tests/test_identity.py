@@ -214,7 +214,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from multicube.hdl.boxes.packet_switches import OutputQueuedSwitch
-from multicube.hdl.fabric.fabric import CellType
+from multicube.hdl.fabric.cell import CellType
 from multicube.hdl.families.multistage.switching import SwitchingMode
 
 

@@ -18,7 +18,10 @@ from amaranth.lib.wiring import In, Out
 from claims import Claims, assigned, needs_yosys
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import InputQueuedSwitch
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.fabric_component import FabricComponent
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.multistage.extra_stage_cells import AvoidedLines
 from multicube.hdl.families.multistage.extra_stage_network import Controls
 from multicube.hdl.primitives.round_robin import RoundRobin

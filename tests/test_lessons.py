@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from browser import Tab, needs_chromium
 from command_line import Call
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.graphs.partitions import Partition
 from multicube.sim.live import LivePage, lesson_names, lesson_network
 from multicube.sim.live.lessons import lessons_for

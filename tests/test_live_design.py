@@ -7,7 +7,8 @@ import pytest
 from browser import Tab, browser, needs_chromium
 from command_line import Call
 from multicube.hdl import build
-from multicube.hdl.fabric.fabric import Fabric, Pin
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.live import Design, DesignPage, LivePair
 from multicube.sim.live.design_page import own_design
@@ -16,9 +17,11 @@ OWN = """
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+from multicube.hdl.fabric.cell import Cell, CellType
 from multicube.hdl.fabric.diagram import Node
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.layout import Layout
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim.live import Design
 
 

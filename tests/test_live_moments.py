@@ -11,7 +11,7 @@ from browser import Tab, needs_chromium
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.fabric.diagram import End, Line
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.graphs.routing.deadlock import dependencies
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.live import LivePage, lesson_network

@@ -18,7 +18,7 @@ from multicube.hdl import GraphNetwork, build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.catalogue.catalogue import FAMILIES
 from multicube.hdl.fabric.errors import InvalidValue
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.graphs.graph import Link, ListedGraph
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.live import LivePage, lesson_network

@@ -41,7 +41,8 @@ from multicube.hdl import (
 )
 from multicube.hdl.bench import Bench, bench_for
 from multicube.hdl.export.verilog import Clock
-from multicube.hdl.fabric.fabric import Fabric, Pin
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.clos.clos_graph import Clos
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.family import Family

@@ -15,7 +15,7 @@ from driving import exercise
 from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.boxes import InterchangeBox
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.multistage.multidimensional_memory import MultidimensionalMemory
 from multicube.sim.engines.compiled import CompiledEngine
 from refusals import refusals

@@ -7,7 +7,7 @@ import nightly
 import pytest
 from long_runs import long
 from multicube.hdl import FAMILIES
-from multicube.hdl.fabric.fabric import CellType
+from multicube.hdl.fabric.cell import CellType
 from random_modules import RandomLogic, RandomMemory, lock_step, results, side_by_side
 
 

@@ -8,8 +8,9 @@ import pytest
 from amaranth.lib.wiring import In
 from components import PARAMETERS, cell_type
 from long_runs import long
-from multicube.hdl.fabric.fabric import CellType, Pin
-from multicube.hdl.fabric.fabric import Path as Leaf
+from multicube.hdl.fabric.cell import CellType
+from multicube.hdl.fabric.pins import Path as Leaf
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim.engines.compiled import CompiledEngine
 from random_modules import interesting, side_by_side
 

@@ -12,7 +12,9 @@ from amaranth.lib.wiring import In, Out
 from driving import exercise
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.bench.instruments import EventMeter
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.multistage.extra_stage_network import controls
 from multicube.hdl.graphs.plans.extra_stage import Configuration
 from multicube.hdl.links.packet import Packet

@@ -12,7 +12,8 @@ from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import InputQueuedSwitch
-from multicube.hdl.fabric.fabric import CellType, FabricComponent
+from multicube.hdl.fabric.cell import CellType
+from multicube.hdl.fabric.fabric_component import FabricComponent
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.partitioned import PartitionedNetwork

@@ -15,7 +15,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 from long_runs import long
 from multicube.hdl import CombiningNetwork
-from multicube.hdl.fabric.fabric import CellType
+from multicube.hdl.fabric.cell import CellType
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.operations.memory import find_operation
 from multicube.sim import Pause, ProgramRun, ProgramsStuck, Request, run_programs

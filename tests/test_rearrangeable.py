@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from driving import evaluate
 from long_runs import long
 from multicube.hdl import GraphNetwork, build, write_verilog
-from multicube.hdl.fabric.fabric import member
+from multicube.hdl.fabric.fabric_component import member
 from multicube.hdl.families.clos.benes_graph import Benes
 from multicube.hdl.families.clos.clos_graph import Clos
 from multicube.hdl.families.clos.five_stage_clos_graph import FiveStageClos

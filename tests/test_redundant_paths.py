@@ -10,7 +10,7 @@ from amaranth.hdl import Cat, Value
 from driving import exercise
 from long_runs import long
 from multicube.hdl import CombiningNetwork
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.graphs.plans.extra_stage import extra_stage_plan
 from multicube.hdl.graphs.plans.redundant_paths import redundant_path_plan
 from refusals import refusals

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl import HypercubeNetwork, PacketNetwork, build, write_verilog
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.dcsh.dcsh_multiplexer import ClusterMultiplexer
 from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.graph import Channel

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl import GraphNetwork, build
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.routing.layered import Layered
 from multicube.hdl.graphs.routing.relation import Relation

@@ -24,7 +24,9 @@ from example_networks import WORDS, example, skip_if_combining
 from long_runs import ALIKE, families, long
 from multicube.hdl import FAMILIES, Network, PartitionedNetwork, build, write_verilog
 from multicube.hdl.bench import bench_for
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.graph_network import GraphNetwork
 from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.routing.rewritable import Rewritable

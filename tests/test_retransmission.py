@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 import pytest
 from amaranth.lib.wiring import In, Out
 from long_runs import long
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.graphs.tags import AddressCode, TagScheme, address_tags
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.terminals.retransmission import RetransmissionInterface, acknowledged

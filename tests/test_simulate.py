@@ -18,7 +18,8 @@ from long_runs import long
 from multicube.hdl import MultistageNetwork, build
 from multicube.hdl.bench import stamp
 from multicube.hdl.boxes import OutputQueuedSwitch
-from multicube.hdl.fabric.fabric import CellType, Fabric
+from multicube.hdl.fabric.cell import CellType
+from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.graphs.plans.multistage import PLANS
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.network import Terminals

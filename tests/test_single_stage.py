@@ -18,7 +18,8 @@ from claims import Claims, needs_yosys
 from driving import evaluate, exercise
 from long_runs import long
 from multicube.hdl import LoopSwitchingNetwork, PartitionedNetwork, build
-from multicube.hdl.fabric.fabric import CellType, FabricComponent
+from multicube.hdl.fabric.cell import CellType
+from multicube.hdl.fabric.fabric_component import FabricComponent
 from multicube.hdl.families.cube_connected_cycles_graph import CubeConnectedCycles
 from multicube.hdl.families.single_stage import loop_partitions, routing_ring
 from multicube.hdl.families.single_stage import single_stage_graph as single_stage

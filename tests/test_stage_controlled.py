@@ -16,7 +16,9 @@ from driving import evaluate, transport
 from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.boxes import InterchangeBox
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.multistage.stage_controlled import (
     StageControlledNetwork,
     StageControls,

@@ -9,7 +9,7 @@ import pytest
 from long_runs import long
 from multicube.hdl import PacketNetwork, build
 from multicube.hdl.fabric.errors import InvalidValue
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.hypercube.hypercube_graph import RoutedHypercube
 from multicube.hdl.graphs.graph import Channel, check_graph
 from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan

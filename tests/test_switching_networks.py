@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl import MultistageNetwork
-from multicube.hdl.fabric.fabric import Fabric, Pin
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.network import Terminals
 from multicube.sim import Run, SimulationError, Trace, TracePacket, simulate, simulate_runs

@@ -10,7 +10,8 @@ import pytest
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.catalogue.catalogue import FAMILIES, find
-from multicube.hdl.fabric.fabric import Fabric, Pin
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.graphs.plans.multistage import ALIASES, PLANS, MultistagePlan, multistage_plan
 from multicube.hdl.graphs.tags import AddressCode, TagScheme, check_routing
 from refusals import refusals

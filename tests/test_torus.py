@@ -14,7 +14,7 @@ from example_networks import ROUTERS
 from long_runs import long
 from multicube.hdl import FAMILIES, TorusNetwork, build, write_verilog
 from multicube.hdl.bench import bench_for
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.torus.torus_graph import Hop, Torus
 from multicube.hdl.families.torus.torus_router import TorusLogic
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate

@@ -14,7 +14,10 @@ from amaranth.lib.wiring import In, Out
 from driving import exercise
 from long_runs import long
 from multicube.hdl.boxes.unbuffered import UnbufferedSwitch, later_bits, verdict_delay
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.fabric_component import FabricComponent
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.links.verdict_link import VerdictLink
 from multicube.hdl.primitives.random_bits import scattered_seed

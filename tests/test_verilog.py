@@ -21,7 +21,9 @@ from multicube.hdl.bench import PacketBench
 from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.export.verilog_module import module_text
 from multicube.hdl.export.verilog_names import KEYWORDS, legal_names
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim.run.run import Run
 from multicube.sim.workload.traffic import pattern
 from random_modules import flat, lock_step, results

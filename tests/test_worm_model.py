@@ -17,7 +17,9 @@ from amaranth.lib.wiring import In, Out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from multicube.hdl import GraphNetwork
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.graphs.graph import Channel, Graph, Link, ListedGraph
 from multicube.hdl.graphs.routing.relation import Relation
 from multicube.hdl.links.packet import Packet

@@ -15,9 +15,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import Cell, CellType
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, Pin
+from ..fabric.fabric import Fabric
+from ..fabric.pins import Pin
 from ..graphs.graph import Graph
 from ..graphs.schedules.communication_steps import successors
 from ..graphs.schedules.node_programs import OWN, RESULT, ROWS, Instruction, StepProgram

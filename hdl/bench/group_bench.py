@@ -9,9 +9,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import Cell, CellType
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Cell, CellType, Pin
+from ..fabric.pins import Pin
 from ..graphs.routing.group_tree import Kind
 from ..links.packet import Packet
 from ..networks.packet_network import PacketNetwork

@@ -5,8 +5,10 @@ from amaranth.hdl import Module, Mux, ShapeLike, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import Cell, CellType
 from ..fabric.checks import check_integer
-from ..fabric.fabric import Cell, CellType, Fabric, Pin
+from ..fabric.fabric import Fabric
+from ..fabric.pins import Pin
 from ..graphs.tags import TagScheme
 from ..links.packet import Packet
 from ..networks.packet_network import PacketNetwork

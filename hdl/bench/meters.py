@@ -4,7 +4,9 @@ from collections.abc import Collection
 
 import numpy as np
 
-from ..fabric.fabric import Cell, CellType, Fabric, Pin, Pins
+from ..fabric.cell import Cell, CellType
+from ..fabric.fabric import Fabric
+from ..fabric.pins import Pin, Pins
 from ..fabric.wires import Streams
 from .instruments import EventMeter, LevelMeter, LinkMeter
 

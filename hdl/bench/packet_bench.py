@@ -10,8 +10,10 @@ import numpy as np
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from ..fabric.cell import Cell, CellType
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, Pin, Pins
+from ..fabric.fabric import Fabric
+from ..fabric.pins import Pin, Pins
 from ..fabric.wires import Streams, Wire, named_wires, streams
 from ..links.packet import Packet
 from ..networks.flits import geometric_mean

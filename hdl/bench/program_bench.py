@@ -8,7 +8,9 @@ from amaranth.hdl import Cat, Module, Shape
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.fabric import Cell, CellType, Fabric, Pin
+from ..fabric.cell import Cell, CellType
+from ..fabric.fabric import Fabric
+from ..fabric.pins import Pin
 from ..links.memory_link import MemoryLink
 from ..networks.memory_network import MemoryNetwork
 from .instruments import LinkMeter

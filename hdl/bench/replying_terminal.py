@@ -5,9 +5,11 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import Cell, CellType
 from ..fabric.checks import check_integer, shown
 from ..fabric.errors import InvalidType, InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, Pin
+from ..fabric.fabric import Fabric
+from ..fabric.pins import Pin
 from ..graphs.tags import AddressCode, TagScheme
 from ..links.packet import Packet
 from ..networks.packet_network import PacketNetwork

@@ -12,7 +12,9 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.fabric import Cell, CellType, Fabric, Pin
+from ..fabric.cell import Cell, CellType
+from ..fabric.fabric import Fabric
+from ..fabric.pins import Pin
 from ..links.packet import Packet
 from ..networks.packet_network import PacketNetwork
 from ..primitives.random_bits import LAGS, RandomBits, scattered_seed

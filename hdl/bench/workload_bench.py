@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..fabric.fabric import Cell, CellType, Pin, Pins
+from ..fabric.cell import Cell, CellType
+from ..fabric.pins import Pin, Pins
 from ..networks.packet_network import PacketNetwork
 from .packet_bench import PacketBench, SourcePlan
 from .stamp import LONG_TIME_BITS

@@ -16,9 +16,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import Meter
 from ..fabric.checks import check_integer, check_word
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Meter
 from ..graphs.tags import Routing
 from ..links.circuit_link import CircuitLink
 from ..links.packet import Packet

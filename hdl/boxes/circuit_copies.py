@@ -7,8 +7,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import Meter
 from ..fabric.checks import check_integer
-from ..fabric.fabric import Meter
 from ..links.circuit_link import CircuitLink
 from ..links.packet import Packet
 from ..primitives.random_bits import RandomBits

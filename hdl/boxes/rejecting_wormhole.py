@@ -8,9 +8,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import Meter
 from ..fabric.checks import MOST_RADIX
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Meter
 from ..graphs.tags import Routing
 from ..links.packet import Packet
 from ..links.rejecting_link import RejectingLink

@@ -7,9 +7,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import Meter
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Meter
 from ..graphs.tags import Routing
 from ..links.packet import Packet
 from ..links.verdict_link import VerdictLink

@@ -10,8 +10,10 @@ from amaranth.lib.wiring import In
 from ..bench.instruments import Timer
 from ..bench.meters import meter_links, place_meters
 from ..catalogue.catalogue import FAMILIES, summary
+from ..fabric.cell import Cell, CellType
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.fabric import Fabric, Scope
+from ..fabric.pins import Pin
 from ..fabric.wires import Lane, Wire, named_wires, streams
 from ..networks.buses import bus_memory, word_map
 from ..networks.memory_network import MemoryNetwork

@@ -12,7 +12,9 @@ from typing import Any
 
 from amaranth.lib.wiring import In
 
-from ..fabric.fabric import Cell, Fabric, Path, Pin
+from ..fabric.cell import Cell
+from ..fabric.fabric import Fabric
+from ..fabric.pins import Path, Pin
 from .verilog_names import domain_port, plain_name, port_name
 
 __all__ = ["FabricPaths", "ModulePaths", "fabric_paths", "module_paths", "pattern_of"]

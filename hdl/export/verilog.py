@@ -30,9 +30,12 @@ from typing import Any, NamedTuple
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 
+from ..fabric.cell import Cell, CellType, Leaf
 from ..fabric.checks import check_flag, check_kind, check_path, shown
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Leaf, Path, Pin
+from ..fabric.fabric import Fabric
+from ..fabric.fabric_component import FabricComponent
+from ..fabric.pins import Path, Pin
 from ..support.output_file import check_output, is_regular, whole_file
 from ..support.printable import printable
 from .combinational import FabricPaths, ModulePaths, fabric_paths, pattern_of

@@ -2,9 +2,10 @@
 
 import re
 
+from ..fabric.cell import SYNC
 from ..fabric.checks import check_kind
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import SYNC, Path, Pin
+from ..fabric.pins import Path, Pin
 
 __all__ = [
     "KEYWORDS",

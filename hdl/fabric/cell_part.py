@@ -4,7 +4,8 @@ from amaranth.lib.wiring import In, Out
 
 from .checks import nearest
 from .errors import InvalidValue
-from .fabric import Fabric, Pin
+from .fabric import Fabric
+from .pins import Pin
 
 __all__ = ["cell_part"]
 

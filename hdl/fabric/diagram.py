@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from itertools import zip_longest
 from typing import Any, Literal, NamedTuple
 
-from .fabric import Pin
+from .pins import Pin
 
 __all__ = [
     "Caption",

@@ -9,122 +9,26 @@ drawing are all derived from this one description, and none of them depends on t
 a *strap*, an input held constant, so that all cells of one `CellType` share one module.
 """
 
-import atexit
-import re
-import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import groupby, product
-from numbers import Integral
+from dataclasses import replace
+from itertools import groupby
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Self
 
 import numpy as np
-from amaranth.hdl import DomainRenamer, Elaboratable, Module, Shape, ShapeCastable, ShapeLike
+from amaranth.hdl import Shape, ShapeCastable, ShapeLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .checks import check_kind, check_word, shown
+from .cell import SYNC, Cell, CellType, Leaf, Meter, Ports
+from .checks import check_kind
 from .digest import Digest
 from .errors import InvalidType, InvalidValue
 from .pins import Path, Pin, Pins
 from .wire_arrays import Drivers, Links
 
-__all__ = [
-    "SYNC",
-    "Cell",
-    "CellType",
-    "Fabric",
-    "FabricComponent",
-    "Leaf",
-    "Meter",
-    "Path",
-    "Pin",
-    "Pins",
-    "Scope",
-    "member",
-]
-
-if sys.version_info >= (3, 13):
-    # Components of which only the ports were read live until the program ends. Amaranth can't read
-    # then that this file allows it, and would tell of each that it was never used.
-    atexit.register(setattr, Elaboratable, "_MustUse__silence", True)
-
-SYNC = "sync"
-"""The clock of a fabric's cells, unless they name others; so Amaranth calls it, too."""
-
-_MOST_INPUT_BITS = 2**16 - 4
-"""Netlists of Amaranth number the input bits of a module, clock and reset included, in 16 bits."""
-
-
-MeterKind = Literal["pulses", "number", "level"]
-
-
-class Meter(NamedTuple):
-    """An output of a component that is to be counted; a component lists these in its `meters`.
-
-    Attributes
-    ----------
-    statistic : str
-        The name used in results; "dropped" and "corrupted" also enter the packet accounting.
-    port : str
-        The name of the output.
-    kind : "pulses", "number" or "level"
-        Whether each bit of the output is an event, the output is the number of events in this
-        cycle, or it is the number of items stored.
-    """
-
-    statistic: str
-    port: str
-    kind: MeterKind
-
-
-class Leaf(NamedTuple):
-    """A port without inner structure.
-
-    Attributes
-    ----------
-    flow : Flow
-        Its direction as seen by the component.
-    shape : ShapeLike
-        What it carries.
-    """
-
-    flow: wiring.Flow
-    shape: ShapeLike
-
-    @property
-    def width(self) -> int:
-        return Shape.cast(self.shape).width
-
-
-def _leaves(signature: wiring.Signature) -> Iterator[tuple[Path, Leaf]]:
-    """All leaves of a signature. (`Signature.flatten` needs an object with a signal for each.)"""
-    for name, member in signature.members.items():
-        if member.is_port:
-            inner: list[tuple[Path, Leaf]] = [((), Leaf(member.flow, member.shape))]
-        else:
-            inner = list(_leaves(member.signature))
-        for index in product(*map(range, member.dimensions)):
-            for path, leaf in inner:
-                yield (name, *index, *path), leaf
-
-
-class _Ports:
-    """The leaves of a signature, and the leaves below each interface."""
-
-    def __init__(self, signature: wiring.Signature) -> None:
-        self.leaves: dict[Path, Leaf] = dict(_leaves(signature))
-        self.below: dict[Path, dict[Path, Leaf]] = {}
-        for path, leaf in self.leaves.items():
-            for depth in range(len(path) + 1):
-                self.below.setdefault(path[:depth], {})[path[depth:]] = leaf
-
-    def of(self, flow: wiring.Flow) -> tuple[Path, ...]:
-        """The leaves of one direction, as seen by the component."""
-        return tuple(path for path, leaf in self.leaves.items() if leaf.flow == flow)
+__all__ = ["Fabric", "Scope"]
 
 
 def _same_shape(a: ShapeLike, b: ShapeLike) -> bool:
@@ -134,183 +38,6 @@ def _same_shape(a: ShapeLike, b: ShapeLike) -> bool:
     if isinstance(a, ShapeCastable) or isinstance(b, ShapeCastable):
         return False
     return Shape.cast(a) == Shape.cast(b)
-
-
-def member(component: Any, path: Path) -> Any:
-    """The port or interface that a path leads to in a component.
-
-    Parameters
-    ----------
-    component : Any
-        A component or an interface of it.
-    path : Path
-        Names of members, and indices of arrays.
-
-    Returns
-    -------
-    Any
-        The member.
-    """
-    for part in path:
-        component = component[part] if isinstance(part, int) else getattr(component, part)
-    return component
-
-
-class CellType:
-    """What all cells of one module share: a component class and its parameters.
-
-    Two types with the same class and parameters are equal. `parameters` must be hashable.
-
-    Parameters
-    ----------
-    component : type[wiring.Component]
-        Class of the component.
-    **parameters
-        Arguments of its constructor.
-
-    Raises
-    ------
-    TypeError
-        If it is no class of components, or a parameter isn't hashable.
-    """
-
-    def __init__(self, component: type[wiring.Component], **parameters: Any) -> None:
-        if not (isinstance(component, type) and issubclass(component, wiring.Component)):
-            raise InvalidType(f"Component must be a class of components, not {shown(component)}")
-        self.component = component
-        self.parameters = parameters
-        self._key = (component, tuple(sorted(parameters.items())))
-        try:
-            self._hash = hash(self._key)
-        except TypeError:
-            raise InvalidType(f"Parameters of {self} must be hashable") from None
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, CellType) and self._key == other._key)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __repr__(self) -> str:
-        words = ", ".join(
-            f"{name}={value.__name__ if isinstance(value, type) else repr(value)}"
-            for name, value in self.parameters.items()
-        )
-        return f"{self.component.__name__}({words})"
-
-    @property
-    def name(self) -> str:
-        """The class name in the style of a Verilog module: `OutputQueued` is `output_queued`."""
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.component.__name__).lower()
-
-    @cached_property
-    def _ports(self) -> _Ports:
-        ports = _Ports(self._example.signature)
-        bits = sum(leaf.width for leaf in ports.leaves.values() if leaf.flow == wiring.In)
-        if bits > _MOST_INPUT_BITS:
-            raise InvalidValue(
-                f"Inputs of a component must have at most {_MOST_INPUT_BITS} bits together, "
-                f"not {bits} as those of {self.name}"
-            )
-        return ports
-
-    @cached_property
-    def _example(self) -> wiring.Component:
-        return self.build()
-
-    @cached_property
-    def digest(self) -> str:
-        """What all cells of this type are: class and parameters, and of a user's own class the
-        netlist, since its code may change."""
-        about = Digest(self.component, self.parameters)
-        if about.foreign:
-            from amaranth.back import rtlil
-
-            about.add(rtlil.convert(self.build(), emit_src=False))
-        return str(about)
-
-    @property
-    def auxiliary(self) -> bool:
-        """Whether cells of this type only serve others, such as a router's table."""
-        return getattr(self.component, "auxiliary", False)
-
-    @property
-    def domains(self) -> tuple[str, ...]:
-        """The clock domains of the component: what its class says, or the usual one alone."""
-        return getattr(self.component, "domains", (SYNC,))
-
-    @property
-    def meters(self) -> tuple[Meter, ...]:
-        """The outputs to be counted in each cell."""
-        return getattr(self._example, "meters", ())
-
-    def check_meters(self) -> None:
-        """Raise TypeError or ValueError if a meter is none, or not of an output."""
-        for meter in self.meters:
-            check_kind(f"Meter of {self.name}", meter, Meter, "a Meter")
-            check_word(f"Kind of a meter of {self.name}", meter.kind, get_args(MeterKind))
-            leaf = self.leaves.get((meter.port,))
-            if leaf is None or leaf.flow == In:
-                raise InvalidValue(f"Meter of {self.name} must count an output, not {meter.port!r}")
-
-    @property
-    def leaves(self) -> dict[Path, Leaf]:
-        """All ports of the component, by their path in its signature."""
-        return self._ports.leaves
-
-    @cached_property
-    def inputs(self) -> tuple[Path, ...]:
-        """The paths of all inputs."""
-        return self._ports.of(In)
-
-    @cached_property
-    def _allowed(self) -> dict[str, range]:
-        """The values that a strap may have, by the name of the input."""
-        leaves = {path: self.leaves[path] for path in self.inputs if len(path) == 1}
-        return {str(name): range(1 << leaf.width) for (name,), leaf in leaves.items()}
-
-    def build(self, contents: Mapping[str, tuple[int, ...]] | None = None) -> wiring.Component:
-        """A new component of this type, with its memories initialised from `contents`."""
-        return self.component(**self.parameters, **(contents or {}))
-
-
-_NOTHING: Mapping[str, Any] = {}
-"""Straps and contents of all cells that have none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """An instance of a cell type.
-
-    Parameters
-    ----------
-    name : str
-        Unique in its fabric, and a legal Verilog identifier.
-    type : CellType
-        The type that it is an instance of.
-    straps : Mapping[str, int]
-        Inputs that are held constant for this cell.
-    contents : Mapping[str, tuple[int, ...]]
-        Initial rows of this cell's memories. Each name is both an argument of the constructor and
-        the name of the component's `Memory` submodule; rows that are not given are zero.
-    title : str
-        What the cell is called in the names of links (`fabric.wires`), such as "node 5"; it need
-        not be unique. By default the words of its name.
-    clocks : Mapping[str, str]
-        Which of the fabric's clocks each clock domain of the component is. A domain that is not
-        named here is the fabric's clock of that name.
-    """
-
-    name: str
-    type: CellType
-    straps: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
-    contents: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: _NOTHING)
-    title: str = ""
-    clocks: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
-
-    def __post_init__(self) -> None:
-        if not self.title:
-            object.__setattr__(self, "title", self.name.replace("_", " "))
 
 
 class Fabric:
@@ -334,7 +61,7 @@ class Fabric:
 
     def __init__(self, boundary: Mapping[str, wiring.Member]) -> None:
         self.signature = wiring.Signature(dict(boundary))
-        self._ports = _Ports(self.signature)
+        self._ports = Ports(self.signature)
         self.boundary = self._ports.leaves
         self.cells: dict[str, Cell] = {}
         self.drivers = Drivers()
@@ -370,7 +97,7 @@ class Fabric:
         """
         if cell.name in self.cells:
             raise InvalidValue(f"Cell name {cell.name!r} is already taken by another cell")
-        self._check_settings(cell)
+        cell.check()
         self.cells[cell.name] = cell
         self.drivers.reserve(cell.name, cell.type, cell.type.inputs)
         return cell
@@ -391,30 +118,13 @@ class Fabric:
             return
         for cell in cells:
             if cell.straps or cell.clocks:
-                self._check_settings(cell)
+                cell.check()
         self.cells.update(zip(names, cells))
         begin = 0
         for type_, some in groupby(cells, attrgetter("type")):
             end = begin + len(list(some))
             self.drivers.reserve_all(names[begin:end], type_, type_.inputs)
             begin = end
-
-    @staticmethod
-    def _check_settings(cell: Cell) -> None:
-        """Raise ValueError if straps or clocks do not fit the type of a cell."""
-        allowed = cell.type._allowed
-        for name, value in cell.straps.items():
-            if name not in allowed:
-                raise InvalidValue(f"Strap {name!r} of cell {cell.name!r} is not an input of it")
-            check_kind(f"Strap {name!r} of cell {cell.name!r}", value, Integral, "an integer")
-            if value not in allowed[name]:
-                width = cell.type.leaves[name,].width
-                raise InvalidValue(
-                    f"Strap {name!r} of cell {cell.name!r} must fit {width} bits, not {value}"
-                )
-        for name in cell.clocks:
-            if name not in cell.type.domains:
-                raise InvalidValue(f"Clock domain {name!r} of cell {cell.name!r} is not one of it")
 
     def link(self, a: Pin, b: Pin) -> None:
         """Connect two ports or interfaces, each leaf of one with the same leaf of the other.
@@ -665,11 +375,11 @@ class Fabric:
         below = ports.below[pin.path]
         return {suffix: (leaf, leaf.flow == drives) for suffix, leaf in below.items()}
 
-    def _ports_of(self, pin: Pin) -> _Ports:
+    def _ports_of(self, pin: Pin) -> Ports:
         if pin.cell is None:
             return self._ports
         try:
-            return self.cells[pin.cell].type._ports
+            return self.cells[pin.cell].type.ports
         except KeyError:
             raise InvalidValue(f"Pin {pin} names a cell that does not exist") from None
 
@@ -720,66 +430,3 @@ class Scope:
 
     def _name(self, cell: str | None) -> str | None:
         return None if cell is None else f"{self.name}_{cell}"
-
-
-class FabricComponent(wiring.Component):
-    """An Amaranth component made from a fabric. Every cell is a named submodule.
-
-    Elaboration builds every cell anew, which suits Amaranth's simulator and small designs. Use
-    `multicube.hdl.export.verilog` to export large ones.
-
-    The ports, and the fabric if it is given as a function, are made on first access: simulating a
-    network of thousands of terminals on a test bench needs neither.
-
-    Parameters
-    ----------
-    fabric : Fabric or Callable[[], Fabric]
-        The cells and links, or a function that makes them.
-
-    Attributes
-    ----------
-    fabric : Fabric
-        The cells and links.
-    instances : dict[str | None, wiring.Component]
-        After elaboration: the component of each cell by name, and this component under None.
-
-    Members
-    -------
-    Those of the fabric's boundary.
-    """
-
-    # A network is useful as data even if it is never elaborated.
-    _MustUse__silence = True
-
-    def __init__(self, fabric: Fabric | Callable[[], Fabric]) -> None:
-        self._given = fabric
-        self.instances: dict[str | None, wiring.Component] = {}
-        self._has_ports = False
-
-    def __getattr__(self, name: str) -> Any:
-        # Called for unknown names only, such as that of a port before the ports have been made.
-        if self.__dict__.get("_has_ports", True):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self._has_ports = True
-        super().__init__(self.fabric.signature)
-        return getattr(self, name)
-
-    @cached_property
-    def fabric(self) -> Fabric:
-        """The cells and links that it is made of."""
-        return self._given if isinstance(self._given, Fabric) else self._given()
-
-    def elaborate(self, platform: object) -> Module:
-        self.fabric.check()
-        m = Module()
-        self.instances = {None: self}
-        for cell in self.fabric.cells.values():
-            component = self.instances[cell.name] = cell.type.build(cell.contents)
-            renamed = DomainRenamer(dict(cell.clocks))(component) if cell.clocks else component
-            m.submodules[cell.name] = renamed
-            for name, value in cell.straps.items():
-                m.d.comb += getattr(component, name).eq(int(value))
-        for receiver, driver in self.fabric.drivers.items():
-            source = member(self.instances[driver.cell], driver.path)
-            m.d.comb += member(self.instances[receiver.cell], receiver.path).eq(source)
-        return m

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from math import hypot
 
 from .diagram import Caption, Diagram, End, Line, Node, Point, Terminal
-from .fabric import Fabric, Pin
+from .fabric import Fabric
+from .pins import Pin
 from .wires import Wire, streams
 
 __all__ = ["Layout", "Route", "arranged", "connected"]

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .fabric import Fabric, Path, Pin, Pins
+from .fabric import Fabric
+from .pins import Path, Pin, Pins
 
 __all__ = ["Lane", "Streams", "Wire", "named_wires", "streams"]
 

@@ -7,10 +7,12 @@ from typing import Any, Literal
 
 from ..boxes.combining import CombiningRouter
 from ..boxes.combining.combining_router import way_digit
+from ..fabric.cell import Cell, CellType
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.fabric import Fabric, Scope
 from ..fabric.layout import Layout
 from ..fabric.parameters import Parameters, fixed, integer, text
+from ..fabric.pins import Pin
 from ..graphs.graph import Channel, Link
 from ..graphs.isolation import check_isolated
 from ..graphs.routing.addressed import Addressed

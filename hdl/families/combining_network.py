@@ -7,10 +7,12 @@ from typing import Any, Literal
 
 from ..boxes.combining import CombiningBox, InputBufferedBox
 from ..boxes.unbuffered import later_bits
+from ..fabric.cell import Cell, CellType
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.fabric import Fabric, Scope
 from ..fabric.layout import Layout
 from ..fabric.parameters import Parameters, integer, word
+from ..fabric.pins import Pin
 from ..graphs.address_hash import AddressHash
 from ..graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
 from ..graphs.plans.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan

@@ -4,12 +4,14 @@
 from dataclasses import dataclass
 
 from ..boxes.wormhole import WormholeSwitch
+from ..fabric.cell import Cell, CellType
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.fabric import Fabric, Scope
 from ..fabric.layout import Layout
 from ..fabric.numerals import integer_of
 from ..fabric.parameters import Parameters, integer, text, word
+from ..fabric.pins import Pin
 from ..graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
 from ..graphs.tags import TagScheme
 from ..networks.family import Family, Group

@@ -5,8 +5,11 @@ from collections.abc import Mapping, Sequence
 from amaranth.lib.wiring import In, Member, Out
 
 from ..export.verilog import Clock
+from ..fabric.cell import SYNC, Cell, CellType
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Pin
+from ..fabric.fabric import Fabric
+from ..fabric.fabric_component import FabricComponent
+from ..fabric.pins import Pin
 from ..terminals.axi_stream import AxiStreamInput, AxiStreamOutput, input_stream, output_stream
 from .packet_network import PacketNetwork
 from .remote_memory_network import check_packets

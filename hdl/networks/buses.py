@@ -5,9 +5,12 @@ from typing import Any
 
 from amaranth.lib import wiring
 
+from ..fabric.cell import Cell, CellType
 from ..fabric.checks import check_flag
 from ..fabric.errors import InvalidType, InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..fabric.fabric import Fabric
+from ..fabric.fabric_component import FabricComponent
+from ..fabric.pins import Pin
 from ..links.axi4 import Axi
 from ..links.wishbone_bus import Wishbone
 from ..operations.bus_operations import WINDOWS, bus_operations, check_data_bits, row_bits

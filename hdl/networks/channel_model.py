@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..fabric.fabric import Pin
+from ..fabric.pins import Pin
 from ..primitives.class_arbiter import ClassArbiter
 
 __all__ = ["FAIR", "ChannelModel", "cycles_of_flit"]

@@ -3,7 +3,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.cell import Cell, CellType
+from ..fabric.fabric import Fabric, Scope
+from ..fabric.pins import Pin
 from ..graphs.routing.relation import Relation
 from ..links.packet import Packet
 from ..primitives.random_bits import scattered_seed

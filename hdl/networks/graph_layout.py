@@ -5,8 +5,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..fabric.diagram import Diagram, Node, Point, Side, Terminal
-from ..fabric.fabric import Fabric, Pin
+from ..fabric.fabric import Fabric
 from ..fabric.layout import Layout, Route, connected
+from ..fabric.pins import Pin
 from ..fabric.wires import Wire
 from ..graphs.graph import Graph, Link
 

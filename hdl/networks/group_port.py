@@ -6,9 +6,12 @@ from dataclasses import replace
 
 from amaranth.lib.wiring import In
 
+from ..fabric.cell import CellType
 from ..fabric.checks import shown
 from ..fabric.errors import InvalidType, InvalidValue
-from ..fabric.fabric import CellType, Fabric, FabricComponent, Pin
+from ..fabric.fabric import Fabric
+from ..fabric.fabric_component import FabricComponent
+from ..fabric.pins import Pin
 from ..graphs.partitions import Partition
 from ..routers.group_table import GroupTable, TablePort
 from .packet_network import PacketNetwork

@@ -5,8 +5,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
+from ..fabric.cell import Cell, CellType
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.fabric import Fabric, Scope
+from ..fabric.pins import Pin
 from ..graphs.graph import Channel, End, Graph, Turn
 from ..graphs.partitions import Subnetwork
 from ..graphs.routing.group_deadlock import MERGE, SENDS, Wait, group_deadlock

@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from amaranth.lib.wiring import In
 
+from ..fabric.cell import CellType
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import CellType, Fabric, Pin, Scope
+from ..fabric.fabric import Fabric, Scope
+from ..fabric.pins import Pin
 from ..graphs.partitions import check_partitionable
 from ..graphs.plans.redundant_paths import TagBit
 from ..graphs.tags import AddressCode, TagScheme

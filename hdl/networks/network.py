@@ -12,13 +12,16 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from amaranth.lib import wiring
 
+from ..fabric.cell import CellType
 from ..fabric.checks import check_integer, nearest
 from ..fabric.diagram import Diagram
 from ..fabric.digest import Digest
 from ..fabric.errors import InvalidType, InvalidValue
-from ..fabric.fabric import CellType, Fabric, FabricComponent, Pin
+from ..fabric.fabric import Fabric
+from ..fabric.fabric_component import FabricComponent
 from ..fabric.layout import Layout, arranged
 from ..fabric.parameters import Parameters, with_parameters
+from ..fabric.pins import Pin
 from ..fabric.wires import Lane, Wire, named_wires, streams
 from ..graphs.mask_rule import MaskRule
 from ..graphs.partitions import Partition

@@ -9,8 +9,10 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import CellType
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import CellType, Fabric, Pin, Scope
+from ..fabric.fabric import Fabric, Scope
+from ..fabric.pins import Pin
 from ..graphs.isolation import check_isolated
 from ..graphs.mask_rule import MaskRule
 from ..graphs.partitions import Partition, check_partitionable

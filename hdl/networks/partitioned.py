@@ -2,9 +2,12 @@
 
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import Cell, CellType
 from ..fabric.checks import shown
 from ..fabric.errors import InvalidType
-from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..fabric.fabric import Fabric
+from ..fabric.fabric_component import FabricComponent
+from ..fabric.pins import Pin
 from ..terminals.mask_guard import MaskGuard
 from .network import Network
 from .packet_network import PacketNetwork

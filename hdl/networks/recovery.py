@@ -1,7 +1,9 @@
 # amaranth: UnusedElaboratable=no
 """The interfaces at terminals of networks that discard packets to recover from deadlock."""
 
-from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.cell import Cell, CellType
+from ..fabric.fabric import Fabric, Scope
+from ..fabric.pins import Pin
 from ..graphs.tags import TagScheme
 from ..links.packet import Packet
 from ..primitives.random_bits import scattered_seed

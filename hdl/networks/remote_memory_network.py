@@ -4,9 +4,12 @@
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 
+from ..fabric.cell import Cell, CellType
 from ..fabric.checks import check_integer, shown
 from ..fabric.errors import InvalidType, InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
+from ..fabric.fabric import Fabric, Scope
+from ..fabric.fabric_component import FabricComponent
+from ..fabric.pins import Pin
 from ..fabric.wires import Lane
 from ..links.memory_link import MemoryLink
 from ..operations.memory import OPERATIONS, Operation, words_per_row

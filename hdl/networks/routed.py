@@ -7,10 +7,12 @@ from dataclasses import field, fields, make_dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+from ..fabric.cell import Cell, CellType
 from ..fabric.checks import check_limit
 from ..fabric.errors import InvalidType, InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.fabric import Fabric, Scope
 from ..fabric.layout import Layout
+from ..fabric.pins import Pin
 from ..fabric.wires import Lane
 from ..graphs.graph import MOST_NODES, Channel, End, Graph, Link, Turn, check_graph
 from ..graphs.partitions import Partition

@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..fabric.fabric import Cell, CellType, Fabric, Pin, Pins, Scope
+from ..fabric.cell import Cell, CellType
+from ..fabric.fabric import Fabric, Scope
+from ..fabric.pins import Pin, Pins
 from ..graphs.plans.multistage import MultistagePlan
 from ..graphs.plans.redundant_paths import RedundantPathPlan
 

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
+from ..fabric.cell import Cell
 from ..fabric.diagram import Caption, Diagram, Node, Port, Side, Terminal
-from ..fabric.fabric import Cell, Fabric, Pin, Pins
+from ..fabric.fabric import Fabric
 from ..fabric.layout import Layout, Route, connected
+from ..fabric.pins import Pin, Pins
 from ..fabric.wires import Wire
 from ..graphs.plans.multistage import MultistagePlan
 from ..graphs.plans.redundant_paths import RedundantPathPlan

@@ -7,9 +7,12 @@ from itertools import zip_longest
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import SYNC, Cell, CellType
 from ..fabric.checks import check_word, shown
 from ..fabric.errors import InvalidType, InvalidValue
-from ..fabric.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Pin
+from ..fabric.fabric import Fabric
+from ..fabric.fabric_component import FabricComponent
+from ..fabric.pins import Pin
 from ..terminals.clock_crossing import ClockCrossing, check_crossing_depth
 from .network import Network, Terminals
 from .packet_network import PacketNetwork

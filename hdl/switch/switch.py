@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import Meter
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Meter
 from ..links.packet import Packet
 from ..primitives.arbiters import arbitrate, check_arbiter
 from ..primitives.output_buffer import OutputBuffer

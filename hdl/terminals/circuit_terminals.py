@@ -5,8 +5,8 @@ from amaranth.hdl import Const, Module, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import Meter
 from ..fabric.checks import check_delay
-from ..fabric.fabric import Meter
 from ..graphs.tags import TagScheme
 from ..links.circuit_link import CircuitLink
 from ..links.packet import Packet

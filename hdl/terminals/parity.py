@@ -13,9 +13,11 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import Cell, CellType, Meter
 from ..fabric.checks import check_word
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Cell, CellType, Fabric, Meter, Pin, Scope
+from ..fabric.fabric import Fabric, Scope
+from ..fabric.pins import Pin
 from ..links.packet import Packet
 
 __all__ = [

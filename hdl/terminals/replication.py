@@ -6,9 +6,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import Meter
 from ..fabric.checks import check_integer, check_word
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Meter
 from ..links.packet import Packet
 from ..links.verdict_link import VerdictLink
 from ..primitives.random_bits import RandomBits, RandomOrder

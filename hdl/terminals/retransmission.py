@@ -5,9 +5,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..fabric.cell import Meter
 from ..fabric.checks import check_integer, check_power_of_two
 from ..fabric.errors import InvalidValue
-from ..fabric.fabric import Meter
 from ..graphs.tags import TagScheme
 from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ...hdl.export.verilog import Clock
-    from ...hdl.fabric.fabric import CellType, Fabric
+    from ...hdl.fabric.cell import CellType
+    from ...hdl.fabric.fabric import Fabric
     from ...hdl.networks.family import Family
     from ...hdl.networks.network import Network
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
-from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.pins import Pin
 
 if TYPE_CHECKING:
     from .compiled.activity_meter import ActivityMeter

@@ -11,7 +11,9 @@ from amaranth.sim import Simulator
 
 from ...hdl.fabric.checks import check_integer
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import Fabric, FabricComponent, Pin, member
+from ...hdl.fabric.fabric import Fabric
+from ...hdl.fabric.fabric_component import FabricComponent, member
+from ...hdl.fabric.pins import Pin
 from ...hdl.support.interruption import held_interrupts
 from ...hdl.support.output_file import whole_file
 

@@ -19,10 +19,13 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ...hdl.export.verilog import verilog_text
+from ...hdl.fabric.cell import CellType
 from ...hdl.fabric.checks import check_integer
 from ...hdl.fabric.digest import digest
 from ...hdl.fabric.errors import InvalidValue, MulticubeError
-from ...hdl.fabric.fabric import CellType, Fabric, Pin, member
+from ...hdl.fabric.fabric import Fabric
+from ...hdl.fabric.fabric_component import member
+from ...hdl.fabric.pins import Pin
 from ...hdl.support.children import in_threads, run_program, scratch_folder
 from .compiled.build import compiler_version, kept
 

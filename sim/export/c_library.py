@@ -14,8 +14,8 @@ import numpy as np
 
 from ...hdl.fabric.checks import check_kind, check_path, shown
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import Path as Port
-from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.pins import Path as Port
+from ...hdl.fabric.pins import Pin
 from ...hdl.networks.network import Network
 from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.support.counted import counted

@@ -12,7 +12,8 @@ from amaranth.lib import data
 
 from ...hdl.boxes.combining.queue import CombiningQueue
 from ...hdl.boxes.combining.wait_buffer import WaitBuffer
-from ...hdl.fabric.fabric import CellType, Path
+from ...hdl.fabric.cell import CellType
+from ...hdl.fabric.pins import Path
 from ...hdl.families.connection_machine.buffer import Buffer
 from ...hdl.primitives.arrival_queue import ArrivalQueue, row_order
 from ...hdl.primitives.interchange_box import InterchangeBox

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...hdl.bench.group_bench import GroupBench
 from ...hdl.fabric.diagram import Diagram
-from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.pins import Pin
 from ...hdl.networks.network import Network
 from ..run.collective import Operation
 from ..run.collective_run import collective_bench

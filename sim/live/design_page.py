@@ -14,8 +14,9 @@ from amaranth.lib.wiring import In
 from ...hdl.fabric.checks import check_kind
 from ...hdl.fabric.diagram import Diagram
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import Fabric, Pin
+from ...hdl.fabric.fabric import Fabric
 from ...hdl.fabric.layout import Layout, arranged
+from ...hdl.fabric.pins import Pin
 from ...hdl.fabric.wires import Lane, named_wires, streams
 from ...hdl.networks.graph_layout import fabric_layout
 from ...hdl.support.input_file import read_content

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...hdl.fabric.fabric import Fabric, Pin
+from ...hdl.fabric.fabric import Fabric
+from ...hdl.fabric.pins import Pin
 from ..engines.compiled.emit_c import DRIVER, HALF, LANES, STRUCTURES, element_bytes
 from ..engines.compiled.program import Group, lowered_types
 from ..engines.compiled.tables import Tables

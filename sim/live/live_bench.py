@@ -8,7 +8,8 @@ from typing import Any
 from ...hdl.bench import Bench, bench_for
 from ...hdl.bench.sources import BIAS_BITS, LOAD_BITS
 from ...hdl.fabric.diagram import Diagram, Line
-from ...hdl.fabric.fabric import Fabric, Path, Pin
+from ...hdl.fabric.fabric import Fabric
+from ...hdl.fabric.pins import Path, Pin
 from ...hdl.networks.network import Network
 from ...hdl.networks.packet_network import PacketNetwork
 from ..run.run import Run

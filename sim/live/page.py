@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 
 from ...hdl.fabric.checks import check_integer, check_kind, shown
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.pins import Pin
 from ...hdl.networks.network import Network
 from ...hdl.support.output_file import whole_file
 from ...hdl.support.printable import printable

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from ...hdl.fabric.checks import check_integer, check_kind
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.pins import Pin
 from ...hdl.networks.channel_model import ChannelModel
 from ...hdl.networks.packet_network import PacketNetwork
 

@@ -17,7 +17,7 @@ from ...hdl.export.verilog import verilog_text
 from ...hdl.export.verilog_names import check_name
 from ...hdl.fabric.checks import check_number
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.pins import Pin
 from ...hdl.graphs.partitions import Partition
 from ...hdl.graphs.routing.deadlock import dependencies
 from ...hdl.networks.memory_network import MemoryNetwork

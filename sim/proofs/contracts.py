@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ...hdl.boxes.combining import CombiningBox
+from ...hdl.fabric.cell import Cell, CellType
 from ...hdl.fabric.digest import digest
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import Cell, CellType
 from ...hdl.networks.channel_model import FAIR
 from ...hdl.routers.credit_link import CreditLink
 from ...hdl.routers.route_table import RouteTable

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
 from ...hdl.fabric.diagram import Diagram, End, Line, Node, Point
-from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.pins import Pin
 
 if TYPE_CHECKING:
     from .drawing import Marks

@@ -16,7 +16,7 @@ from ...hdl.catalogue.naming import takes_names
 from ...hdl.fabric.checks import check_integer, check_kind, check_limit, check_several, shown
 from ...hdl.fabric.diagram import Diagram
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.pins import Pin
 from ...hdl.networks.network import Network
 from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.support.counted import counted

@@ -15,8 +15,9 @@ from ...hdl.bench import Bench
 from ...hdl.bench.twin import with_twin
 from ...hdl.export.verilog import storage_of
 from ...hdl.export.verilog_names import net_name, port_name
+from ...hdl.fabric.cell import CellType
 from ...hdl.fabric.errors import MulticubeError
-from ...hdl.fabric.fabric import CellType, Pin
+from ...hdl.fabric.pins import Pin
 from ..engines import ActivityEngine
 from ..engines.compiled.activity_meter import ActivityMeter, Bits
 from ..measure.activity import Activity, TypeActivity

@@ -9,7 +9,8 @@ from ...hdl.export.verilog import Clock, storage_of
 from ...hdl.export.verilog_module import Storage
 from ...hdl.export.verilog_names import net_name, port_name
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import Fabric, Pin
+from ...hdl.fabric.fabric import Fabric
+from ...hdl.fabric.pins import Pin
 from ..synthesis import Switching
 from .saif import Entries, read_saif
 

@@ -11,8 +11,8 @@ from ...hdl.bench.group_bench import GroupBench
 from ...hdl.bench.workload_bench import WorkloadBench, WorkloadPlan
 from ...hdl.fabric.checks import check_integer, check_several
 from ...hdl.fabric.errors import InvalidValue, TooLarge
-from ...hdl.fabric.fabric import Pin
 from ...hdl.fabric.parameters import plain_values
+from ...hdl.fabric.pins import Pin
 from ...hdl.graphs.schedules.collective_program import CollectiveProgram
 from ...hdl.graphs.schedules.collectives import Pair, collective_program
 from ...hdl.graphs.schedules.copy_schedule import copy_schedule

@@ -9,7 +9,7 @@ from typing import Any
 from ...hdl.bench import Bench, bench_for
 from ...hdl.fabric.checks import check_integer, check_kind, check_number, check_several, check_word
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.pins import Pin
 from ...hdl.networks.network import Network
 from ..engines import PortEngine
 from ..engines.compiled.compiled_errors import CompilerFailed, EngineError, NoCompiler

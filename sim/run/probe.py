@@ -11,7 +11,7 @@ from ...hdl.bench import Bench
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.stamp import STAMP_SUM_BITS
 from ...hdl.computer.computer import Computer
-from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.pins import Pin
 from ...hdl.fabric.wires import Wire
 from ...hdl.networks.network import Window
 from ..engines import Engine, PortEngine

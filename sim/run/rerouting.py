@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ...hdl.bench import Bench, bench_for
 from ...hdl.fabric.checks import check_integer, check_kind
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.pins import Pin
 from ...hdl.networks.network import Network
 from ..engines import StateEngine
 from ..engines.compiled import CompiledEngine

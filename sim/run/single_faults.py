@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 
 from ...hdl.bench import bench_for
-from ...hdl.fabric.fabric import Pin
+from ...hdl.fabric.pins import Pin
 from ...hdl.graphs.graph import Channel
 from ...hdl.graphs.routing.relation import Relation
 from ...hdl.networks.packet_network import PacketNetwork

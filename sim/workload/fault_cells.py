@@ -12,8 +12,8 @@ from amaranth.hdl import Const, Module, Mux, Shape, ShapeLike, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...hdl.fabric.cell import CellType
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import CellType
 from ...hdl.families.multistage.extra_stage_cells import link_leaves, link_signature
 from ...hdl.primitives.arrival_queue import ArrivalQueue
 from ...hdl.primitives.random_bits import RandomBits

@@ -13,8 +13,10 @@ from typing import Generic, TypeVar
 
 from amaranth.lib import stream, wiring
 
+from ...hdl.fabric.cell import Cell, CellType, Leaf
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import Cell, CellType, Fabric, Leaf, Path, Pin
+from ...hdl.fabric.fabric import Fabric
+from ...hdl.fabric.pins import Path, Pin
 from ...hdl.graphs.plans.extra_stage import Fault, Kind
 from ...hdl.graphs.plans.multistage import MultistagePlan
 from ...hdl.links.circuit_link import CircuitLink

@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple, cast, get_args
 
 from ...hdl.fabric.checks import check_field, check_kind, check_word
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import Pin
 from ...hdl.fabric.numerals import is_natural
+from ...hdl.fabric.pins import Pin
 from ...hdl.graphs.plans.extra_stage import Fault
 
 __all__ = [

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from ...hdl.fabric.cell import CellType
 from ...hdl.fabric.checks import check_kind, check_several
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import CellType, Fabric, Pin
+from ...hdl.fabric.fabric import Fabric
+from ...hdl.fabric.pins import Pin
 from ...hdl.networks.network import Network
 from ..engines.compiled.ir import Words
 from ..engines.compiled.netlist import lowered

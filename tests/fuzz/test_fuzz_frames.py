@@ -24,7 +24,9 @@ from multicube.boards.protocol import (
     frame,
 )
 from multicube.boards.simulated import SerialAdapter
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim.engines.compiled import CompiledEngine
 
 DIVISOR = 4

@@ -11,7 +11,7 @@ from amaranth.lib import data
 from multicube.hdl.bench.replying_terminal import ReplyingTerminal
 from multicube.hdl.bench.stamp import Stamp
 from multicube.hdl.computer.message_end import message_payload
-from multicube.hdl.fabric.fabric import CellType
+from multicube.hdl.fabric.cell import CellType
 from multicube.hdl.families.connection_machine.message import Message
 from multicube.hdl.families.dcsh.dcsh_graph import DCSH
 from multicube.hdl.families.single_stage.single_stage_graph import ManYo

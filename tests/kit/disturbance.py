@@ -4,7 +4,10 @@ import random
 from collections.abc import Callable, Iterable
 
 from amaranth.lib.wiring import In
-from multicube.hdl.fabric.fabric import Fabric, FabricComponent, Leaf, Path, Pin
+from multicube.hdl.fabric.cell import Leaf
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.fabric_component import FabricComponent
+from multicube.hdl.fabric.pins import Path, Pin
 from multicube.hdl.graphs.partitions import Subnetwork
 from multicube.sim.engines.compiled import CompiledEngine
 

@@ -24,7 +24,8 @@ from amaranth.lib.wiring import Out
 from joblib import Parallel, delayed
 from multicube.hdl import FAMILIES, Network, build
 from multicube.hdl.bench import bench_for
-from multicube.hdl.fabric.fabric import CellType, Pin
+from multicube.hdl.fabric.cell import CellType
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim import Run
 from multicube.sim.engines.compiled import emit_c
 from multicube.sim.engines.compiled.planes import FEWEST

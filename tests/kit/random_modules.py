@@ -28,7 +28,10 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from driving import exercise
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Path, Pin, member
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.fabric_component import FabricComponent, member
+from multicube.hdl.fabric.pins import Path, Pin
 from multicube.sim.engines import PortEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.engines.verilator import VerilatorEngine

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from amaranth.lib.wiring import Out
 from multicube.hdl import AxiStreamNetwork, Network, PacketNetwork
 from multicube.hdl.bench import Bench, bench_for
-from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.fabric.pins import Pin
 from multicube.sim import Run, pattern
 from multicube.sim.engines import PortEngine, ResetEngine
 from multicube.sim.engines.compiled import CompiledEngine

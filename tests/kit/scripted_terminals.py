@@ -8,7 +8,9 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.links.packet import Packet
 
 

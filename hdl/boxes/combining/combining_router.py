@@ -7,9 +7,9 @@ from typing import Any, Literal
 from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib.wiring import In, Out
 
+from ...fabric.cell import Meter
 from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
-from ...fabric.fabric import Meter
 from ...links.memory_link import MemoryLink, check_link
 from ...operations.memory import Policy, Rules
 from ...switch.route import RouteLogic

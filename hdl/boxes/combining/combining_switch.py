@@ -9,8 +9,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...fabric.cell import Meter
 from ...fabric.checks import check_integer, check_word
-from ...fabric.fabric import Meter
 from ...links.memory_link import MemoryLink, check_link
 from ...operations.memory import OperationUnit, Policy, Rules
 from ...primitives.arrival_queue import ArrivalQueue

@@ -2,8 +2,8 @@
 """A shared bus."""
 
 from ...fabric.diagram import Node, Terminal
-from ...fabric.fabric import Pin
 from ...fabric.layout import Layout
+from ...fabric.pins import Pin
 from ...networks.family import Family, Group
 from ...networks.routed import RoutedNetwork
 from .bus_graph import Bus

@@ -6,11 +6,13 @@ from typing import Any, Literal, NoReturn
 
 from amaranth.hdl import ShapeLike
 
+from ...fabric.cell import Cell, CellType
 from ...fabric.errors import InvalidValue
-from ...fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ...fabric.fabric import Fabric, Scope
 from ...fabric.layout import Layout
 from ...fabric.parameters import Parameters, integer, word
 from ...fabric.payload_shape import payload_shape
+from ...fabric.pins import Pin
 from ...fabric.wires import Lane
 from ...graphs.grid import cube_position
 from ...links.packet import Packet

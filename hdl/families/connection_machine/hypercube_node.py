@@ -4,9 +4,9 @@ from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...fabric.cell import Meter
 from ...fabric.checks import check_integer, check_power_of_two, check_word
 from ...fabric.errors import InvalidValue
-from ...fabric.fabric import Meter
 from ...links.packet import Packet
 from ...operations.folds import FOLDS, Fold
 from .buffer import Buffer

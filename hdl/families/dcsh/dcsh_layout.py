@@ -1,8 +1,8 @@
 """The layout of hypermeshes: a grid of nodes, and a track for each channel between its rows."""
 
 from ...fabric.diagram import Node, Point, Port, Terminal
-from ...fabric.fabric import Pin
 from ...fabric.layout import Layout, Route
+from ...fabric.pins import Pin
 from .dcsh_graph import DCSH
 
 __all__ = ["hypermesh_layout"]

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 from amaranth.hdl import ShapeLike
 
+from ...fabric.cell import Cell, CellType
 from ...fabric.checks import shown
 from ...fabric.errors import InvalidValue
-from ...fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ...fabric.fabric import Fabric, Scope
 from ...fabric.layout import Layout
 from ...fabric.parameters import Parameters, integer
 from ...fabric.payload_shape import payload_shape
+from ...fabric.pins import Pin
 from ...links.packet import Packet
 from ...networks.family import Family, Group
 from ...networks.flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill

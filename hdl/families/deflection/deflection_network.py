@@ -7,11 +7,13 @@ from typing import Any, NoReturn
 
 from amaranth.hdl import ShapeLike
 
+from ...fabric.cell import Cell, CellType
 from ...fabric.errors import InvalidValue
-from ...fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ...fabric.fabric import Fabric, Scope
 from ...fabric.layout import Layout
 from ...fabric.parameters import Parameters, integer
 from ...fabric.payload_shape import payload_shape
+from ...fabric.pins import Pin
 from ...fabric.wires import Lane
 from ...links.packet import Packet
 from ...networks.family import Family, Group

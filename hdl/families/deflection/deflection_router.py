@@ -7,9 +7,9 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...fabric.cell import Meter
 from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
-from ...fabric.fabric import Meter
 from ...links.packet import Packet
 
 __all__ = ["DeflectionRouter"]

@@ -7,9 +7,12 @@ from amaranth.hdl import Module, Mux, Shape, ShapeLike, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ...fabric.cell import Cell, CellType
 from ...fabric.checks import check_integer
-from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ...fabric.fabric import Fabric
+from ...fabric.fabric_component import FabricComponent
 from ...fabric.payload_shape import check_payload
+from ...fabric.pins import Pin
 from ...graphs.plans.birrd_plan import ADD_LEFT, ADD_RIGHT, EXCHANGE, STRAIGHT, BirrdPlan
 from ...operations.folds import Fold
 

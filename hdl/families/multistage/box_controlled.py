@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from amaranth.hdl import ShapeLike
 from amaranth.lib.wiring import In, Out
 
+from ...fabric.cell import Cell, CellType
 from ...fabric.checks import check_kind
-from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Path, Pin
+from ...fabric.fabric import Fabric
+from ...fabric.fabric_component import FabricComponent
 from ...fabric.payload_shape import check_payload
+from ...fabric.pins import Path, Pin
 from ...graphs.permutations import Permutation
 from ...primitives.interchange_box import BoxState, InterchangeBox
 from ..clos.rearrangeable_graph import RearrangeableGraph

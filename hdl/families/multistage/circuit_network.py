@@ -6,9 +6,12 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib.wiring import In, Out
 
 from ...boxes.circuit import CircuitBox, Policy
+from ...fabric.cell import CellType
 from ...fabric.checks import check_integer, check_kind
-from ...fabric.fabric import CellType, Fabric, FabricComponent, Pin
+from ...fabric.fabric import Fabric
+from ...fabric.fabric_component import FabricComponent
 from ...fabric.payload_shape import check_payload
+from ...fabric.pins import Pin
 from ...graphs.plans.multistage import multistage_plan
 from ...graphs.tags import Routing
 from ...links.circuit_link import CircuitLink

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from ...fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ...fabric.cell import Cell, CellType
+from ...fabric.fabric import Fabric, Scope
+from ...fabric.pins import Pin
 from ...graphs.tags import AddressCode
 from ...networks.network import Terminals
 from ...primitives.random_bits import scattered_seed

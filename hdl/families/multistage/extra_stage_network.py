@@ -7,8 +7,11 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...fabric.cell import Cell, CellType
 from ...fabric.checks import check_kind
-from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
+from ...fabric.fabric import Fabric, Scope
+from ...fabric.fabric_component import FabricComponent
+from ...fabric.pins import Pin
 from ...graphs.plans.extra_stage import Configuration, ExtraStagePlan
 from ...graphs.tags import TagScheme
 from ...links.packet import Packet

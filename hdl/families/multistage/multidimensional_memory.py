@@ -12,9 +12,12 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ...fabric.cell import Cell, CellType
 from ...fabric.checks import check_integer, check_limit, check_power_of_two
-from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ...fabric.fabric import Fabric
+from ...fabric.fabric_component import FabricComponent
 from ...fabric.payload_shape import check_payload
+from ...fabric.pins import Pin
 from ...graphs.plans.multistage import multistage_plan
 from ...primitives.interchange_box import InterchangeBox
 from .stage_controlled import place_stage_controlled

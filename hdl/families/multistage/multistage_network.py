@@ -4,9 +4,11 @@ from collections.abc import Callable, Collection
 from typing import Any, ClassVar
 
 from ...boxes.unbuffered import later_bits, verdict_delay
+from ...fabric.cell import CellType
 from ...fabric.errors import InvalidValue
-from ...fabric.fabric import CellType, Fabric, Pin, Scope
+from ...fabric.fabric import Fabric, Scope
 from ...fabric.layout import Layout
+from ...fabric.pins import Pin
 from ...fabric.wires import Lane
 from ...graphs.mask_rule import MaskRule
 from ...graphs.plans.extra_stage import (

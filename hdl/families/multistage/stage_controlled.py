@@ -11,10 +11,13 @@ from amaranth.hdl import Module, ShapeLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ...fabric.cell import Cell, CellType
 from ...fabric.checks import check_integer, check_limit
 from ...fabric.errors import InvalidValue
-from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
+from ...fabric.fabric import Fabric, Scope
+from ...fabric.fabric_component import FabricComponent
 from ...fabric.payload_shape import check_payload
+from ...fabric.pins import Pin
 from ...graphs.plans.multistage import MultistagePlan, multistage_plan
 from ...networks.stage_columns import Columns, place_columns
 from ...primitives.interchange_box import BoxState, InterchangeBox

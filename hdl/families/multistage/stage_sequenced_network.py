@@ -7,11 +7,13 @@ from amaranth.hdl import Module, ShapeLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...fabric.cell import Cell, CellType
 from ...fabric.diagram import Node, Port
-from ...fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ...fabric.fabric import Fabric, Scope
 from ...fabric.layout import Layout, Route
 from ...fabric.parameters import Parameters, integer, word
 from ...fabric.payload_shape import payload_shape
+from ...fabric.pins import Pin
 from ...graphs.plans.multistage import PLANS, multistage_plan
 from ...links.packet import Packet
 from ...networks.family import Family, Group

@@ -13,9 +13,9 @@ from ...boxes.pipelined_switches import PipelinedFlitSwitch, PipelinedSwitch
 from ...boxes.rejecting_wormhole import RejectingWormholeSwitch
 from ...boxes.unbuffered import UnbufferedSwitch
 from ...boxes.wormhole import CutThroughSwitch, WormholeSwitch
+from ...fabric.cell import CellType
 from ...fabric.checks import check_integer, check_kind, shown
 from ...fabric.errors import InvalidValue
-from ...fabric.fabric import CellType
 from ...graphs.plans.multistage import MultistagePlan
 from ...graphs.tags import TagScheme
 from ...links.packet import Packet

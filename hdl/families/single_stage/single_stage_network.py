@@ -3,7 +3,7 @@
 
 from functools import partial
 
-from ...fabric.fabric import CellType
+from ...fabric.cell import CellType
 from ...graphs.partitions import Partition
 from ...networks.any_routing import AnyRoutingNetwork
 from ...networks.family import Family, Group

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from ....hdl.fabric.fabric import Pin
+from ....hdl.fabric.pins import Pin
 from .build import load_libraries
 from .c_structures import c_fields
 from .emit_c import DRIVER, LANES, element_bytes

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ....hdl.fabric.fabric import Path
+from ....hdl.fabric.pins import Path
 from .ir import Node, Register, Write
 from .statements import LANES, LONGEST, Statements, indented, pointers, side_by_side
 

@@ -7,7 +7,7 @@ cells, and from there to the register before they overflow, and when the clock s
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
-from ....hdl.fabric.fabric import Path
+from ....hdl.fabric.pins import Path
 from .ir import Graph, Module, Node
 
 if TYPE_CHECKING:

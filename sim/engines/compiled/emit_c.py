@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ....hdl.fabric.fabric import Path
+from ....hdl.fabric.pins import Path
 from .batches import Batches
 from .emit_slices import SliceEmitter
 from .ir import Graph, Module, Node

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ....hdl.fabric.fabric import Path
+from ....hdl.fabric.pins import Path
 from .carried import connected
 from .counters import FLUSHED, PENDING
 from .ir import Graph, Node

@@ -14,7 +14,8 @@ from vcd.writer import Variable
 from ....hdl.fabric.checks import check_integer, check_kind
 from ....hdl.fabric.digest import digest
 from ....hdl.fabric.errors import InvalidType, InvalidValue
-from ....hdl.fabric.fabric import Fabric, Pin
+from ....hdl.fabric.fabric import Fabric
+from ....hdl.fabric.pins import Pin
 from ....hdl.support.output_file import whole_file
 from .activity_meter import ActivityMeter
 from .compiled_errors import NotEnoughMemory

@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ....hdl.fabric.fabric import Path
+from ....hdl.fabric.pins import Path
 
 __all__ = ["WORD", "Event", "Graph", "Memory", "Module", "Node", "Register", "Words", "Write"]
 

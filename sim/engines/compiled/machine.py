@@ -7,7 +7,7 @@ import numpy as np
 from amaranth.lib.wiring import In
 
 from ....hdl.fabric.errors import InvalidValue
-from ....hdl.fabric.fabric import Pin
+from ....hdl.fabric.pins import Pin
 from .activity_meter import ActivityMeter
 from .build import load_libraries
 from .c_structures import c_fields

@@ -13,7 +13,8 @@ from itertools import groupby, pairwise
 
 from amaranth.lib import wiring
 
-from ....hdl.fabric.fabric import CellType, Path
+from ....hdl.fabric.cell import CellType
+from ....hdl.fabric.pins import Path
 from ..amaranth_internals import (
     Design,
     Matches,

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-from ....hdl.fabric.fabric import Path
+from ....hdl.fabric.pins import Path
 from .ir import Graph, Module, Node
 
 __all__ = ["WIDE_PLANE", "Partition"]

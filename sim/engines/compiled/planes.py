@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....hdl.fabric.fabric import CellType, Fabric, Path
+from ....hdl.fabric.cell import CellType
+from ....hdl.fabric.fabric import Fabric
+from ....hdl.fabric.pins import Path
 from .emit_c import LANES, is_large
 from .emit_slices import IN_ORDER, STRAIGHT, TURNED
 from .ir import Module

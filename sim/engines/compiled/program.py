@@ -8,7 +8,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from ....hdl.fabric.fabric import CellType, Fabric, Path
+from ....hdl.fabric.cell import CellType
+from ....hdl.fabric.fabric import Fabric
+from ....hdl.fabric.pins import Path
 from .compiled_errors import CombinationalLoop
 from .emit_c import LANES, InputKind, TypeCode, emit
 from .emit_slices import plane_rows

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....hdl.fabric.fabric import CellType, Fabric, Path, Pin
+from ....hdl.fabric.cell import CellType
+from ....hdl.fabric.fabric import Fabric
+from ....hdl.fabric.pins import Path, Pin
 from .compiled_errors import CombinationalLoop
 from .ir import Module
 

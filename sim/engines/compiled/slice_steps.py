@@ -3,7 +3,7 @@
 from collections.abc import Container
 from itertools import chain
 
-from ....hdl.fabric.fabric import Path
+from ....hdl.fabric.pins import Path
 from .ir import Graph, Node
 from .slices import Slices, plane_nodes
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from ....hdl.fabric.fabric import Path
+from ....hdl.fabric.pins import Path
 from .counters import count_in_planes
 from .ir import Graph, Module, Node, Words, Write
 from .plane_partition import WIDE_PLANE, Partition

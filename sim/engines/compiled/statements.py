@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ....hdl.fabric.fabric import Path
+from ....hdl.fabric.pins import Path
 from .ir import Graph, Node, Register, Write
 
 if TYPE_CHECKING:

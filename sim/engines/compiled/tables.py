@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from amaranth.lib.wiring import In
 
+from ....hdl.fabric.cell import Cell, CellType
 from ....hdl.fabric.digest import Digest
 from ....hdl.fabric.errors import InvalidValue
-from ....hdl.fabric.fabric import Cell, CellType, Fabric, Path, Pin
+from ....hdl.fabric.fabric import Fabric
+from ....hdl.fabric.pins import Path, Pin
 from .emit_c import HALF, LANES, InputKind, element_bytes
 from .emit_slices import TURNED
 from .ir import WORD, Module

@@ -16,7 +16,8 @@ from matplotlib.ticker import FixedLocator, LogLocator
 from tqdm import tqdm
 
 from ....hdl.catalogue.catalogue import build
-from ....hdl.fabric.fabric import CellType, Fabric
+from ....hdl.fabric.cell import CellType
+from ....hdl.fabric.fabric import Fabric
 from ....hdl.graphs.permutations import (
     bit_reversal,
     complement,

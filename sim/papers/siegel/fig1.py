@@ -11,7 +11,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ....hdl.boxes import BoxState
-from ....hdl.fabric.fabric import Pin
+from ....hdl.fabric.pins import Pin
 from ....hdl.families.multistage.multistage_network import MultistageNetwork
 from ....hdl.graphs.plans.multistage import Hop, MultistagePlan, multistage_plan
 from ....hdl.networks.stage_layout import plan_diagram, plan_path

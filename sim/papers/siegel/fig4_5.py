@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from ....hdl.fabric.fabric import Pin
+from ....hdl.fabric.pins import Pin
 from ....hdl.graphs.partitions import Partition, Subnetwork, effective_tag
 from ....hdl.graphs.plans.multistage import MultistagePlan, multistage_plan
 from ....hdl.graphs.tags import Routing

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from matplotlib.figure import Figure
 
-from ....hdl.fabric.fabric import Pin
+from ....hdl.fabric.pins import Pin
 from ....hdl.families.multistage.multistage_network import MultistageNetwork
 from ....hdl.graphs.plans.multistage import multistage_plan
 from ....hdl.networks.stage_layout import plan_diagram
