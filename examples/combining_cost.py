@@ -18,7 +18,8 @@ from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.fabric.cell import Cell, CellType
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
-from multicube.hdl.operations.memory import LOAD, Rules, find_operation
+from multicube.hdl.operations.combining_rules import Rules
+from multicube.hdl.operations.memory import LOAD, find_operation
 from multicube.hdl.terminals.memory_module import MemoryModule
 from multicube.sim.synthesis import Storage, cost_command
 

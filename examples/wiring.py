@@ -10,7 +10,7 @@ from functools import partial
 import click
 from multicube.hdl.catalogue.catalogue import find
 from multicube.hdl.fabric.errors import InvalidValue, MulticubeError
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.networks.stage_layout import plan_diagram, plan_path
 from multicube.sim.report.drawing import Marks, diagram_figure, save_figure
 

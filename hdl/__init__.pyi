@@ -45,7 +45,7 @@ from .families.single_stage.single_stage_network import ManYoNetwork as ManYoNet
 from .families.torus.torus_network import RingNetwork as RingNetwork
 from .families.torus.torus_network import TorusNetwork as TorusNetwork
 from .graphs.plans.birrd_plan import BirrdPlan as BirrdPlan
-from .graphs.plans.multistage import multistage_plan as multistage_plan
+from .graphs.plans.named_plans import multistage_plan as multistage_plan
 from .networks.any_routing import AnyRoutingNetwork
 from .networks.axi_stream_network import AXI_CLOCK as AXI_CLOCK
 from .networks.axi_stream_network import AxiStreamNetwork as AxiStreamNetwork

@@ -25,9 +25,9 @@ from .run.messages import Copies as Copies
 from .run.messages import CopyRun as CopyRun
 from .run.messages import Message as Message
 from .run.messages import MessageRun as MessageRun
-from .run.messages import Messenger as Messenger
-from .run.messages import copy_messages as copy_messages
-from .run.messages import send_messages as send_messages
+from .run.messenger import Messenger as Messenger
+from .run.messenger import copy_messages as copy_messages
+from .run.messenger import send_messages as send_messages
 from .run.program_requests import Pause as Pause
 from .run.program_requests import Request as Request
 from .run.programs import ProgramRun as ProgramRun

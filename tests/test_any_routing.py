@@ -10,7 +10,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from multicube.hdl.graphs.conversion import from_networkx
-from multicube.hdl.graphs.graph import Channel, Graph, Link, ListedGraph
+from multicube.hdl.graphs.graph import Channel, Graph, Link
+from multicube.hdl.graphs.listed_graph import ListedGraph
 from multicube.hdl.graphs.routing.acyclic import AcyclicGraph
 from multicube.hdl.graphs.routing.adaptive import Adaptive
 from multicube.hdl.graphs.routing.algorithms import ALGORITHMS, relation_for

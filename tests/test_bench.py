@@ -19,7 +19,7 @@ from multicube.hdl.bench.instruments import LinkMeter, Timer, WindowAges
 from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS
 from multicube.hdl.bench.stamp import Stamp
 from multicube.hdl.fabric.cell import Cell, CellType
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.graphs.tags import TagScheme
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.xoroshiro import Xoroshiro128

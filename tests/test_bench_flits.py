@@ -15,7 +15,7 @@ from long_runs import long
 from multicube.hdl.bench import BernoulliSource, ReplaySource
 from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS, Sender
 from multicube.hdl.bench.stamp import Stamp
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.graphs.tags import TagScheme
 from multicube.hdl.links.packet import Packet
 from multicube.sim import Trace, TracePacket

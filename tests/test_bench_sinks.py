@@ -13,7 +13,7 @@ from multicube.hdl import MultistageNetwork
 from multicube.hdl.bench import Sink
 from multicube.hdl.bench.instruments import EventMeter
 from multicube.hdl.bench.stamp import Stamp, stamp_for
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.graphs.tags import TagScheme
 from multicube.hdl.links.packet import Packet
 

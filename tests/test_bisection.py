@@ -8,7 +8,8 @@ import pytest
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.graphs.conversion import from_networkx
-from multicube.hdl.graphs.graph import Graph, ListedGraph
+from multicube.hdl.graphs.graph import Graph
+from multicube.hdl.graphs.listed_graph import ListedGraph
 from multicube.sim.measure.bisection import bisection, link_weights
 from multicube.sim.measure.flows import congestion
 from scipy.optimize import Bounds, LinearConstraint, milp

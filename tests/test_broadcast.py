@@ -20,7 +20,7 @@ from multicube.hdl.boxes import (
     InputQueuedSwitch,
     OutputQueuedSwitch,
 )
-from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
+from multicube.hdl.graphs.plans.named_plans import PLANS, multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.switch import crossing, routed_switch
 from multicube.hdl.switch.broadcast import CopyTracker

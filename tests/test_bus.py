@@ -8,7 +8,7 @@ from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.families.bus.bus_graph import Bus
 from multicube.hdl.families.bus.bus_network import BusNetwork
-from multicube.hdl.graphs.graph import check_graph
+from multicube.hdl.graphs.listed_graph import check_graph
 from multicube.hdl.graphs.routing.survey import survey
 from multicube.sim import Trace, TracePacket, simulate
 

@@ -14,7 +14,8 @@ from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.networks.buses import AxiNetwork, WishboneNetwork
 from multicube.hdl.networks.remote_memory_network import RemoteMemory
 from multicube.hdl.operations.bus_operations import bus_operations, row_bits
-from multicube.hdl.operations.memory import OperationUnit, Rules
+from multicube.hdl.operations.combining_rules import Rules
+from multicube.hdl.operations.operation_unit import OperationUnit
 from multicube.hdl.terminals.axi import AxiTarget
 from multicube.hdl.terminals.bus_words import WordMap
 from multicube.hdl.terminals.memory_module import MemoryModule

@@ -9,7 +9,7 @@ import pytest
 from amaranth.hdl import Elaboratable, Module, Value
 from amaranth.lib import wiring
 from driving import exercise
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.terminals.circuit_terminals import CircuitInitiator, CircuitResponder
 from refusals import refusals

@@ -12,7 +12,7 @@ from long_runs import long
 from multicube.hdl.boxes.circuit import CircuitBox
 from multicube.hdl.boxes.circuit_copies import CircuitDistributor, CircuitMerger
 from multicube.hdl.families.multistage.circuit_network import CircuitNetwork
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.routing_tags import TagEncoder
 from multicube.hdl.terminals.circuit_parity import CircuitParityChecker

@@ -14,7 +14,7 @@ from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes.circuit import POLICIES, CircuitBox
 from multicube.hdl.families.multistage.circuit_network import CircuitNetwork
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.sim import SimulationError, Trace, TracePacket, simulate
 from proof_table import proves

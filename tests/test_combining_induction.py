@@ -19,7 +19,8 @@ from multicube.hdl.boxes.combining import wait_buffer as wait_buffer_module
 from multicube.hdl.boxes.combining.queue import CombiningQueue
 from multicube.hdl.boxes.combining.wait_buffer import WaitBuffer
 from multicube.hdl.links.memory_link import MemoryLink
-from multicube.hdl.operations.memory import Rules, find_operation
+from multicube.hdl.operations.combining_rules import Rules
+from multicube.hdl.operations.memory import find_operation
 from multicube.hdl.primitives import arrival_queue as arrival_queue_module
 from multicube.hdl.primitives.pacing import Pacer
 from multicube.hdl.switch.shape import InputChannel, OutputChannel, RouterShape

@@ -17,13 +17,9 @@ from multicube.hdl.boxes.combining import MERGES, CombiningBox
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.links.memory_link import MemoryLink
-from multicube.hdl.operations.memory import (
-    OPERATIONS,
-    POLICIES,
-    Operation,
-    OperationUnit,
-    find_operation,
-)
+from multicube.hdl.operations.combining_rules import POLICIES
+from multicube.hdl.operations.memory import OPERATIONS, Operation, find_operation
+from multicube.hdl.operations.operation_unit import OperationUnit
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.measure.serial_order import Access, serial_order

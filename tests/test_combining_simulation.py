@@ -15,7 +15,8 @@ from long_runs import long
 from multicube.hdl import CombiningNetwork, build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.networks.network import Network
-from multicube.hdl.operations.memory import OPERATIONS, OperationUnit
+from multicube.hdl.operations.memory import OPERATIONS
+from multicube.hdl.operations.operation_unit import OperationUnit
 from multicube.hdl.terminals.memory_module import MemoryModule
 from multicube.sim import (
     Result,

@@ -12,7 +12,8 @@ from multicube.hdl.boxes.combining import CombiningBox
 from multicube.hdl.boxes.combining.queue import CombiningQueue
 from multicube.hdl.boxes.combining.wait_buffer import WaitBuffer
 from multicube.hdl.links.memory_link import MemoryLink
-from multicube.hdl.operations.memory import OPERATIONS, Operation, Rules, find_operation
+from multicube.hdl.operations.combining_rules import Rules
+from multicube.hdl.operations.memory import OPERATIONS, Operation, find_operation
 from multicube.sim.measure.serial_order import Access, serial_order
 
 LINK = MemoryLink(tag=3, identity=2, address=1, width=4)

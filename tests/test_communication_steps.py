@@ -18,7 +18,8 @@ from multicube.hdl import build
 from multicube.hdl.bench.ensemble import EnsembleMachine
 from multicube.hdl.export.verilog import write_verilog
 from multicube.hdl.fabric.errors import InvalidValue
-from multicube.hdl.graphs.graph import Graph, Link, ListedGraph
+from multicube.hdl.graphs.graph import Graph, Link
+from multicube.hdl.graphs.listed_graph import ListedGraph
 from multicube.hdl.graphs.schedules.communication_steps import (
     Transfer,
     check_broadcast,

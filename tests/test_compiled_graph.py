@@ -4,7 +4,8 @@ import random
 from collections.abc import Callable
 
 import pytest
-from multicube.sim.engines.compiled.ir import Graph, Node, evaluate
+from multicube.sim.engines.compiled.ir import Node
+from multicube.sim.engines.compiled.word_graph import Graph, evaluate
 
 WIDTHS = (1, 1, 2, 3)
 VALUES = [(a, b, c, d) for a in range(2) for b in range(2) for c in range(4) for d in range(8)]

@@ -14,7 +14,7 @@ from multicube.hdl.fabric.cell import Cell, CellType
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
 from multicube.sim.engines.compiled import CompiledEngine, emit_c
-from multicube.sim.engines.compiled.ir import Graph
+from multicube.sim.engines.compiled.word_graph import Graph
 from random_modules import (
     BINARY,
     UNARY,

@@ -20,9 +20,10 @@ from multicube.hdl.bench.instruments import COUNT_BITS, EventMeter, LevelMeter
 from multicube.hdl.bench.message_bench import MessageBench
 from multicube.hdl.fabric.cell import CellType
 from multicube.hdl.operations.folds import Fold
-from multicube.sim import Run, Trace, TracePacket, pattern, simulate
-from multicube.sim.run import messages, simulation
+from multicube.sim import Message, Run, Trace, TracePacket, pattern, simulate
+from multicube.sim.run import messenger as messengers
 from multicube.sim.run import run as runs
+from multicube.sim.run import simulation
 
 BENCH = "multicube.hdl.bench"
 
@@ -169,11 +170,11 @@ def test_runs_end_before_the_counters_are_full(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_messages_end_before_the_counters_are_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    messenger = messages.Messenger(build("cube", ports=2), engine="amaranth")
-    messenger.send([messages.Message(0, 1, 5)])
-    monkeypatch.setattr(messages, "LONGEST", 5)
+    messenger = messengers.Messenger(build("cube", ports=2), engine="amaranth")
+    messenger.send([Message(0, 1, 5)])
+    monkeypatch.setattr(messengers, "LONGEST", 5)
     with pytest.raises(ValueError, match="Cycles of all messages so far must be at most 5, not"):
-        messenger.send([messages.Message(0, 1, 5)])
+        messenger.send([Message(0, 1, 5)])
 
 
 def test_latencies_are_unknown_where_the_timestamps_wrapped(

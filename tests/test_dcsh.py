@@ -14,7 +14,7 @@ from long_runs import long
 from multicube.hdl import DCSHNetwork, build, write_verilog
 from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.dcsh.dcsh_multiplexer import ClusterMultiplexer
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.graphs.schedules.passes import connections
 from multicube.hdl.links.packet import Packet
 from multicube.sim import Result, SimulationError, simulate

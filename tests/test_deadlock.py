@@ -13,7 +13,7 @@ from multicube.hdl import HypercubeNetwork, PacketNetwork, TorusNetwork, build
 from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 from multicube.hdl.families.hypercube.hypercube_routing import HYPERCUBE_ROUTINGS
-from multicube.hdl.graphs.plans import multistage
+from multicube.hdl.graphs.plans.named_plans import PLANS
 from multicube.hdl.graphs.routing import deadlock
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle, dependencies, dependency_cycle
 from multicube.sim.command.deadlock_command import deadlock as command
@@ -43,7 +43,7 @@ def wormhole_networks() -> list[tuple[str, dict[str, Any]]]:
     """Every kind of wormhole network that the library has."""
     worms = {"switch": "wormhole", "length": 4}
     cases: list[tuple[str, dict[str, Any]]] = [
-        *((plan, {"ports": 16, **worms}) for plan in multistage.PLANS),
+        *((plan, {"ports": 16, **worms}) for plan in PLANS),
         ("cube", {"ports": 27, "radix": 3, **worms}),
         ("omega", {"ports": 16, **worms, "replication": 2}),
         *(("hypercube", {"n": 4, "routing": routing}) for routing in HYPERCUBE_ROUTINGS),

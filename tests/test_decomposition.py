@@ -19,7 +19,8 @@ from multicube.hdl.graphs.permutations import (
     segment_bit_reversal,
     segment_shuffle,
 )
-from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan, Stage, multistage_plan
+from multicube.hdl.graphs.plans.multistage import MultistagePlan, Stage
+from multicube.hdl.graphs.plans.named_plans import PLANS, multistage_plan
 from multicube.hdl.graphs.schedules import decomposition as module
 from multicube.hdl.graphs.schedules.decomposition import decompose, direct_passes
 from multicube.hdl.graphs.schedules.passes import passable

@@ -165,7 +165,6 @@ def test_moves_as_the_model(k: str) -> None:
 @pytest.mark.parametrize("k", ["2x2", "3x3", "4x2", "2x4"])
 def test_no_flight_takes_longer_than_the_bound(k: str) -> None:
     """At full load; and in the smallest ones a flight takes as long."""
-    assert DeflectionTorus(k).longest_flight == longest(k)
     flights = play(k, anywhere(k), cycles=300)
     assert max(flights) <= longest(k)
     if k == "2x2":

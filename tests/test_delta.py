@@ -12,7 +12,8 @@ import pytest
 from command_line import Call, command_refusals
 from long_runs import long
 from multicube.hdl import AxiStreamNetwork, Network, build
-from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan, delta_plan
+from multicube.hdl.graphs.plans.multistage import MultistagePlan
+from multicube.hdl.graphs.plans.named_plans import PLANS, delta_plan
 from multicube.sim import Trace, TracePacket, predict, simulate
 from multicube.sim.theory.unbuffered_bandwidth import sinks_per_source, unbuffered_throughput
 from refusals import refusals

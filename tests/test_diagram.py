@@ -16,7 +16,8 @@ from multicube.hdl.catalogue.catalogue import FAMILIES
 from multicube.hdl.fabric.diagram import Diagram, End, Line
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.graphs.conversion import from_networkx
-from multicube.hdl.graphs.graph import Link, ListedGraph
+from multicube.hdl.graphs.graph import Link
+from multicube.hdl.graphs.listed_graph import ListedGraph
 from multicube.hdl.networks.graph_layout import graph_diagram
 
 OTHERS = (

@@ -10,7 +10,7 @@ from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import InputQueuedSwitch, OutputQueuedSwitch
 from multicube.hdl.boxes.circuit_copies import CircuitDistributor, CircuitMerger
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.lane_queue import LaneQueue
 from multicube.sim import simulate as simulate_network

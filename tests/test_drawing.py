@@ -17,8 +17,10 @@ from matplotlib.figure import Figure
 from multicube.hdl import Network, build, multistage_plan
 from multicube.hdl.fabric.diagram import Diagram
 from multicube.hdl.fabric.pins import Pin
-from multicube.hdl.graphs.graph import Link, ListedGraph
-from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan
+from multicube.hdl.graphs.graph import Link
+from multicube.hdl.graphs.listed_graph import ListedGraph
+from multicube.hdl.graphs.plans.multistage import MultistagePlan
+from multicube.hdl.graphs.plans.named_plans import PLANS
 from multicube.hdl.networks.graph_layout import graph_diagram
 from multicube.hdl.networks.stage_layout import plan_diagram, plan_path
 from multicube.sim.report.drawing import (

@@ -20,7 +20,7 @@ from multicube.hdl.fabric.cell import Cell, CellType, Meter
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.fabric_component import FabricComponent
 from multicube.hdl.fabric.pins import Pin, Pins
-from multicube.hdl.graphs.plans.multistage import PLANS
+from multicube.hdl.graphs.plans.named_plans import PLANS
 from refusals import refusals
 
 BYTE = data.StructLayout({"low": 4, "high": 4})

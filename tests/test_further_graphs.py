@@ -33,8 +33,9 @@ from multicube.hdl.families.tree_of_meshes_graph import TreeOfMeshes
 from multicube.hdl.families.twisted_torus_graph import TwistedTorus
 from multicube.hdl.families.x_tree_graph import XTree
 from multicube.hdl.graphs.conversion import to_networkx
-from multicube.hdl.graphs.graph import Graph, check_graph
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.graph import Graph
+from multicube.hdl.graphs.listed_graph import check_graph
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.graphs.routing.layered import Layered
 from multicube.hdl.graphs.routing.relation import RoutedGraph
 from multicube.hdl.graphs.routing.survey import survey

@@ -6,9 +6,10 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from multicube.hdl.graphs import graph as graph_module
+from multicube.hdl.graphs import listed_graph
 from multicube.hdl.graphs.conversion import from_networkx, to_networkx
-from multicube.hdl.graphs.graph import Channel, Link, ListedGraph, Turn
+from multicube.hdl.graphs.graph import Channel, Link, Turn
+from multicube.hdl.graphs.listed_graph import ListedGraph
 from multicube.hdl.graphs.routing import relation as relation_module
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle
 from multicube.hdl.graphs.routing.relation import RoutedGraph
@@ -37,7 +38,7 @@ class Ring(RoutedGraph):
 
 def test_examples() -> None:
     assert doctest.testmod(relation_module).failed == 0
-    assert doctest.testmod(graph_module).failed == 0
+    assert doctest.testmod(listed_graph).failed == 0
 
 
 def test_what_follows_from_a_ring() -> None:

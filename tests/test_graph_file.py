@@ -13,8 +13,9 @@ from command_line import Call
 from long_runs import long
 from multicube.hdl import GraphNetwork, build
 from multicube.hdl.graphs.conversion import from_networkx, to_networkx
-from multicube.hdl.graphs.graph import Link, ListedGraph
+from multicube.hdl.graphs.graph import Link
 from multicube.hdl.graphs.graph_file import read_graph
+from multicube.hdl.graphs.listed_graph import ListedGraph
 from multicube.hdl.graphs.routing.algorithms import relation_for
 from multicube.sim import Trace, TracePacket, simulate
 from refusals import refusals

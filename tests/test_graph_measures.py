@@ -8,7 +8,8 @@ from command_line import Call
 from multicube.hdl import build
 from multicube.hdl.families.clos.benes_graph import Benes
 from multicube.hdl.graphs.conversion import from_networkx, to_networkx
-from multicube.hdl.graphs.graph import Graph, Link, ListedGraph
+from multicube.hdl.graphs.graph import Graph, Link
+from multicube.hdl.graphs.listed_graph import ListedGraph
 from multicube.sim.measure.graph_measures import (
     GraphMeasures,
     communication_measures,

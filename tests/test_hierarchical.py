@@ -16,9 +16,9 @@ from multicube.hdl.families.hierarchical.hierarchical_graph import Hierarchical
 from multicube.hdl.families.hypercube.hypercube_graph import RoutedHypercube
 from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.conversion import to_networkx
-from multicube.hdl.graphs.graph import check_graph
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.listed_graph import check_graph
 from multicube.hdl.graphs.plans.multistage_graph import MultistageGraph
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.graphs.routing.adaptive import Adaptive
 from multicube.hdl.graphs.routing.layered import Layered
 from multicube.hdl.graphs.routing.relation import Relation

@@ -16,8 +16,8 @@ from multicube.hdl.families.hypercube.hypercube_graph import RoutedHypercube
 from multicube.hdl.families.single_stage.single_stage_graph import Lambda, ManYo
 from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.graph import Graph
-from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
 from multicube.hdl.graphs.plans.multistage_graph import MultistageGraph
+from multicube.hdl.graphs.plans.named_plans import PLANS, multistage_plan
 from multicube.sim.layout import Connection, Layout, Side, Square, Wire, columns, left_edge, lines
 from multicube.sim.layout.placements import (
     folded,

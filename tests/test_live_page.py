@@ -19,7 +19,8 @@ from multicube.hdl.bench import bench_for
 from multicube.hdl.catalogue.catalogue import FAMILIES
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.fabric.pins import Pin
-from multicube.hdl.graphs.graph import Link, ListedGraph
+from multicube.hdl.graphs.graph import Link
+from multicube.hdl.graphs.listed_graph import ListedGraph
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.live import LivePage, lesson_network
 from multicube.sim.live.page import filled

@@ -21,7 +21,7 @@ from multicube.hdl.families.connection_machine.hypercube_node import HypercubeNo
 from multicube.hdl.operations.folds import Fold
 from multicube.sim import Copies, Message, Messenger, SimulationError, send_messages
 from multicube.sim import simulate as run_packets
-from multicube.sim.run import messages as messages_module
+from multicube.sim.run import messenger
 from refusals import refusals
 
 FOLDS: dict[str, Callable[[list[int]], int]] = {
@@ -276,7 +276,7 @@ test_networks_rejected = refusals(
 
 @pytest.mark.long
 def test_doctest() -> None:
-    assert doctest.testmod(messages_module).failed == 0
+    assert doctest.testmod(messenger).failed == 0
 
 
 def test_combine_rejected() -> None:

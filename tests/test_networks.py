@@ -13,7 +13,7 @@ from driving import transport
 from long_runs import long
 from multicube.hdl import FAMILIES, MultistageNetwork, PacketNetwork, build
 from multicube.hdl.catalogue.catalogue import find
-from multicube.hdl.graphs.plans.multistage import PLANS
+from multicube.hdl.graphs.plans.named_plans import PLANS
 from multicube.hdl.networks.network import Window
 from refusals import refusals
 

@@ -9,7 +9,7 @@ import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib import wiring
 from driving import evaluate
-from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
+from multicube.hdl.graphs.plans.named_plans import PLANS, multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.routing_tags import TagDecoder, TagEncoder
 

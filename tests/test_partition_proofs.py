@@ -14,7 +14,7 @@ from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import InputQueuedSwitch
 from multicube.hdl.fabric.cell import CellType
 from multicube.hdl.fabric.fabric_component import FabricComponent
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.hdl.terminals.partition import PartitionInterface

@@ -25,7 +25,7 @@ from multicube.hdl.graphs.partitions import (
     check_partitionable,
     effective_tag,
 )
-from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
+from multicube.hdl.graphs.plans.named_plans import PLANS, multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.hdl.terminals.partition import PartitionInterface

@@ -21,14 +21,14 @@ from multicube.hdl.graphs.permutations import (
     perfect_shuffle,
 )
 from multicube.hdl.graphs.plans.extra_stage import extra_stage_plan
-from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
+from multicube.hdl.graphs.plans.multistage import MultistagePlan
+from multicube.hdl.graphs.plans.named_plans import PLANS, multistage_plan
 from multicube.hdl.graphs.schedules.decomposition import decompose, direct_passes
 from multicube.hdl.graphs.schedules.passes import (
     Conflict,
     Settings,
     conflicts,
     connections,
-    count_passable,
     links,
     passable,
     settings,
@@ -86,7 +86,7 @@ def test_number_of_passable_permutations(name: str, ports: int, expected: int) -
     plan = multistage_plan(name, ports)
     rows = all_permutations(ports)
     expected_rows = passed(name, rows)
-    assert expected_rows.sum() == expected == count_passable(plan)
+    assert expected_rows.sum() == expected
     assert expected_rows.tolist() == [passable(plan, row) for row in rows.tolist()]
 
 

@@ -20,7 +20,7 @@ from multicube.hdl.graphs.permutations import (
     tornado,
     transpose,
 )
-from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
+from multicube.hdl.graphs.plans.named_plans import PLANS, multistage_plan
 from multicube.hdl.graphs.tags import AddressCode
 from multicube.sim import simulate
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from multicube.hdl.graphs.permutations import cyclic_shift, perfect_shuffle
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.graphs.schedules.passes import connections
 from multicube.sim.command.permute import permute
 

@@ -13,7 +13,7 @@ from driving import exercise
 from long_runs import long
 from multicube.hdl import ProcessorMemoryNetwork
 from multicube.hdl.boxes.wormhole import WormholeSwitch
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.output_buffer import OutputBuffer

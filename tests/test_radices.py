@@ -17,7 +17,7 @@ from multicube.hdl import MultistageNetwork, build
 from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.graphs.partitions import Partition, Subnetwork, check_mask, effective_tag
 from multicube.hdl.graphs.plans.extra_stage import Fault, extra_stage_plan
-from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
+from multicube.hdl.graphs.plans.named_plans import PLANS, multistage_plan
 from multicube.hdl.graphs.tags import TagScheme
 from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.sim import simulate

@@ -25,7 +25,8 @@ from multicube.hdl.families.clos.five_stage_clos_graph import FiveStageClos
 from multicube.hdl.families.clos.rearrangeable_graph import RearrangeableGraph
 from multicube.hdl.families.multistage.box_controlled import BoxControlledNetwork
 from multicube.hdl.graphs.conversion import to_networkx
-from multicube.hdl.graphs.graph import Channel, check_graph
+from multicube.hdl.graphs.graph import Channel
+from multicube.hdl.graphs.listed_graph import check_graph
 from multicube.hdl.graphs.permutations import Permutation
 from multicube.hdl.graphs.routing.survey import survey
 from multicube.hdl.graphs.schedules.colouring import edge_colouring

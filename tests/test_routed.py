@@ -18,7 +18,8 @@ from long_runs import long
 from multicube.hdl import GraphNetwork, build, write_verilog
 from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.conversion import from_networkx
-from multicube.hdl.graphs.graph import Channel, Link, ListedGraph
+from multicube.hdl.graphs.graph import Channel, Link
+from multicube.hdl.graphs.listed_graph import ListedGraph
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle
 from multicube.hdl.graphs.routing.relation import Relation, RoutedGraph
 from multicube.hdl.links.packet import Packet

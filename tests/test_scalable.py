@@ -16,7 +16,7 @@ from multicube.hdl.families.express_mesh_graph import ExpressMesh
 from multicube.hdl.families.fat_tree.fat_tree_graph import FatTree
 from multicube.hdl.families.hyperx_graph import HyperX
 from multicube.hdl.graphs.conversion import to_networkx
-from multicube.hdl.graphs.graph import check_graph
+from multicube.hdl.graphs.listed_graph import check_graph
 from multicube.hdl.graphs.routing.relation import RoutedGraph
 from multicube.hdl.graphs.routing.survey import survey
 from multicube.sim import simulate

@@ -17,7 +17,8 @@ from multicube.hdl.families.hierarchical.hierarchical_graph import Hierarchical
 from multicube.hdl.families.hypercube.hypercube_graph import RoutedHypercube
 from multicube.hdl.families.torus.torus_graph import Torus
 from multicube.hdl.graphs.conversion import from_networkx, to_networkx
-from multicube.hdl.graphs.graph import Graph, Link, ListedGraph, Turn
+from multicube.hdl.graphs.graph import Graph, Link, Turn
+from multicube.hdl.graphs.listed_graph import ListedGraph
 from multicube.hdl.graphs.routing.algorithms import relation_for
 from multicube.hdl.networks.route_tables import weight_bits, weights_of
 from multicube.hdl.switch.selection import SELECTIONS, Selector

@@ -20,7 +20,7 @@ from multicube.hdl.bench import stamp
 from multicube.hdl.boxes import OutputQueuedSwitch
 from multicube.hdl.fabric.cell import CellType
 from multicube.hdl.fabric.fabric import Fabric
-from multicube.hdl.graphs.plans.multistage import PLANS
+from multicube.hdl.graphs.plans.named_plans import PLANS
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.network import Terminals
 from multicube.sim import (

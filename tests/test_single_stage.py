@@ -24,7 +24,7 @@ from multicube.hdl.families.cube_connected_cycles_graph import CubeConnectedCycl
 from multicube.hdl.families.single_stage import loop_partitions, routing_ring
 from multicube.hdl.families.single_stage import single_stage_graph as single_stage
 from multicube.hdl.families.single_stage.loop_partition_interface import LoopPartitionInterface
-from multicube.hdl.families.single_stage.loop_partitions import LoopPartition, effective_destination
+from multicube.hdl.families.single_stage.loop_partitions import LoopPartition
 from multicube.hdl.families.single_stage.routing_ring import RoutingRing
 from multicube.hdl.families.single_stage.single_stage_graph import (
     Lambda,
@@ -34,7 +34,8 @@ from multicube.hdl.families.single_stage.single_stage_graph import (
 )
 from multicube.hdl.families.single_stage.single_stage_router import SingleStageLogic
 from multicube.hdl.graphs.conversion import to_networkx
-from multicube.hdl.graphs.graph import End, check_graph
+from multicube.hdl.graphs.graph import End
+from multicube.hdl.graphs.listed_graph import check_graph
 from multicube.hdl.graphs.routing import sum_of_products
 from multicube.hdl.graphs.routing.sum_of_products import minimal_sum
 from multicube.hdl.graphs.routing.survey import survey
@@ -411,6 +412,20 @@ def parts_of(plan: SingleStageCube) -> list[tuple[int, list[int]]]:
                 groups.setdefault(plan.loop(terminal) & ~mask, []).append(terminal)
         found += [(mask, members) for members in groups.values()]
     return found
+
+
+def effective_destination(plan: SingleStageCube, mask: int, source: int, tag: int) -> int:
+    """The terminal that a packet is for in the subnetwork of its sender, whatever its tag.
+
+    Bit i of the mask M of this subnetwork is that of stage i.
+    """
+    if tag >= plan.ports:
+        return source
+    stage, own = plan.stage(plan.homes[tag]), plan.stage(plan.homes[source])
+    if plan.terminals_of_node == 1 and not mask >> stage & mask >> own & 1:
+        return source
+    loop = plan.loop(tag) & mask | plan.loop(source) & ~mask
+    return plan.terminal(stage, loop)
 
 
 @pytest.mark.parametrize("kind", KINDS)

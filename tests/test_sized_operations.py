@@ -17,15 +17,9 @@ from long_runs import long
 from multicube.hdl import CombiningNetwork
 from multicube.hdl.boxes.combining.queue import CombiningQueue
 from multicube.hdl.links.memory_link import MemoryLink
-from multicube.hdl.operations.memory import (
-    OPERATION_SETS,
-    OPERATIONS,
-    Combiner,
-    Operation,
-    OperationUnit,
-    Rules,
-    find_operation,
-)
+from multicube.hdl.operations.combining_rules import Rules
+from multicube.hdl.operations.memory import OPERATION_SETS, OPERATIONS, Operation, find_operation
+from multicube.hdl.operations.operation_unit import Combiner, OperationUnit
 from multicube.hdl.terminals.memory_module import MemoryModule
 from multicube.sim import Pause, Request, run_programs
 from multicube.sim import simulate as measure
@@ -159,7 +153,7 @@ def test_combined_requests_do_what_two_do() -> None:
                 after = changed(second.name, middle, e2, size)
                 assert changed(result.name, x, operand, size) == after, (first, second, e1, e2)
                 if second.replies and result.replies:
-                    assert rules.second_reply(first, e1, x, size) == middle
+                    assert first.perform(x, e1, size) == middle
 
     evaluate(combiner, testbench)
 

@@ -25,7 +25,8 @@ from multicube.hdl.families.multistage.stage_controlled import (
     place_stage_controlled,
 )
 from multicube.hdl.families.multistage.stage_sequenced_network import StageSequencedNetwork
-from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
+from multicube.hdl.graphs.plans.multistage import MultistagePlan
+from multicube.hdl.graphs.plans.named_plans import PLANS, multistage_plan
 from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine

@@ -22,7 +22,8 @@ from multicube.hdl.families.perfect_shuffle_graph import (
 from multicube.hdl.families.star_graph import Star
 from multicube.hdl.families.tree_graph import Tree
 from multicube.hdl.graphs.conversion import to_networkx
-from multicube.hdl.graphs.graph import Graph, check_graph
+from multicube.hdl.graphs.graph import Graph
+from multicube.hdl.graphs.listed_graph import check_graph
 from multicube.hdl.graphs.routing.layered import Layered
 from multicube.hdl.graphs.routing.relation import RoutedGraph
 from multicube.hdl.graphs.routing.survey import survey

@@ -4,7 +4,9 @@ import pytest
 from command_line import Call
 from multicube.hdl import build
 from multicube.sim.measure.graph_measures import communication_measures
-from multicube.sim.theory.static_networks import Size, compared, looseness, static_network
+from multicube.sim.theory.static_comparison import compared
+from multicube.sim.theory.static_families import static_network
+from multicube.sim.theory.static_formulas import Size, looseness
 
 RIGHT = [
     *("complete nodes=16", "complete nodes=9", "ring k=8 n=1", "ring k=8 n=1 directions=2"),

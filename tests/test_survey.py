@@ -11,9 +11,10 @@ from multicube.hdl import PacketNetwork, build
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.hypercube.hypercube_graph import RoutedHypercube
-from multicube.hdl.graphs.graph import Channel, check_graph
-from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
+from multicube.hdl.graphs.graph import Channel
+from multicube.hdl.graphs.listed_graph import check_graph
 from multicube.hdl.graphs.plans.multistage_graph import MultistageGraph
+from multicube.hdl.graphs.plans.named_plans import PLANS, multistage_plan
 from multicube.hdl.graphs.routing.relation import Relation
 from multicube.hdl.graphs.routing.survey import survey
 from multicube.sim.measure.path_shares import path_shares

@@ -16,7 +16,7 @@ from claims import Claims, any_bits, needs_yosys
 from conveyance import WITNESS, convey, entry, exit_
 from long_runs import long
 from multicube.hdl.graphs.mask_rule import MaskRule
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.operations.memory import find_operation

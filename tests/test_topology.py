@@ -12,7 +12,8 @@ from multicube.hdl import MultistageNetwork
 from multicube.hdl.catalogue.catalogue import FAMILIES, find
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
-from multicube.hdl.graphs.plans.multistage import ALIASES, PLANS, MultistagePlan, multistage_plan
+from multicube.hdl.graphs.plans.multistage import MultistagePlan
+from multicube.hdl.graphs.plans.named_plans import ALIASES, PLANS, multistage_plan
 from multicube.hdl.graphs.tags import AddressCode, TagScheme, check_routing
 from refusals import refusals
 

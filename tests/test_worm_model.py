@@ -20,7 +20,8 @@ from multicube.hdl import GraphNetwork
 from multicube.hdl.fabric.cell import Cell, CellType
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
-from multicube.hdl.graphs.graph import Channel, Graph, Link, ListedGraph
+from multicube.hdl.graphs.graph import Channel, Graph, Link
+from multicube.hdl.graphs.listed_graph import ListedGraph
 from multicube.hdl.graphs.routing.relation import Relation
 from multicube.hdl.links.packet import Packet
 from multicube.sim.engines.compiled import CompiledEngine

@@ -33,7 +33,8 @@ from ..networks.memory_parameters import (
 )
 from ..networks.network import Confinement, LinkCounts, Readings, Window
 from ..networks.routed import RoutedNetwork
-from ..operations.memory import Operation, Policy
+from ..operations.combining_rules import Policy
+from ..operations.memory import Operation
 from ..switch.route import RouteLogic
 from ..switch.shape import RouterShape
 from ..terminals.combining_end import CombiningEnd, way_link

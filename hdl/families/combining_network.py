@@ -14,7 +14,8 @@ from ..fabric.layout import Layout
 from ..fabric.parameters import Parameters, integer, word
 from ..fabric.pins import Pin
 from ..graphs.address_hash import AddressHash
-from ..graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
+from ..graphs.plans.multistage import MultistagePlan
+from ..graphs.plans.named_plans import PLANS, multistage_plan
 from ..graphs.plans.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
 from ..graphs.tags import MixedCode, TagScheme
 from ..networks.family import Family, Group
@@ -32,7 +33,8 @@ from ..networks.memory_parameters import (
 from ..networks.network import Confinement, Readings, Window
 from ..networks.stage_columns import Columns, place_columns
 from ..networks.stage_layout import Part, stage_layout
-from ..operations.memory import Operation, Policy, Rules
+from ..operations.combining_rules import Policy, Rules
+from ..operations.memory import Operation
 from ..primitives.pacing import request_length
 from ..terminals.address_hasher import AddressHasher
 from ..terminals.memory_module import MemoryModule

@@ -12,7 +12,8 @@ from ..fabric.layout import Layout
 from ..fabric.numerals import integer_of
 from ..fabric.parameters import Parameters, integer, text, word
 from ..fabric.pins import Pin
-from ..graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
+from ..graphs.plans.multistage import MultistagePlan
+from ..graphs.plans.named_plans import PLANS, multistage_plan
 from ..graphs.tags import TagScheme
 from ..networks.family import Family, Group
 from ..networks.memory_network import MemoryNetwork, tag_bits

@@ -6,7 +6,8 @@ from ..fabric.checks import check_integer, check_limit, shown
 from ..fabric.errors import InvalidValue
 from ..support.input_file import text_lines
 from .draft import GraphDraft
-from .graph import MOST_NODES, Link, ListedGraph
+from .graph import MOST_NODES, Link
+from .listed_graph import ListedGraph
 
 __all__ = ["read_anynet"]
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ..fabric.checks import check_kind
 from .draft import GraphDraft, link_attributes
-from .graph import Graph, ListedGraph
+from .graph import Graph
+from .listed_graph import ListedGraph
 
 if TYPE_CHECKING:  # it takes as long to import as all networks
     import networkx as nx

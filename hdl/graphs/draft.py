@@ -5,7 +5,8 @@ from typing import Any
 
 from ..fabric.checks import check_integer, check_kind, check_limit, nearest, shown
 from ..fabric.errors import InvalidValue
-from .graph import MOST_NODES, MOST_TERMINALS, Link, ListedGraph, check_name
+from .graph import MOST_NODES, MOST_TERMINALS, Link
+from .listed_graph import ListedGraph, check_name
 
 __all__ = ["LINK_FIELDS", "NODE_FIELDS", "GraphDraft", "check_known", "link_attributes"]
 

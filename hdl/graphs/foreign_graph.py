@@ -15,7 +15,7 @@ from ..fabric.errors import InvalidValue, MulticubeError
 from ..support.input_file import text_lines
 from .conversion import from_networkx
 from .draft import LINK_FIELDS, NODE_FIELDS, GraphDraft, check_known
-from .graph import ListedGraph
+from .listed_graph import ListedGraph
 
 __all__ = ["read_dot", "read_edge_list", "read_gexf", "read_gml"]
 

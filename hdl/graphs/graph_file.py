@@ -10,9 +10,9 @@ from ..fabric.errors import InvalidValue, MulticubeError
 from ..support.input_file import read_content, read_text
 from .anynet import read_anynet
 from .foreign_graph import read_dot, read_edge_list, read_gexf, read_gml
-from .graph import ListedGraph
 from .graphml import read_graphml
 from .json_graph import read_json
+from .listed_graph import ListedGraph
 from .routing.given_routes import GivenRoutes
 
 __all__ = ["read_graph"]

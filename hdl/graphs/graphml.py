@@ -9,7 +9,7 @@ from xml.parsers import expat
 from ..fabric.checks import nearest, shown
 from ..fabric.errors import InvalidValue, MulticubeError
 from .draft import GraphDraft
-from .graph import ListedGraph
+from .listed_graph import ListedGraph
 
 __all__ = ["read_graphml"]
 

@@ -9,7 +9,8 @@ from ..fabric.errors import InvalidValue
 from ..fabric.numerals import is_natural
 from ..support.input_file import given_once
 from .draft import GraphDraft, check_known
-from .graph import MOST_NODES, ListedGraph
+from .graph import MOST_NODES
+from .listed_graph import ListedGraph
 from .routing.given_routes import GivenRoutes
 
 __all__ = ["read_json"]

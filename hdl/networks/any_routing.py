@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import integer, word
-from ..graphs.graph import Graph, check_graph
+from ..graphs.graph import Graph
+from ..graphs.listed_graph import check_graph
 from ..graphs.routing.algorithms import ALGORITHMS, relation_for
 from ..graphs.routing.relation import Relation
 from .network import Readings, Window

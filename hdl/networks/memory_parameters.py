@@ -4,8 +4,9 @@ from typing import Any
 
 from ..boxes.combining import MERGES
 from ..fabric.parameters import integer, word
-from ..operations.memory import OPERATION_SETS, Policy
-from ..operations.memory import POLICIES as COMBINE_POLICIES
+from ..operations.combining_rules import POLICIES as COMBINE_POLICIES
+from ..operations.combining_rules import Policy
+from ..operations.memory import OPERATION_SETS
 
 __all__ = [
     "combine_policy",

@@ -14,7 +14,8 @@ from ..fabric.fabric import Fabric, Scope
 from ..fabric.layout import Layout
 from ..fabric.pins import Pin
 from ..fabric.wires import Lane
-from ..graphs.graph import MOST_NODES, Channel, End, Graph, Link, Turn, check_graph
+from ..graphs.graph import MOST_NODES, Channel, End, Graph, Link, Turn
+from ..graphs.listed_graph import check_graph
 from ..graphs.partitions import Partition
 from ..graphs.routing.classed import Classed
 from ..graphs.routing.group_tree import Kind, group_tree

@@ -1,55 +1,32 @@
 # amaranth: UnusedElaboratable=no
-"""Operations of processors on a memory word, and the pairs of requests that can be combined.
+"""Operations of processors on a memory word.
 
 Every operation is a map of the word. With operand e it replaces the value x by `function(x, e)` in
-one indivisible step, and its reply is the old value x. All functions here are *associative*, and
-combining needs nothing more (C. P. Kruskal, L. Rudolph and M. Snir, "Efficient synchronization on
-multiprocessors with shared memory", ACM TOPLAS 10, 1988). Let a request f(e1) meet a later one
-g(e2) for the same word. Both are replaced by one request with the same effect on the word as f
-followed by g:
-
-- f twice: f with the operand f(e1, e2), since f(f(x, e1), e2) = f(x, f(e1, e2));
-- a load and g: g with the operand e2; f and a load: f with the operand e1;
-- f and a store: a store of e2, whatever f is; a store and g: a store of g(e1, e2).
-
-If the reply to the combined request is y, the reply to f(e1) is y, and the reply to g(e2) is
-f(y, e1). So a box must remember f and e1, and nothing else of the operations. The order in which
-requests meet is the serial order in which the memory appears to have performed them.
-
-Another operation needs only a name and its function:
-
->>> from multicube.hdl.operations.memory import OPERATIONS, Operation, Rules
->>> xor = Operation("fetch-and-xor", lambda x, e: x ^ e)
->>> rules = Rules((*OPERATIONS, xor), "all")
->>> rules.combined(xor, xor).name
-'fetch-and-xor'
+one indivisible step, and its reply is the old value x. Another operation needs only a name and its
+function; `combining_rules` says which requests can be combined.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
-from amaranth.hdl import Module, Signal, Value, ValueLike
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Value, ValueLike
 
-from ..fabric.checks import check_integer, check_word, nearest
+from ..fabric.checks import check_word, nearest
 from ..fabric.errors import InvalidType, InvalidValue
 
 __all__ = [
+    "DOUBLE",
     "LOAD",
     "OPERATIONS",
     "OPERATION_SETS",
-    "POLICIES",
-    "Combiner",
     "Operation",
-    "OperationUnit",
-    "Policy",
-    "Rules",
+    "check_operations",
     "find_operation",
     "operation_bits",
+    "overwritten",
     "parts_per_row",
+    "select_ones",
     "words_per_row",
 ]
 
@@ -146,7 +123,8 @@ def _signed(value: int, width: int) -> int:
     return value - (value >> (width - 1) << width)
 
 
-def _second(_: Any, operand: Any) -> Any:
+def overwritten(_: Any, operand: Any) -> Any:
+    """The function of all stores: the operand, whatever the value was."""
     return operand
 
 
@@ -158,8 +136,8 @@ LOAD = Operation("load", lambda x, e: x, kind="load")
 
 OPERATIONS: tuple[Operation, ...] = (
     LOAD,
-    Operation("store", _second, None, "store", "fetch-and-store", _ones_of_second),
-    Operation("fetch-and-store", _second, None, "store", "", _ones_of_second),
+    Operation("store", overwritten, None, "store", "fetch-and-store", _ones_of_second),
+    Operation("fetch-and-store", overwritten, None, "store", "", _ones_of_second),
     Operation("fetch-and-add", lambda x, e: x + e),
     Operation("fetch-and-min", min, ones=lambda x, e: (x < e, ~(x < e))),
     Operation("fetch-and-max", max, ones=lambda x, e: (~(x < e), x < e)),
@@ -176,15 +154,27 @@ OPERATIONS: tuple[Operation, ...] = (
 )
 """The operations of RP3 and of the Ultracomputer on words (Siegel et al., VII-E and F)."""
 
-_DOUBLE: tuple[Operation, ...] = (
+DOUBLE: tuple[Operation, ...] = (
     Operation("load-double", lambda x, e: x, kind="load", size=2),
     Operation(
-        "store-double", _second, None, "store", "fetch-and-store-double", _ones_of_second, size=2
+        "store-double",
+        overwritten,
+        None,
+        "store",
+        "fetch-and-store-double",
+        _ones_of_second,
+        size=2,
     ),
 )
 _PARTIAL: tuple[Operation, ...] = tuple(
     Operation(
-        f"store-{part}", _second, None, "store", f"fetch-and-store-{part}", _ones_of_second, size
+        f"store-{part}",
+        overwritten,
+        None,
+        "store",
+        f"fetch-and-store-{part}",
+        _ones_of_second,
+        size,
     )
     for part, size in (("half", 0.5), ("byte", 0.25))
 )
@@ -197,7 +187,7 @@ OPERATION_SETS: dict[str, tuple[Operation, ...]] = {
     "all": OPERATIONS,
     "rp3": tuple(op for op in OPERATIONS if op.name not in _ONLY_ULTRACOMPUTER),
     "ultracomputer": _ULTRACOMPUTER,
-    "ultracomputer-sizes": (*_ULTRACOMPUTER, *_DOUBLE, *_PARTIAL),
+    "ultracomputer-sizes": (*_ULTRACOMPUTER, *DOUBLE, *_PARTIAL),
 }
 """The operations that the boxes and memories of each machine implement.
 
@@ -249,130 +239,6 @@ def find_operation(name: str, operations: tuple[Operation, ...] = OPERATIONS) ->
     )
 
 
-@dataclass(frozen=True)
-class Policy:
-    """Which of the pairs of operations that can be combined a box does combine.
-
-    Attributes
-    ----------
-    name : str
-    allows : Callable[[Operation, Operation], bool]
-    """
-
-    name: str
-    allows: Callable[[Operation, Operation], bool]
-
-    def __repr__(self) -> str:
-        return f"<Policy {self.name}>"
-
-
-def _rp3(first: Operation, second: Operation) -> bool:
-    return first == second or {first.name, second.name} == {"load", "fetch-and-add"}
-
-
-_SIMPLE = {"load", "store", "fetch-and-store", "fetch-and-add"}
-
-
-def _ultracomputer(first: Operation, second: Operation) -> bool:
-    if first == second:
-        return first in _ULTRACOMPUTER or first in _DOUBLE
-    return {first.name, second.name} <= _SIMPLE
-
-
-POLICIES: dict[str, Policy] = {
-    policy.name: policy
-    for policy in (
-        Policy("none", lambda first, second: False),
-        Policy("rp3", _rp3),
-        Policy("ultracomputer", _ultracomputer),
-        Policy("all", lambda first, second: True),
-    )
-}
-"""`none`; `rp3`: equal operations, and loads with fetch-and-adds (a load is a fetch-and-add of 0);
-`ultracomputer`: equal operations of those that this machine combines, and any two of load, store,
-fetch-and-store and fetch-and-add; `all`: every pair that can be combined."""
-
-
-class Rules:
-    """How a box combines each pair of operations.
-
-    Parameters
-    ----------
-    operations : tuple[Operation, ...]
-        The position of an operation is its code in requests.
-    policy : str or Policy
-        A name must be one of `POLICIES`.
-
-    Attributes
-    ----------
-    operations, policy
-        The arguments; `policy` is always a `Policy`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `operations` is not a tuple of operations with distinct names, or no such policy exists.
-    """
-
-    def __init__(
-        self, operations: tuple[Operation, ...] = OPERATIONS, policy: str | Policy = "all"
-    ) -> None:
-        check_operations(operations)
-        if not isinstance(policy, Policy):
-            check_word("Policy", policy, POLICIES)
-            policy = POLICIES[policy]
-        self.operations = operations
-        self.policy = policy
-
-    def combined(self, first: Operation, second: Operation) -> Operation | None:
-        """The operation that replaces two, or None if they can't be combined."""
-        if first.size != second.size or not self.policy.allows(first, second):
-            return None
-        if first.kind == "load":
-            result = second
-        elif second.kind == "load" or first.function is second.function or first.kind == "store":
-            result = first
-        elif second.kind == "store":
-            result = second
-        else:
-            return None
-        needs_reply = first.replies or (second.replies and first.kind != "store")
-        if needs_reply and not result.replies:
-            fetching = [other for other in self.operations if other.name == result.fetching]
-            return fetching[0] if fetching else None
-        return result
-
-    def operand(
-        self, first: Operation, first_operand: int, second: Operation, operand: int, width: int
-    ) -> int:
-        """The operand of the combined operation."""
-        if first.kind == "load":
-            return operand
-        return second.perform(first_operand, operand, width)
-
-    def second_reply(self, first: Operation, first_operand: int, reply: int, width: int) -> int:
-        """The reply to the second request, from the reply to the combined one."""
-        return first.perform(reply, first_operand, width)
-
-    def pairs(self) -> Iterator[tuple[Operation, Operation, Operation]]:
-        """All pairs that can be combined, with the resulting operation."""
-        for first in self.operations:
-            for second in self.operations:
-                result = self.combined(first, second)
-                if result is not None:
-                    yield first, second, result
-
-    @property
-    def combines(self) -> bool:
-        """Whether any two requests combine."""
-        return any(True for _ in self.pairs())
-
-    @cached_property
-    def codes(self) -> dict[Operation, int]:
-        """The code of each operation."""
-        return {operation: code for code, operation in enumerate(self.operations)}
-
-
 def check_operations(operations: object) -> None:
     """Check a tuple of operations."""
     if not isinstance(operations, tuple) or not all(
@@ -385,163 +251,3 @@ def check_operations(operations: object) -> None:
     for name in names:
         if names.count(name) > 1:
             raise InvalidValue(f"Operations must have distinct names, not {name!r} twice")
-
-
-class OperationUnit(wiring.Component):
-    """Performs an operation on a value. Combinational.
-
-    An operation on less than a row takes the lowest bits of `x` and `operand`, and its result is in
-    the lowest bits of `result`; the others have no meaning.
-
-    Parameters
-    ----------
-    operations : tuple[Operation, ...]
-    width : int
-        Width of a row in bits, at least 1: of a word, or of a double word if there are operations
-        on these.
-    used : frozenset[Operation], optional
-        Those that can occur; the result for others is undefined. All by default.
-
-    Members
-    -------
-    operation : In(range(len(operations)))
-    x, operand : In(width)
-    result : Out(width)
-    """
-
-    def __init__(
-        self,
-        operations: tuple[Operation, ...],
-        width: int,
-        *,
-        used: frozenset[Operation] | None = None,
-    ) -> None:
-        check_operations(operations)
-        width = check_integer("Width", width, 1)
-        self.operations = operations
-        self.width = width
-        self.used = frozenset(operations) if used is None else used
-        super().__init__(
-            {
-                "operation": In(range(len(operations))),
-                "x": In(width),
-                "operand": In(width),
-                "result": Out(width),
-            }
-        )
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        of_x, of_operand = Signal(init=1), Signal()
-        x, operand = self._extended(m)
-        m.d.comb += self.result.eq(select_ones(x, operand, of_x, of_operand))
-        groups: dict[Callable, list[int]] = {}
-        for code, operation in enumerate(self.operations):
-            if operation in self.used and operation.kind != "load":
-                groups.setdefault(operation.function, []).append(code)
-        with m.Switch(self.operation):
-            for codes in groups.values():
-                with m.Case(*codes):
-                    operation = self.operations[codes[0]]
-                    chosen = operation.choose(x, operand)
-                    if chosen is None:
-                        m.d.comb += self.result.eq(operation.build(x, operand))
-                    else:
-                        m.d.comb += [of_x.eq(chosen[0]), of_operand.eq(chosen[1])]
-        return m
-
-    def _extended(self, m: Module) -> tuple[Signal, Signal]:
-        """The inputs, with the sign of the part that the operation takes in all bits above it."""
-        smaller: dict[int, list[int]] = {}
-        for code, operation in enumerate(self.operations):
-            bits = operation_bits(operation, self.operations, self.width)
-            if bits < self.width:
-                smaller.setdefault(bits, []).append(code)
-        if not smaller:
-            return self.x, self.operand
-        x, operand = (Signal(self.width, name=f"extended_{name}") for name in ("x", "operand"))
-        m.d.comb += [x.eq(self.x), operand.eq(self.operand)]
-        with m.Switch(self.operation):
-            for bits, codes in smaller.items():
-                with m.Case(*codes):
-                    m.d.comb += [
-                        x.eq(self.x[:bits].as_signed()),
-                        operand.eq(self.operand[:bits].as_signed()),
-                    ]
-        return x, operand
-
-
-class Combiner(wiring.Component):
-    """Combines two requests into one. Combinational.
-
-    Parameters
-    ----------
-    rules : Rules
-    width : int
-        Width of a word in bits, at least 1.
-
-    Members
-    -------
-    first, second : In(range(len(operations)))
-    first_operand, second_operand : In(width)
-    possible : Out(1)
-    operation : Out(range(len(operations)))
-    operand : Out(width)
-        The combined request, valid if `possible` is 1.
-    """
-
-    def __init__(self, rules: Rules, width: int) -> None:
-        width = check_integer("Width", width, 1)
-        self.rules = rules
-        self.width = width
-        code = range(len(rules.operations))
-        super().__init__(
-            {
-                "first": In(code),
-                "second": In(code),
-                "first_operand": In(width),
-                "second_operand": In(width),
-                "possible": Out(1),
-                "operation": Out(code),
-                "operand": Out(width),
-            }
-        )
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        rules, codes = self.rules, self.rules.codes
-        table: dict[Operation, dict[Operation, list[int]]] = {}
-        for first, second, result in rules.pairs():
-            table.setdefault(first, {}).setdefault(result, []).append(codes[second])
-        with m.Switch(self.first):
-            for first, results in table.items():
-                with m.Case(codes[first]), m.Switch(self.second):
-                    for result, seconds in results.items():
-                        with m.Case(*seconds):
-                            m.d.comb += [self.possible.eq(1), self.operation.eq(codes[result])]
-        pairs = list(rules.pairs())
-        used = {second for first, second, _ in pairs if first.kind != "load"}
-        largest = max(operation.size for operation in rules.operations)
-        stores = [
-            operation
-            for operation in rules.operations
-            if operation.function is _second and operation.size == largest
-        ]
-        unit = OperationUnit(rules.operations, self.width, used=frozenset(used.union(stores[:1])))
-        m.submodules.unit = unit
-        first_loads = Signal()
-        loads = [codes[first] for first, _, _ in pairs if first.kind == "load"]
-        m.d.comb += [
-            unit.operation.eq(self.second),
-            unit.x.eq(self.first_operand),
-            unit.operand.eq(self.second_operand),
-            first_loads.eq(self.first.matches(*loads) if loads else 0),
-            self.operand.eq(unit.result),
-        ]
-        # After a load, the second operand passes unchanged, as if it were stored.
-        with m.If(first_loads):
-            if stores:
-                m.d.comb += unit.operation.eq(codes[stores[0]])
-            else:
-                m.d.comb += self.operand.eq(self.second_operand)
-        return m

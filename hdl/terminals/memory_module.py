@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In
 
 from ..fabric.checks import check_integer
 from ..links.memory_link import MemoryLink
-from ..operations.memory import OperationUnit
+from ..operations.operation_unit import OperationUnit
 from ..primitives.pacing import Lengths, Pacer, check_lengths, message_length
 from ..primitives.word_buffer import WordBuffer
 

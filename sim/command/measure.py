@@ -163,7 +163,8 @@ def _formulas(
     built: "Network", basic: "GraphMeasures", found: "CommunicationMeasures | None"
 ) -> list[dict[str, Any]]:
     """The paper's formulas for the network, beside what was found; empty if it has none."""
-    from ..theory.static_networks import compared, static_network
+    from ..theory.static_comparison import compared
+    from ..theory.static_families import static_network
 
     known = static_network(built.family, built.parameters)
     if known is None:

@@ -19,8 +19,9 @@ from ..engines.amaranth_internals import (
     nir,
     read_resets,
 )
+from ..engines.compiled.cell_module import Module
 from ..engines.compiled.compiled_errors import CombinationalLoop, UnsupportedConstruct, ValueTooWide
-from ..engines.compiled.ir import Module, Node, Words
+from ..engines.compiled.ir import Node, Words
 from ..engines.compiled.netlist import Lowering, place, signal_names
 from ..engines.compiled.words import word_widths
 

@@ -16,12 +16,13 @@ from multicube.hdl.families.connection_machine.message import Message
 from multicube.hdl.families.dcsh.dcsh_graph import DCSH
 from multicube.hdl.families.single_stage.single_stage_graph import ManYo
 from multicube.hdl.graphs.mask_rule import MaskRule
-from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.graphs.tags import AddressCode
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.links.packet import Packet
+from multicube.hdl.operations.combining_rules import Rules
 from multicube.hdl.operations.folds import Fold
-from multicube.hdl.operations.memory import OPERATIONS, Rules
+from multicube.hdl.operations.memory import OPERATIONS
 from multicube.hdl.switch.entry import InputQueue, OutputQueue
 from multicube.hdl.switch.exit import Exit
 from multicube.hdl.switch.grant import Grant

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In
 
 from ...fabric.checks import check_radix
 from ...links.memory_link import MemoryLink, check_link, check_tag
-from ...operations.memory import Policy, Rules
+from ...operations.combining_rules import Policy, Rules
 from ...primitives.pacing import Lengths
 from .combining_switch import CombiningSwitch
 

@@ -11,7 +11,7 @@ from ...fabric.cell import Meter
 from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
 from ...links.memory_link import MemoryLink, check_link
-from ...operations.memory import Policy, Rules
+from ...operations.combining_rules import Policy, Rules
 from ...switch.route import RouteLogic
 from ...switch.shape import RouterShape
 from .combining_switch import CombiningSwitch

@@ -12,7 +12,8 @@ from amaranth.lib.wiring import In, Out
 from ...fabric.cell import Meter
 from ...fabric.checks import check_integer, check_word
 from ...links.memory_link import MemoryLink, check_link
-from ...operations.memory import OperationUnit, Policy, Rules
+from ...operations.combining_rules import Policy, Rules
+from ...operations.operation_unit import OperationUnit
 from ...primitives.arrival_queue import ArrivalQueue
 from ...primitives.pacing import Lengths, check_lengths, paced
 from .queue import CombiningQueue

@@ -9,7 +9,8 @@ from amaranth.lib.wiring import In, Out
 
 from ...fabric.checks import check_integer
 from ...links.memory_link import MemoryLink
-from ...operations.memory import Combiner, Rules
+from ...operations.combining_rules import Rules
+from ...operations.operation_unit import Combiner
 
 __all__ = ["CombiningQueue"]
 

@@ -47,9 +47,6 @@ class DeflectionTorus(PacketNetwork):
     ----------
     relation : Torus
         The graph, and the paths of packets that are not deflected.
-    longest_flight : int
-        Most cycles from the one in which a packet enters to the one in which its terminal takes it,
-        if terminals take packets in the cycle in which they are offered.
 
     Members
     -------
@@ -72,11 +69,6 @@ class DeflectionTorus(PacketNetwork):
         self.tags = self.relation.tags
         self.stages = self.relation.diameter + 1
         self.zero_load_cycles = self.stages + 1
-
-    @property
-    def longest_flight(self) -> int:
-        second, first = self.relation.sizes
-        return first - 1 + (second - 1) * (first + 1) + 2
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """As in `Network`.

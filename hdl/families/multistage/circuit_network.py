@@ -12,7 +12,7 @@ from ...fabric.fabric import Fabric
 from ...fabric.fabric_component import FabricComponent
 from ...fabric.payload_shape import check_payload
 from ...fabric.pins import Pin
-from ...graphs.plans.multistage import multistage_plan
+from ...graphs.plans.named_plans import multistage_plan
 from ...graphs.tags import Routing
 from ...links.circuit_link import CircuitLink
 from ...links.packet import Packet
@@ -35,7 +35,7 @@ class CircuitNetwork(FabricComponent):
     radix : int
         Inputs and outputs of a box.
     wiring : str
-        One of `graphs.plans.multistage.PLANS`: cube, omega, baseline, indirect-cube, butterfly,
+        One of `graphs.plans.named_plans.PLANS`: cube, omega, baseline, indirect-cube, butterfly,
         flip.
     payload : ShapeLike
         The content of a word besides the tag (and instead of it, once the path is set up).

@@ -7,7 +7,9 @@ from typing import Any, ClassVar, Literal
 from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
 from ...fabric.parameters import fixed, integer, word
-from ...graphs.plans.multistage import PLANS, MultistagePlan, delta_plan, parse_radices
+from ...graphs.plans.multistage import MultistagePlan
+from ...graphs.plans.named_plans import PLANS, delta_plan
+from ...graphs.plans.stage_radices import parse_radices
 from ...networks.family import Family, Group
 from ...networks.network import Confinement, Theory
 from .multistage_network import MultistageNetwork

@@ -18,7 +18,7 @@ from ...fabric.fabric import Fabric
 from ...fabric.fabric_component import FabricComponent
 from ...fabric.payload_shape import check_payload
 from ...fabric.pins import Pin
-from ...graphs.plans.multistage import multistage_plan
+from ...graphs.plans.named_plans import multistage_plan
 from ...primitives.interchange_box import InterchangeBox
 from .stage_controlled import place_stage_controlled
 

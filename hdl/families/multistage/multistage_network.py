@@ -17,7 +17,8 @@ from ...graphs.plans.extra_stage import (
     extra_stage_plan,
     parse_faults,
 )
-from ...graphs.plans.multistage import ALIASES, PLANS, MultistagePlan
+from ...graphs.plans.multistage import MultistagePlan
+from ...graphs.plans.named_plans import ALIASES, PLANS
 from ...links.circuit_link import CircuitLink
 from ...links.packet import Packet
 from ...networks.channel_model import ChannelModel, cycles_of_flit

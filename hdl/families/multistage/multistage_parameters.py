@@ -8,8 +8,9 @@ from ...boxes.circuit import POLICIES
 from ...fabric.checks import check_integer, check_power_of_two
 from ...fabric.errors import InvalidValue
 from ...fabric.parameters import integer, text, word
-from ...graphs.plans import multistage
-from ...graphs.plans.multistage import MultistagePlan, parse_radices, stage_radices
+from ...graphs.plans.multistage import MultistagePlan
+from ...graphs.plans.named_plans import PLANS, multistage_plan
+from ...graphs.plans.stage_radices import parse_radices, stage_radices
 from ...graphs.tags import ROUTINGS, Routing
 from ...networks.flits import flits_of, packet_length
 from ...networks.switch_parameters import SwitchParameters
@@ -212,7 +213,7 @@ class MultistageParameters(StageParameters):
         most=64,
         form="AxBxC",
     )
-    wiring: str = word("cube", "wiring plan", tuple(multistage.PLANS), listed=False)
+    wiring: str = word("cube", "wiring plan", tuple(PLANS), listed=False)
     routing: Routing = word("destination", "tag scheme", ROUTINGS)
     policy: str = word(
         "auto", "policy for a blocked packet or request", ("auto", *POLICIES), plain="hold"
@@ -300,4 +301,4 @@ class MultistageParameters(StageParameters):
     def plan(self) -> MultistagePlan:
         """As in `StageParameters`."""
         assert self.ports != "auto"  # resolved
-        return multistage.multistage_plan(self.wiring, self.ports, self.radix)
+        return multistage_plan(self.wiring, self.ports, self.radix)

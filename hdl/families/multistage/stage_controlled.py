@@ -18,7 +18,8 @@ from ...fabric.fabric import Fabric, Scope
 from ...fabric.fabric_component import FabricComponent
 from ...fabric.payload_shape import check_payload
 from ...fabric.pins import Pin
-from ...graphs.plans.multistage import MultistagePlan, multistage_plan
+from ...graphs.plans.multistage import MultistagePlan
+from ...graphs.plans.named_plans import multistage_plan
 from ...networks.stage_columns import Columns, place_columns
 from ...primitives.interchange_box import BoxState, InterchangeBox
 from .multistage_parameters import MOST_PORTS

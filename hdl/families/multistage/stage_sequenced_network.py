@@ -14,7 +14,7 @@ from ...fabric.layout import Layout, Route
 from ...fabric.parameters import Parameters, integer, word
 from ...fabric.payload_shape import payload_shape
 from ...fabric.pins import Pin
-from ...graphs.plans.multistage import PLANS, multistage_plan
+from ...graphs.plans.named_plans import PLANS, multistage_plan
 from ...links.packet import Packet
 from ...networks.family import Family, Group
 from ...networks.network import Terminals

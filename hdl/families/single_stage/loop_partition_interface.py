@@ -14,8 +14,8 @@ __all__ = ["LoopPartitionInterface"]
 class LoopPartitionInterface(PartitionInterface):
     """Sends effective tags, so that no packet changes loops in a stage that is closed to it.
 
-    Everything else is as in `PartitionInterface`. What it sends for each tag is
-    `effective_destination`. M has a bit for each stage.
+    Everything else is as in `PartitionInterface`. What it sends for each tag is said in
+    `loop_partitions`. M has a bit for each stage.
 
     Parameters
     ----------

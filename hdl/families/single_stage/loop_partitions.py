@@ -21,29 +21,7 @@ from ...graphs.partitions import Partition, Subnetwork
 from ...graphs.tags import AddressCode
 from .single_stage_graph import SingleStageCube
 
-__all__ = ["LoopPartition", "LoopSubnetwork", "effective_destination"]
-
-
-def effective_destination(plan: SingleStageCube, mask: int, source: int, tag: int) -> int:
-    """The terminal that a packet is for in the subnetwork of its sender, whatever its tag.
-
-    Parameters
-    ----------
-    plan : SingleStageCube
-    mask : int
-        M of the subnetwork: bit i is that of stage i.
-    source : int
-        The sending terminal, a member of it.
-    tag : int
-        The tag to be sent. It is not changed if it is a member.
-    """
-    if tag >= plan.ports:
-        return source
-    stage, own = plan.stage(plan.homes[tag]), plan.stage(plan.homes[source])
-    if plan.terminals_of_node == 1 and not mask >> stage & mask >> own & 1:
-        return source
-    loop = plan.loop(tag) & mask | plan.loop(source) & ~mask
-    return plan.terminal(stage, loop)
+__all__ = ["LoopPartition", "LoopSubnetwork"]
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,8 @@ from ...fabric.errors import InvalidValue
 from ...fabric.numerals import integer_of
 from ..mask_rule import MaskRule
 from ..tags import Routing, TagScheme, box_output, tag_digit
-from .multistage import Digits, Hop, MultistagePlan, Stage, multistage_plan, terminal_digits
+from .multistage import Digits, Hop, MultistagePlan, Stage, terminal_digits
+from .named_plans import multistage_plan
 
 __all__ = ["Configuration", "ExtraStagePlan", "Fault", "extra_stage_plan", "parse_faults"]
 

@@ -22,7 +22,7 @@ class MultistageGraph(RoutedGraph):
 
     Examples
     --------
-    >>> from multicube.hdl.graphs.plans.multistage import multistage_plan
+    >>> from multicube.hdl.graphs.plans.named_plans import multistage_plan
     >>> omega = MultistageGraph(multistage_plan("omega", 8))
     >>> omega.nodes, len(omega.by_output), omega.path(0, 3)[0]
     (12, 16, Channel(node=0, port=0, number=0))

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from ..graph import Channel, ChanneledGraph, Graph
+from ..altered_graph import ChanneledGraph
+from ..graph import Channel, Graph
 from .layered import Layered
 from .relation import Relation
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from ...fabric.checks import check_word
 from ...fabric.errors import InvalidValue
-from ..graph import ChanneledGraph, Graph, MeasuredGraph
+from ..altered_graph import ChanneledGraph, MeasuredGraph
+from ..graph import Graph
 from .adaptive import Adaptive
 from .layered import Layered
 from .minimal import Minimal

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from ..graph import Channel, ChanneledGraph, End, Graph, Turn
+from ..altered_graph import ChanneledGraph
+from ..graph import Channel, End, Graph, Turn
 from ..tags import TagScheme
 from .relation import Relation
 

@@ -194,7 +194,8 @@ def group_tree(relation: Relation, root: int, members: Iterable[int]) -> GroupTr
     --------
     In a row of three nodes, from the middle to both ends:
 
-    >>> from multicube.hdl.graphs.graph import Link, ListedGraph
+    >>> from multicube.hdl.graphs.graph import Link
+    >>> from multicube.hdl.graphs.listed_graph import ListedGraph
     >>> from multicube.hdl.graphs.routing.shortest import Shortest
     >>> row = ListedGraph(3, [Link(1, 0, 0, 0), Link(1, 1, 2, 0), Link(0, 0, 1, 0),
     ...                       Link(2, 0, 1, 1)])

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from ...fabric.errors import InvalidValue
-from ..graph import Channel, Graph, Link, RelinkedGraph, Turn
+from ..altered_graph import RelinkedGraph
+from ..graph import Channel, Graph, Link, Turn
 from .relation import Relation
 
 __all__ = ["Rewritable", "graph_without"]

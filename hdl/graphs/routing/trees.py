@@ -6,7 +6,8 @@ from itertools import count
 from typing import ClassVar
 
 from ...fabric.errors import InvalidValue
-from ..graph import Channel, ChanneledGraph, Graph, Link
+from ..altered_graph import ChanneledGraph
+from ..graph import Channel, Graph, Link
 from .relation import Relation
 
 __all__ = ["Place", "Tree", "TreeRelation", "spread_trees"]

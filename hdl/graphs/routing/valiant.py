@@ -5,7 +5,8 @@ from functools import cached_property
 from typing import ClassVar
 
 from ...fabric.errors import InvalidValue
-from ..graph import Channel, ChanneledGraph, Graph, Turn
+from ..altered_graph import ChanneledGraph
+from ..graph import Channel, Graph, Turn
 from .layered import Layered
 from .relation import Detour, Relation
 from .trees import TreeRelation

@@ -6,7 +6,6 @@ those of the routing tags, so tags and settings lead to the same connections.
 """
 
 import functools
-import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -19,7 +18,6 @@ __all__ = [
     "Settings",
     "conflicts",
     "connections",
-    "count_passable",
     "links",
     "passable",
     "settings",
@@ -186,11 +184,3 @@ def state_name(setting: Sequence[int | None]) -> str:
     if list(setting) == [1, 0]:
         return "exchange"
     return " ".join("x" if one is None else str(one) for one in setting)
-
-
-def count_passable(plan: MultistagePlan) -> int:
-    """The number of full permutations that a network passes: one for each setting.
-
-    It is N^(n/2) for 2 x 2 boxes (Siegel et al., section V), and (b!)^(nN/b) for b x b boxes.
-    """
-    return math.prod(math.factorial(b) ** count for b, count in zip(plan.radices, plan.columns))

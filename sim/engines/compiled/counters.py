@@ -8,7 +8,9 @@ from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from ....hdl.fabric.pins import Path
-from .ir import Graph, Module, Node
+from .cell_module import Module
+from .ir import Node
+from .word_graph import Graph
 
 if TYPE_CHECKING:
     from .slices import Slices

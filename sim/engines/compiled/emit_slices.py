@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 from ....hdl.fabric.pins import Path
 from .carried import connected
 from .counters import FLUSHED, PENDING
-from .ir import Graph, Node
+from .ir import Node
 from .slice_prelude import SLICE_BORDERS, SLICE_PRELUDE
 from .slice_steps import Steps
 from .slices import Slices
 from .statements import LANES, LONGEST, Statements, indented, name_of, pointers
+from .word_graph import Graph
 
 if TYPE_CHECKING:
     from .emit_c import TypeEmitter

@@ -13,11 +13,12 @@ from .build import load_libraries
 from .c_structures import c_fields
 from .compiled_errors import AssertionViolated
 from .emit_c import DRIVER, LANES, STRUCTURES
-from .ir import WORD, Graph, Node, evaluate
+from .ir import WORD, Node
 from .program import Group
 from .state import Form, check_words
 from .tables import Tables, aligned, lane_word, ones
 from .threads import THREADED
+from .word_graph import Graph, evaluate
 from .words import word_widths
 
 __all__ = ["CContext", "CType", "Machine", "function_address"]

@@ -23,8 +23,10 @@ from ..amaranth_internals import (
     nir,
     ports_netlist,
 )
+from .cell_module import Event, Memory, Module, Register, Write
 from .compiled_errors import CombinationalLoop, UnsupportedConstruct, ValueTooWide
-from .ir import WORD, Event, Graph, Memory, Module, Node, Register, Words, Write
+from .ir import WORD, Node, Words
+from .word_graph import Graph
 from .words import Arithmetic, word_widths
 
 __all__ = ["Lowering", "lower", "lowered", "place", "signal_names"]

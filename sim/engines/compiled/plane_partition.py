@@ -11,7 +11,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from ....hdl.fabric.pins import Path
-from .ir import Graph, Module, Node
+from .cell_module import Module
+from .ir import Node
+from .word_graph import Graph
 
 __all__ = ["WIDE_PLANE", "Partition"]
 

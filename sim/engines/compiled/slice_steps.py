@@ -4,8 +4,9 @@ from collections.abc import Container
 from itertools import chain
 
 from ....hdl.fabric.pins import Path
-from .ir import Graph, Node
+from .ir import Node
 from .slices import Slices, plane_nodes
+from .word_graph import Graph
 
 __all__ = ["Steps"]
 

@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ....hdl.fabric.pins import Path
+from .cell_module import Module, Write
 from .counters import count_in_planes
-from .ir import Graph, Module, Node, Words, Write
+from .ir import Node, Words
 from .plane_partition import WIDE_PLANE, Partition
+from .word_graph import Graph
 
 __all__ = ["PLANE", "Slices", "plane_nodes", "plane_words", "saving", "sliced"]
 

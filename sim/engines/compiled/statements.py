@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ....hdl.fabric.pins import Path
-from .ir import Graph, Node, Register, Write
+from .cell_module import Register, Write
+from .ir import Node
+from .word_graph import Graph
 
 if TYPE_CHECKING:
     from .emit_c import TypeEmitter

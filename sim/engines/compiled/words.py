@@ -7,7 +7,8 @@ bit.
 
 from collections.abc import Callable, Sequence
 
-from .ir import WORD, Graph, Node, Words
+from .ir import WORD, Node, Words
+from .word_graph import Graph
 
 __all__ = ["Arithmetic", "word_count", "word_widths"]
 

@@ -11,7 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from ...measure.graph_measures import graph_measures
-from ...theory.static_networks import NETWORKS, Formula, Range, Size
+from ...theory.static_comparison import Range
+from ...theory.static_formulas import Formula, Size
+from ...theory.static_networks import NETWORKS
 from ..item import Item, Options, Row, grouped
 from ..panels import Lines, Panel, plain_numbers
 from . import SOURCE

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from ...theory.static_networks import looseness
+from ...theory.static_formulas import looseness
 from ..item import Item, Options, Row, grouped
 from . import SOURCE
 from .fig5_8 import COLUMNS, break_even_words, panel, rows_of, searched, table_value

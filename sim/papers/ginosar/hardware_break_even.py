@@ -35,7 +35,9 @@ from ...run.run import Run
 from ...run.simulation import simulate_runs
 from ...synthesis.measurement import Setup
 from ...synthesis.node_area import areas_of, mean_area
-from ...theory.static_networks import NETWORKS, Range, Size
+from ...theory.static_comparison import Range
+from ...theory.static_formulas import Size
+from ...theory.static_networks import NETWORKS
 from ...workload.traffic import pattern
 from ..item import Item, Options, Row, throughput_of
 from ..panels import plain_numbers

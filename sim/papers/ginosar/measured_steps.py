@@ -23,7 +23,7 @@ from ...run.communication import (
     run_tasks,
 )
 from ...run.workers import Job
-from ...theory.static_networks import compared
+from ...theory.static_comparison import compared
 from ..item import Item, Options, Row, finished
 from . import SOURCE
 from .nine_networks import NINE, Measured, measured, nine_graphs

@@ -17,14 +17,9 @@ from ....hdl.families.torus.torus_graph import Torus
 from ....hdl.families.tree_graph import Tree
 from ....hdl.graphs.graph import Graph
 from ...measure.graph_measures import CommunicationMeasures, communication_measures
-from ...theory.static_networks import (
-    MEASURES,
-    Formula,
-    Size,
-    StaticNetwork,
-    compared,
-    static_network,
-)
+from ...theory.static_comparison import compared
+from ...theory.static_families import static_network
+from ...theory.static_formulas import MEASURES, Formula, Size, StaticNetwork
 from ..item import Options, Row
 from ..panels import plain_numbers
 

@@ -18,7 +18,8 @@ from scipy.stats import bootstrap, rankdata
 from ....hdl.catalogue.catalogue import find
 from ....hdl.graphs.graph import Graph
 from ....hdl.networks.packet_network import PacketNetwork
-from ...run.messages import Copies, Message, Messenger
+from ...run.messages import Copies, Message
+from ...run.messenger import Messenger
 from ...run.simulation import simulate
 from ..item import Item, Options, Row
 from . import SOURCE

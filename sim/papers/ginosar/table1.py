@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from ...theory.static_networks import MEASURES, NETWORKS
+from ...theory.static_formulas import MEASURES
+from ...theory.static_networks import NETWORKS
 from ..item import Item, Options, Row, deviation
 from . import SOURCE
 from .nine_networks import NINE, draw_measures, nine

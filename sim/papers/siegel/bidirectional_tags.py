@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from ....hdl.graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
+from ....hdl.graphs.plans.multistage import MultistagePlan
+from ....hdl.graphs.plans.named_plans import PLANS, multistage_plan
 from ..item import Item, Options, Row
 from . import SOURCE
 

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from ....hdl.boxes import BoxState
 from ....hdl.fabric.pins import Pin
 from ....hdl.families.multistage.multistage_network import MultistageNetwork
-from ....hdl.graphs.plans.multistage import Hop, MultistagePlan, multistage_plan
+from ....hdl.graphs.plans.multistage import Hop, MultistagePlan
+from ....hdl.graphs.plans.named_plans import multistage_plan
 from ....hdl.networks.stage_layout import plan_diagram, plan_path
 from ...measure.result import Result
 from ...report.drawing import HIGHLIGHT, Marks, diagram_figure, draw_box, draw_diagram

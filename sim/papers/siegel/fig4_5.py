@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from ....hdl.fabric.pins import Pin
 from ....hdl.graphs.partitions import Partition, Subnetwork, effective_tag
-from ....hdl.graphs.plans.multistage import MultistagePlan, multistage_plan
+from ....hdl.graphs.plans.multistage import MultistagePlan
+from ....hdl.graphs.plans.named_plans import multistage_plan
 from ....hdl.graphs.tags import Routing
 from ....hdl.networks.stage_layout import plan_diagram
 from ...report.drawing import Marks, diagram_figure

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from ....hdl.fabric.pins import Pin
 from ....hdl.families.multistage.multistage_network import MultistageNetwork
-from ....hdl.graphs.plans.multistage import multistage_plan
+from ....hdl.graphs.plans.named_plans import multistage_plan
 from ....hdl.networks.stage_layout import plan_diagram
 from ...report.drawing import diagram_figure
 from ...theory.unbuffered_bandwidth import dilated_throughput, replicated_throughput

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from scipy import stats
 
-from ....hdl.graphs.plans.multistage import multistage_plan
+from ....hdl.graphs.plans.named_plans import multistage_plan
 from ..item import Item, Options, Row, grouped
 from ..panels import Lines, Panel, Text
 from . import SOURCE

@@ -20,7 +20,8 @@ from ....hdl.families.cube_connected_cycles_graph import CubeConnectedCycles
 from ....hdl.families.hypercube.hypercube_graph import RoutedHypercube
 from ....hdl.families.single_stage.single_stage_graph import Lambda, ManYo
 from ....hdl.families.torus.torus_graph import Torus
-from ....hdl.graphs.plans.multistage import MultistagePlan, multistage_plan
+from ....hdl.graphs.plans.multistage import MultistagePlan
+from ....hdl.graphs.plans.named_plans import multistage_plan
 from ...layout import Layout
 from ...layout.placements import (
     folded,

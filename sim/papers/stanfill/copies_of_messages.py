@@ -16,7 +16,8 @@ import numpy as np
 from ....hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 from ....hdl.graphs.schedules.copies import copy_rounds
 from ...measure.result import SimulationError
-from ...run.messages import Copies, Message, Messenger
+from ...run.messages import Copies, Message
+from ...run.messenger import Messenger
 from ..item import Item, Options
 from ..panels import Lines, Panel
 from . import SOURCE

@@ -12,7 +12,8 @@ import numpy as np
 
 from ....hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 from ...measure.result import Result
-from ...run.messages import Message, send_messages
+from ...run.messages import Message
+from ...run.messenger import send_messages
 from ...run.run import Run
 from ...run.simulation import whole_runs
 from ...workload.traffic import pattern

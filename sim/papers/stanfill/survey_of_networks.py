@@ -26,8 +26,8 @@ from ....hdl.graphs.permutations import (
     random_permutation,
     transpose,
 )
-from ....hdl.graphs.plans.multistage import multistage_plan
 from ....hdl.graphs.plans.multistage_graph import MultistageGraph
+from ....hdl.graphs.plans.named_plans import multistage_plan
 from ....hdl.graphs.routing.relation import Relation
 from ....hdl.networks.packet_network import PacketNetwork
 from ...measure.path_shares import PathShares, path_shares
