@@ -14,7 +14,8 @@ import pytest
 from command_line import command_refusals, exit_status
 from driving import exercise
 from multicube.hdl import AXI_CLOCK, AxiStreamNetwork, PacketNetwork, build
-from multicube.hdl.export.verilog import Clock, port_list, verilog_text, write_verilog
+from multicube.hdl.export.top_ports import Clock, port_list
+from multicube.hdl.export.verilog import verilog_text, write_verilog
 from multicube.hdl.fabric.cell import CellType
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin

@@ -16,7 +16,8 @@ from disturbance import Disturbed
 from driving import exercise
 from long_runs import long
 from multicube.hdl import CombiningNetwork, PartitionedNetwork
-from multicube.hdl.export.verilog import port_list, verilog_text
+from multicube.hdl.export.top_ports import port_list
+from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.fabric.cell import CellType
 from multicube.hdl.fabric.fabric_component import FabricComponent
 from multicube.hdl.families.processor_memory_network import ProcessorMemoryNetwork

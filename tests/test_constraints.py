@@ -14,7 +14,8 @@ from amaranth.lib.wiring import In
 from command_line import command_refusals
 from long_runs import long
 from multicube.hdl import MultiClockNetwork, TerminalClocks, build, write_verilog
-from multicube.hdl.export.verilog import port_list, verilog_text
+from multicube.hdl.export.top_ports import port_list
+from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.export.verilog_names import port_name
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin

@@ -40,7 +40,7 @@ from multicube.hdl import (
     write_verilog,
 )
 from multicube.hdl.bench import Bench, bench_for
-from multicube.hdl.export.verilog import Clock
+from multicube.hdl.export.top_ports import Clock
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.clos.clos_graph import Clos

@@ -15,7 +15,8 @@ from amaranth.back import rtlil
 from driving import exercise
 from long_runs import long
 from multicube.hdl import MultistageNetwork, build
-from multicube.hdl.export.verilog import port_list, verilog_text
+from multicube.hdl.export.top_ports import port_list
+from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.graphs import partitions
 from multicube.hdl.graphs.isolation import shared_channel

@@ -16,7 +16,8 @@ from multicube.hdl import (
     build,
     write_verilog,
 )
-from multicube.hdl.export.verilog import port_list, verilog_text
+from multicube.hdl.export.top_ports import port_list
+from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.fabric.fabric import Fabric
 from verilog_tools import assert_lint_free, check_with_yosys
 

@@ -18,7 +18,8 @@ from driving import exercise
 from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.export.verilog import port_list, verilog_text
+from multicube.hdl.export.top_ports import port_list
+from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.export.verilog_module import module_text
 from multicube.hdl.export.verilog_names import KEYWORDS, legal_names
 from multicube.hdl.fabric.cell import Cell, CellType

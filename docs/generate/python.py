@@ -78,7 +78,7 @@ PARTS = {
         "What functions and methods take and return, besides.",
         (
             "multicube.hdl.export.style:Style",
-            "multicube.hdl.export.verilog:Clock",
+            "multicube.hdl.export.top_ports:Clock",
             "multicube.hdl.fabric.layout:Layout",
             "multicube.hdl.fabric.wires:Lane",
             "multicube.hdl.families.clos.rearrangeable_graph:RearrangeableGraph",

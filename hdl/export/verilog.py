@@ -19,88 +19,33 @@ the form that takes the fewest of its tables (`target`, `primitives.multiplexer`
 import json
 import os
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from amaranth.lib import data
-from amaranth.lib.wiring import In
-
-from ..fabric.cell import Cell, CellType, Leaf
 from ..fabric.checks import check_flag, check_kind, check_path, shown
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Fabric
 from ..fabric.fabric_component import FabricComponent
-from ..fabric.pins import Path, Pin
 from ..support.output_file import check_output, is_regular, whole_file
 from ..support.printable import printable
-from .combinational import FabricPaths, ModulePaths, fabric_paths, pattern_of
+from .cell_modules import PLAIN_STYLE, CellModules
+from .combinational import FabricPaths, fabric_paths
 from .constraints import PERIOD, check_periods, constraints
 from .fusesoc import core_text, memories_file
 from .ip_xact import ip_xact_text
-from .memory_modules import with_memories
 from .parametric import with_parameter
-from .style import RESETS, Style
+from .style import Style
 from .target import Target, find_target
-from .verilog_module import (
-    ModuleTemplate,
-    Storage,
-    exported_module,
-    module_storage,
-    with_multiplexers,
-)
-from .verilog_names import bit_range, check_name, domain_port, net_name, plain_name, port_name
+from .top_module import UNTITLED, heading, top_module
+from .top_ports import PLAIN_CLOCK, Clock, port_list
+from .verilog_names import check_name, net_name
 from .wrapper import instantiation, wrapper_text
 
-__all__ = ["Clock", "Style", "port_list", "storage_of", "verilog_text", "write_verilog"]
+__all__ = ["verilog_text", "write_verilog"]
 
-_CLOCK = ("clk", "rst")
-"""The names of the clock and reset in the modules of cells."""
-
-
-@dataclass(frozen=True)
-class Clock:
-    """The names and the polarity of the top's clock (rising edge) and reset (synchronous).
-
-    Attributes
-    ----------
-    name, reset : str
-        Names of the ports of clock and reset, a bit each.
-    active_low : bool
-        Whether the reset is active at 0.
-    inner : str
-        If so, the wire inside that is active at 1.
-    """
-
-    name: str = _CLOCK[0]
-    reset: str = _CLOCK[1]
-    active_low: bool = False
-    inner: str = _CLOCK[1]
-
-    @property
-    def ports(self) -> tuple[str, str]:
-        return self.name, self.reset
-
-    @property
-    def nets(self) -> tuple[str, str]:
-        """The nets that drive the clock and the reset of cells: ports, or an internal wire."""
-        return self.name, self.inner if self.active_low else self.reset
-
-    def of(self, domain: str) -> "Clock":
-        """The same for a clock of a fabric: only the usual one has these names as they are."""
-        name, reset, inner = (domain_port(domain, word) for word in (*self.ports, self.inner))
-        return replace(self, name=name, reset=reset, inner=inner)
-
-
-_OWN = Clock()
-_PLAIN = Style()
-
-_Contents = tuple[tuple[str, tuple[int, ...]], ...]
-_UNTITLED = "an interconnection network"
 
 # All lint rules that Verilator is told to ignore. Old versions know these names too.
 _WAIVE = """\
@@ -123,268 +68,7 @@ _WAIVE_CLOCK = """\
 _WAIVE_ENDS = "/* verilator lint_on DECLFILENAME */"
 
 
-def _fields(layout: Any, name: str = "", offset: int = 0) -> Iterator[tuple[str, int, int]]:
-    """Name, lowest bit and width of each field of a layout; inner fields follow their field.
-
-    The layout may be that of a class of structures, `data.Struct`.
-    """
-    try:
-        fields = data.Layout.cast(layout)
-    except TypeError:  # a number, or an enumeration
-        return
-    for key, field in fields:
-        full = f"{name}.{key}" if name else str(key)
-        yield full, offset + field.offset, field.width
-        yield from _fields(field.shape, full, offset + field.offset)
-
-
-def port_list(fabric: Fabric, clock: Clock = _OWN) -> list[dict[str, Any]]:
-    """The Verilog ports of a fabric's module, in the order of their declaration.
-
-    Parameters
-    ----------
-    fabric : Fabric
-    clock : Clock
-
-    Returns
-    -------
-    list of dict
-        For each port `name`, `direction` ("input" or "output") and `width` in bits. If its shape is
-        a layout, `fields` maps the name of each field to its lowest bit (`offset`) and its `width`.
-        The name of a field inside a field is joined with a dot. Ports of width 0 are left out.
-    """
-    ports: list[dict[str, Any]] = [
-        {"name": name, "direction": "input", "width": 1}
-        for domain in fabric.clocks
-        for name in clock.of(domain).ports
-    ]
-    for path, leaf in fabric.boundary.items():
-        if not leaf.width:
-            continue
-        direction = "input" if leaf.flow == In else "output"
-        port = {"name": port_name(path), "direction": direction, "width": leaf.width}
-        if fields := list(_fields(leaf.shape)):
-            port["fields"] = {
-                name: {"offset": offset, "width": width} for name, offset, width in fields
-            }
-        ports.append(port)
-    return ports
-
-
-class _Modules:
-    """The text of each distinct module, its name, and the names of its Verilog ports."""
-
-    def __init__(self, top: str, fabric: Fabric, target: Target, style: Style, alike: bool) -> None:
-        self.texts: list[str] = []
-        self.paths: dict[str, ModulePaths] = {}
-        self._of: dict[object, tuple[str, set[str]]] = {}
-        names: set[str] = set()
-        numbers: dict[str, int] = {}
-        for type_, cells in fabric.types().items():
-            # Memory contents are part of a module's text: cells with different contents share none,
-            # but their texts differ in the rows only, if there are any.
-            templates: dict[tuple[tuple[str, bool], ...], tuple[ModuleTemplate, ModulePaths]] = {}
-            for contents in dict.fromkeys(_frozen(cell) for cell in cells):
-                base = name = plain_name(f"{top}_{type_.name}")
-                while name in names:
-                    numbers[base] = numbers.get(base, 1) + 1
-                    name = f"{base}_{numbers[base]}"
-                names.add(name)
-                memories = tuple((memory, any(row)) for memory, row in contents)
-                if memories in templates and style.initial:
-                    template, paths = templates[memories]
-                    text = template.text(name, dict(contents))
-                else:
-                    template, paths = templates[memories] = _template(
-                        type_, contents, target, style, alike
-                    )
-                    text = template.text(name, {})
-                header = re.search(r"\((.*?)\);", text, re.DOTALL)
-                assert header is not None, f"there is no module {name}"
-                present = set(re.findall(r"(\w+),?$", header[1], re.MULTILINE))
-                self._of[type_, contents] = name, present
-                self.paths[name] = paths
-                title = f"// {type_!r}\n" if "\n" not in repr(type_) else ""
-                self.texts.append(title + text)
-        whole = with_multiplexers(self.texts, top, target)
-        self.texts, self.memories = with_memories(whole, top, style)
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def of(self, cell: Cell) -> tuple[str, set[str]]:
-        return self._of[cell.type, _frozen(cell)]
-
-
-def _clocks(type_: CellType, style: Style) -> list[str]:
-    """The clocks and resets of a cell's module."""
-    names = (_CLOCK[0], style.reset_name)
-    return [domain_port(domain, name) for domain in type_.domains for name in names]
-
-
-def _ports(type_: CellType, style: Style) -> list[str]:
-    return [*_clocks(type_, style), *map(port_name, type_.leaves)]
-
-
-@lru_cache(maxsize=256)
-def _template(
-    type_: CellType, contents: _Contents, target: Target, style: Style, alike: bool
-) -> tuple[ModuleTemplate, ModulePaths]:
-    """The module of a cell type whose memories have these contents, and its paths."""
-    component, ports = type_.build(dict(contents)), _ports(type_, style)
-    name = plain_name(type_.name)
-    for port, count in Counter(ports).items():
-        if count > 1:
-            raise InvalidValue(f"Port name {port!r} of {type_.name} is that of {count} ports")
-    text, paths = exported_module(component, name, ports, target, style, alike=alike)
-    return ModuleTemplate(text, name), paths
-
-
-def storage_of(type_: CellType) -> tuple[Storage, ...]:
-    """The registers and memories in the Verilog module of a cell type, by their names there."""
-    template, _ = _template(type_, (), find_target("lut4"), _PLAIN, alike=False)
-    return tuple(module_storage(template.text(type_.name, {})))
-
-
-def _frozen(cell: Cell) -> _Contents:
-    return tuple(sorted(cell.contents.items()))
-
-
-def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock, style: Style) -> Iterator[str]:
-    ports = {port_name(path): leaf for path, leaf in fabric.boundary.items() if leaf.width}
-    clocks = {domain: clock.of(domain) for domain in fabric.clocks}
-    yield f"module {name} ("
-    clocked = [f"  input {port}" for each in clocks.values() for port in each.ports]
-    yield ",\n".join(clocked) + ("," if ports else "")
-    for index, (port, leaf) in enumerate(ports.items()):
-        direction = "input" if leaf.flow == In else "output"
-        comma = "," if index < len(ports) - 1 else ""
-        yield f"  {direction} {bit_range(leaf.width)}{port}{comma}"
-    yield ");"
-    if clock.active_low and style.reset == "sync":
-        for each in clocks.values():
-            yield f"  wire {each.inner};\n  assign {each.inner} = ~{each.reset};"
-    read = set(fabric.drivers.values())
-    instances = []
-    for cell in fabric.cells.values():
-        module, present = modules.of(cell)
-        nets = (
-            net
-            for domain in cell.type.domains
-            for net in _nets(clocks[cell.clocks.get(domain, domain)], style)
-        )
-        connections = [
-            f".{port}({net})"
-            for port, net in zip(_clocks(cell.type, style), nets)
-            if port in present
-        ]
-        for path, leaf in cell.type.leaves.items():
-            if port_name(path) not in present:
-                continue
-            net = _connection(fabric, cell, path, leaf, read)
-            connections.append(f".{port_name(path)}({net})")
-            if leaf.flow != In and net:
-                yield f"  wire {bit_range(leaf.width)}{net};"
-        joined = ",\n    ".join(connections)
-        instances.append(f"  {module} {cell.name} (\n    {joined}\n  );")
-    yield from instances
-    for path, leaf in fabric.boundary.items():
-        if leaf.flow != In and leaf.width:
-            yield f"  assign {port_name(path)} = {net_name(fabric.drivers[Pin(None, path)])};"
-    yield "endmodule"
-
-
-def _nets(clock: Clock, style: Style) -> tuple[str, str]:
-    """The nets that drive the clock and the reset of cells."""
-    return clock.nets if style.reset == "sync" else clock.ports
-
-
-def _connection(fabric: Fabric, cell: Cell, path: Path, leaf: Leaf, read: set[Pin]) -> str:
-    pin = Pin(cell.name, path)
-    if leaf.flow != In:
-        return net_name(pin) if pin in read else ""
-    if path[0] in cell.straps:
-        return f"{leaf.width}'d{int(cell.straps[str(path[0])])}"
-    return net_name(fabric.drivers[pin])
-
-
-def _cells(fabric: Fabric) -> str:
-    if len(fabric.cells) == 1:
-        return "1 cell"
-    kinds = len(fabric.types())
-    return f"{len(fabric.cells)} cells, " + (
-        "all of one type" if kinds == 1 else f"of {kinds} types"
-    )
-
-
-def _heading(
-    name: str,
-    fabric: Fabric,
-    title: str,
-    clock: Clock,
-    target: Target,
-    style: Style,
-    paths: FabricPaths,
-    memories: Sequence[str],
-) -> Iterator[str]:
-    """A comment that describes how to use the top."""
-    yield f"// Module {name}: {title or _UNTITLED}."
-    yield f"// Written by multicube: {_cells(fabric)}."
-    yield f"// Made for {target.description} (--target {target.name})."
-    yield "//"
-    rows: dict[tuple[str, str, str], list[str]] = {}
-    for port in port_list(fabric, clock):
-        pattern = pattern_of(port["name"])
-        fields = ", ".join(
-            f"{field} [{at['offset'] + at['width'] - 1}:{at['offset']}]"
-            for field, at in port.get("fields", {}).items()
-        )
-        direction = f"{port['direction']:<6} {bit_range(port['width'])}".rstrip()
-        rows.setdefault((pattern, direction, fields), []).append(port["name"])
-    level = f"synchronous, active {'low' if clock.active_low else 'high'}"
-    if style.reset != "sync":
-        level = f"{RESETS[style.reset]}; released in step with the clock"
-    notes: dict[str, str] = {}
-    for domain in fabric.clocks:
-        pattern, reset = (pattern_of(port) for port in clock.of(domain).ports)
-        other = "; asynchronous to other clocks" if domain in paths.asynchronous else ""
-        notes |= {pattern: "rising edge", reset: f"{level}{other}"}
-    column = max(len(pattern) for pattern, _, _ in rows)
-    for (pattern, direction, fields), names in rows.items():
-        note = notes.get(pattern, fields) or ""
-        count = f"({len(names)} of them) " if len(names) > 1 else ""
-        yield f"//   {pattern:<{column}}  {direction:<14}  {count}{note}".rstrip()
-    yield "//"
-    if any(path[-1] == "valid" for path in fabric.boundary):
-        yield "// A stream passes one item at each rising edge at which its `valid` and `ready` are"
-        yield "// both 1; once `valid` is 1, it and `payload` must stay until then."
-    if any(str(path[-1]).endswith("_tvalid") for path in fabric.boundary):
-        yield "// The streams are those of AXI4-Stream (Arm IHI 0051)."
-    if any(str(path[-1]).endswith("_awvalid") for path in fabric.boundary):
-        yield "// The ports are those of AXI4 (Arm IHI 0022)."
-    if any(str(path[-1]).endswith("_stb") for path in fabric.boundary):
-        bursts = any(str(path[-1]).endswith("_cti") for path in fabric.boundary)
-        kind = "registered feedback" if bursts else "classic cycles"
-        yield f"// The ports are those of Wishbone B4, with {kind}."
-    yield from paths.told()
-    start = f"the values that `{clock.reset}` gives them"
-    if len(fabric.clocks) > 1:
-        yield "// The clocks need no relation. Tell the tools so, and that paths between two"
-        yield "// of them must be shorter than a cycle of the faster one, as the .sdc and .xdc do."
-        start = "the values that resets give them"
-    if paths.asynchronous:
-        yield "// A reset that is asynchronous to other clocks sets synchronisers there at once, so"
-        yield "// it must come from a flip-flop; it ends there after edges of the other clock."
-    if style.initial:
-        yield f"// Registers and memories start with {start}, or with zero."
-    else:
-        yield "// Registers and memories have no values before the first reset."
-    if memories:
-        whose = "another file must have" if style.memories == "external" else "can be replaced"
-        yield f"// Memories are the modules {', '.join(memories)}, which {whose}."
-
-
-def _paths(fabric: Fabric, modules: _Modules, clock: Clock, style: Style) -> FabricPaths:
+def _paths(fabric: Fabric, modules: CellModules, clock: Clock, style: Style) -> FabricPaths:
     of = {name: modules.paths[modules.of(cell)[0]] for name, cell in fabric.cells.items()}
     resets = {domain: clock.of(domain).reset for domain in fabric.clocks}
     return fabric_paths(fabric, of, resets, style.reset_name)
@@ -433,9 +117,9 @@ def verilog_text(
     name: str = "network",
     *,
     title: str = "",
-    clock: Clock = _OWN,
+    clock: Clock = PLAIN_CLOCK,
     target: str = "lut4",
-    style: Style = _PLAIN,
+    style: Style = PLAIN_STYLE,
     parameter: bool = False,
 ) -> str:
     """A fabric as plain Verilog (2001), for Yosys, Verilator, Icarus and vendors' tools.
@@ -513,21 +197,20 @@ def _exported(
     check_kind("Title", title, str, "a text")
     _check_names(name, fabric, clock)
     fabric.check()
-    modules = _Modules(name, fabric, target, style, alike)
+    modules = CellModules(name, fabric, target, style, alike)
     title = " ".join(title.split())
     if title != printable(title):
         raise InvalidValue(f"Title must be a text, not {shown(title)}")
     paths = _paths(fabric, modules, clock, style)
-    told = _heading(name, fabric, title, clock, target, style, paths, modules.memories)
-    heading = "\n".join(told)
-    top = "\n".join(_top(name, fabric, modules, clock, style))
+    head = heading(name, fabric, title, clock, target, style, paths, modules.memories)
+    top = "\n".join(top_module(name, fabric, modules, clock, style))
     structure = [_WAIVE_OPEN, top, _WAIVE_OPEN_ENDS] if "()" in top else [top]
     if ".clk(" not in top:
         structure = [_WAIVE_CLOCK, *structure, _WAIVE_UNUSED_ENDS]
     parts = [*modules.texts, _WAIVE_UNUSED_ENDS, *structure]
     if len(fabric.clocks) > 1:
         parts = [_WAIVE_CROSSING, *parts, _WAIVE_CROSSING_ENDS]
-    parts = [heading, _WAIVE, *parts, _WAIVE_ENDS]
+    parts = ["\n".join(head), _WAIVE, *parts, _WAIVE_ENDS]
     external = modules.memories if style.memories == "external" else ()
     return _Exported("\n\n".join(parts) + "\n", paths, external)
 
@@ -538,9 +221,9 @@ def write_verilog(
     name: str = "network",
     *,
     title: str = "",
-    clock: Clock = _OWN,
+    clock: Clock = PLAIN_CLOCK,
     target: str = "lut4",
-    style: Style = _PLAIN,
+    style: Style = PLAIN_STYLE,
     parameter: bool = False,
     core: bool = False,
     period: float | Mapping[str, float] = PERIOD,
@@ -629,7 +312,7 @@ def write_verilog(
         "external": list(external),
     }
     own = (name, fabric, clocks, periods, paths.asynchronous)
-    file, ports, said = FilePath(path).name, summary["ports"], title or _UNTITLED
+    file, ports, said = FilePath(path).name, summary["ports"], title or UNTITLED
     plain = frozenset(port for pair in clocks.values() for port in pair)
     made = {
         ".core": lambda: core_text(

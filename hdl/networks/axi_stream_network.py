@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from amaranth.lib.wiring import In, Member, Out
 
-from ..export.verilog import Clock
+from ..export.top_ports import Clock
 from ..fabric.cell import SYNC, Cell, CellType
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Fabric

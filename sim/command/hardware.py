@@ -22,7 +22,7 @@ from .shared_arguments import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ...hdl.export.verilog import Clock
+    from ...hdl.export.top_ports import Clock
     from ...hdl.fabric.cell import CellType
     from ...hdl.fabric.fabric import Fabric
     from ...hdl.networks.family import Family
@@ -351,7 +351,7 @@ def _clocked(
     built: "Network", face: str, which: str, depth: int | None
 ) -> "tuple[Fabric, str, Clock]":
     """The fabric, with clocks of the terminals, its title, and its clock."""
-    from ...hdl.export.verilog import Clock
+    from ...hdl.export.top_ports import Clock
     from ...hdl.networks.axi_stream_network import AXI_CLOCK, AxiStreamNetwork
     from ...hdl.networks.terminal_clocks import MultiClockNetwork, TerminalClocks
     from ..measure.comparison import size_of
@@ -370,7 +370,7 @@ def _fabric(
     built: "Network", *, partitions: bool, node: bool, face: str, rows: int | None, reorder: bool
 ) -> "tuple[Fabric, str, Clock]":
     """The fabric to write, its title, and its clock."""
-    from ...hdl.export.verilog import Clock
+    from ...hdl.export.top_ports import Clock
     from ...hdl.fabric.fabric import Fabric
     from ...hdl.networks.axi_stream_network import AXI_CLOCK, AxiStreamNetwork
     from ...hdl.networks.buses import AxiNetwork, WishboneNetwork

@@ -20,8 +20,8 @@ from ...hdl.primitives.interchange_box import InterchangeBox
 from ...hdl.primitives.lane_queue import LaneQueue
 from ...hdl.primitives.round_robin import RoundRobin
 from ..engines.amaranth_internals import component_design
-from ..engines.compiled.cell_module import Module
 from ..engines.compiled.ir import Node
+from ..engines.compiled.lowered_module import Module
 from ..engines.compiled.word_graph import Graph
 
 __all__ = ["described", "fields"]

@@ -13,7 +13,7 @@ from amaranth.lib.wiring import Out
 
 from ...hdl.bench import Bench
 from ...hdl.bench.twin import with_twin
-from ...hdl.export.verilog import storage_of
+from ...hdl.export.cell_modules import storage_of
 from ...hdl.export.verilog_names import net_name, port_name
 from ...hdl.fabric.cell import CellType
 from ...hdl.fabric.errors import MulticubeError

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from amaranth.lib.wiring import In
 
-from ...hdl.export.verilog import Clock, storage_of
+from ...hdl.export.cell_modules import storage_of
+from ...hdl.export.top_ports import Clock
 from ...hdl.export.verilog_module import Storage
 from ...hdl.export.verilog_names import net_name, port_name
 from ...hdl.fabric.errors import InvalidValue

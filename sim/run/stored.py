@@ -8,8 +8,8 @@ import numpy as np
 from ...hdl.export.verilog_module import Storage
 from ...hdl.export.verilog_names import plain_name
 from ..engines.compiled.activity_meter import ActivityMeter, Bits
-from ..engines.compiled.cell_module import Module
 from ..engines.compiled.ir import WORD, Node, Words
+from ..engines.compiled.lowered_module import Module
 
 __all__ = ["Stored", "matched"]
 

@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 
 from ..engines.compiled.build import load_libraries
-from ..engines.compiled.cell_module import Module
 from ..engines.compiled.emit_c import TypeCode, TypeEmitter
 from ..engines.compiled.ir import WORD, Node, Words
+from ..engines.compiled.lowered_module import Module
 from ..engines.compiled.machine import CContext, function_address
 from ..engines.compiled.tables import aligned, lane_word, ones
 from ..engines.compiled.word_graph import Graph, evaluate

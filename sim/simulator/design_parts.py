@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..engines.amaranth_internals import MemoryData, SignalDict, nir
-from ..engines.compiled.cell_module import Module
 from ..engines.compiled.emit_c import LANES
 from ..engines.compiled.ir import Words
+from ..engines.compiled.lowered_module import Module
 from ..engines.compiled.word_graph import Graph
 from ..engines.compiled.words import word_widths
 from .design_reading import Edge, PartLogic, Report

@@ -19,10 +19,11 @@ from ..engines.amaranth_internals import (
     nir,
     read_resets,
 )
-from ..engines.compiled.cell_module import Module
 from ..engines.compiled.compiled_errors import CombinationalLoop, UnsupportedConstruct, ValueTooWide
 from ..engines.compiled.ir import Node, Words
-from ..engines.compiled.netlist import Lowering, place, signal_names
+from ..engines.compiled.lowered_module import Module
+from ..engines.compiled.netlist import Lowering, signal_names
+from ..engines.compiled.netlist_operators import place
 from ..engines.compiled.words import word_widths
 
 __all__ = ["Bits", "Edge", "PartLogic", "Report", "read_logic"]

@@ -13,9 +13,9 @@ import numpy as np
 from ....hdl.fabric.pins import Pin
 from .build import load_libraries
 from .c_structures import c_fields
-from .cell_module import Module
 from .emit_c import DRIVER, LANES, element_bytes
 from .ir import WORD
+from .lowered_module import Module
 from .program import Group
 from .words import word_widths
 

@@ -12,8 +12,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ....hdl.fabric.pins import Path
-from .cell_module import Register, Write
 from .ir import Node
+from .lowered_module import Register, Write
 from .statements import LANES, LONGEST, Statements, indented, pointers, side_by_side
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from ....hdl.fabric.pins import Path
-from .cell_module import Module
 from .ir import Node
+from .lowered_module import Module
 from .word_graph import Graph
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from functools import lru_cache
 
 from ....hdl.fabric.pins import Path
 from .batches import Batches
-from .cell_module import Module
 from .emit_slices import SliceEmitter
 from .ir import Node
 from .lane_prelude import LANE_PRELUDE
+from .lowered_module import Module
 from .slices import Slices
 from .statements import LANES, Statements, element_bytes
 from .word_graph import Graph

@@ -11,8 +11,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from ....hdl.fabric.pins import Path
-from .cell_module import Module
 from .ir import Node
+from .lowered_module import Module
 from .word_graph import Graph
 
 __all__ = ["WIDE_PLANE", "Partition"]

@@ -10,9 +10,9 @@ import numpy as np
 from ....hdl.fabric.cell import CellType
 from ....hdl.fabric.fabric import Fabric
 from ....hdl.fabric.pins import Path
-from .cell_module import Module
 from .emit_c import LANES, is_large
 from .emit_slices import IN_ORDER, STRAIGHT, TURNED
+from .lowered_module import Module
 from .schedule import Schedule
 from .slices import PLANE, Slices, plane_words, saving, sliced
 

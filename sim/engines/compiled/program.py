@@ -11,10 +11,10 @@ import numpy as np
 from ....hdl.fabric.cell import CellType
 from ....hdl.fabric.fabric import Fabric
 from ....hdl.fabric.pins import Path
-from .cell_module import Module
 from .compiled_errors import CombinationalLoop
 from .emit_c import LANES, InputKind, TypeCode, emit
 from .emit_slices import plane_rows
+from .lowered_module import Module
 from .netlist import lowered
 from .schedule import Schedule, schedule
 from .slices import PLANE, Slices

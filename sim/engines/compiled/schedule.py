@@ -14,8 +14,8 @@ import numpy as np
 from ....hdl.fabric.cell import CellType
 from ....hdl.fabric.fabric import Fabric
 from ....hdl.fabric.pins import Path, Pin
-from .cell_module import Module
 from .compiled_errors import CombinationalLoop
+from .lowered_module import Module
 
 __all__ = ["Schedule", "Task", "schedule"]
 

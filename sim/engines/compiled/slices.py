@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ....hdl.fabric.pins import Path
-from .cell_module import Module, Write
 from .counters import count_in_planes
 from .ir import Node, Words
+from .lowered_module import Module, Write
 from .plane_partition import WIDE_PLANE, Partition
 from .word_graph import Graph
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ....hdl.fabric.pins import Path
-from .cell_module import Register, Write
 from .ir import Node
+from .lowered_module import Register, Write
 from .word_graph import Graph
 
 if TYPE_CHECKING:

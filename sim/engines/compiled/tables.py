@@ -12,10 +12,10 @@ from ....hdl.fabric.digest import Digest
 from ....hdl.fabric.errors import InvalidValue
 from ....hdl.fabric.fabric import Fabric
 from ....hdl.fabric.pins import Path, Pin
-from .cell_module import Module
 from .emit_c import HALF, LANES, InputKind, element_bytes
 from .emit_slices import TURNED
 from .ir import WORD
+from .lowered_module import Module
 from .planes import arranged, slicing, terms_of
 from .program import Group, Program, whole_vectors
 from .schedule import Schedule
