@@ -17,7 +17,6 @@ from ..sim.command.computer_command import (
     program_options,
     shown_before_faults,
 )
-from ..sim.command.print_table import print_table
 from ..sim.command.shared_arguments import (
     INTERRUPTED,
     engine_option,
@@ -26,6 +25,7 @@ from ..sim.command.shared_arguments import (
     together,
     warmup_option,
 )
+from ..sim.command.terminal_table import print_table
 from ..sim.computer.defaults import LIMIT, STACK_BYTES
 from .protocol import BAUD
 
@@ -235,7 +235,7 @@ def run(
     **given: Any,
 ) -> None:
     """Run the network on a board at a serial PORT, and report the results."""
-    from ..sim.command.printed_tables import print_result
+    from ..sim.command.result_tables import print_result
     from ..sim.run.run import Run
     from ..sim.workload.class_traffic import network_traffic
 

@@ -19,7 +19,7 @@ from multicube.hdl import Network, build
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.fabric.wires import streams
 from multicube.sim import Result, Sweep, compare, sweep
-from multicube.sim.command.printed_tables import print_comparison
+from multicube.sim.command.result_tables import print_comparison
 from multicube.sim.command.shared_arguments import chosen_loads
 from multicube.sim.measure.comparison import Comparison, distinct_labels, rate_factor
 from multicube.sim.report.look import Look

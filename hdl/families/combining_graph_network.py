@@ -33,6 +33,7 @@ from ..networks.memory_parameters import (
 )
 from ..networks.network import Confinement, LinkCounts, Readings, Window
 from ..networks.routed import RoutedNetwork
+from ..networks.router_links import link_ends
 from ..operations.combining_rules import Policy
 from ..operations.memory import Operation
 from ..switch.route import RouteLogic
@@ -162,7 +163,7 @@ class CombiningGraphNetwork(MemoryNetwork):
         self._routers.place_routers(fabric, self._router)
         for link in self._routers.all_links:
             here, there = f"router_{link.node}", f"router_{link.peer}"
-            for leaves, comes in self._routers.link_ends(link):
+            for leaves, comes in link_ends(self._routers.shapes, link):
                 fabric.link(Pin(here, ("o", leaves)), Pin(there, ("i", comes)))
         end = CellType(CombiningEnd, link=self.link, way=self._way)
         module = CellType(

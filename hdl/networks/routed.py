@@ -1,7 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """Networks that are described as a graph with a routing relation: the base of all of them."""
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, fields, make_dataclass
 from functools import cached_property
@@ -14,23 +13,21 @@ from ..fabric.fabric import Fabric, Scope
 from ..fabric.layout import Layout
 from ..fabric.pins import Pin
 from ..fabric.wires import Lane
-from ..graphs.graph import MOST_NODES, Channel, End, Graph, Link, Turn
+from ..graphs.graph import MOST_NODES, Channel, End, Graph, Link
 from ..graphs.listed_graph import check_graph
 from ..graphs.partitions import Partition
 from ..graphs.routing.classed import Classed
-from ..graphs.routing.group_tree import Kind, group_tree
+from ..graphs.routing.group_tree import GroupTree, Kind, checked_group, group_tree
 from ..graphs.routing.relation import Relation
 from ..links.packet import Packet
-from ..primitives.link_end import LinkEnd
 from ..primitives.random_bits import scattered_seed
-from ..routers.credit_link import CreditLink
 from ..routers.detour import detoured
 from ..routers.packet_router import PacketRouter
 from ..routers.pipelined_router import PipelinedRouter
 from ..routers.route_table import RouteTable
 from ..routers.worm_router import WormRouter
 from ..switch.route import ClassedRoute, RouteLogic
-from ..switch.shape import InputChannel, RouterShape, space_needed
+from ..switch.shape import RouterShape
 from ..terminals.retransmission import LONGEST_WAIT, acknowledged, clearing_cycles
 from .channel_model import ChannelModel, cycles_of_flit
 from .detours import place_detours
@@ -41,7 +38,6 @@ from .group_tables import (
     group_cycle,
     group_rows,
     group_total,
-    group_turns,
     missing,
     place_group_tables,
 )
@@ -49,7 +45,9 @@ from .network import LinkCounts, Readings, Terminals, Window
 from .packet_network import PacketNetwork
 from .recovery import place_retransmission
 from .route_tables import table_memories, weight_bits
+from .router_links import RouterLinks, link_name, spare_links
 from .router_parameters import RouterParameters
+from .router_shapes import router_shapes
 
 __all__ = ["RoutedNetwork"]
 
@@ -261,43 +259,13 @@ class RoutedNetwork(PacketNetwork):
     @cached_property
     def shapes(self) -> list[RouterShape]:
         """The shape of each node's router."""
-        relation, graph = self.relation, self.relation.graph
-        turns = relation.turns()
-        inputs: list[list[InputChannel]] = [[] for _ in range(graph.nodes)]
-        outputs: list[list[tuple[End, bool, int]]] = [[] for _ in range(graph.nodes)]
-        for link in graph.links():
-            for number in range(link.channels):
-                escape = relation.is_escape(Channel(link.node, link.port, number))
-                outputs[link.node].append(((link.port, number), escape, link.interval))
-                end = link.peer_port, number
-                credits = link.latency > 1 or self.parameters.pipeline > 0
-                inputs[link.peer].append(InputChannel(end, escape, credits))
-        if graph.same_router:
-            all_inputs = sorted({one for own in inputs for one in own})
-            all_outputs = sorted({one for own in outputs for one in own})
-            inputs, outputs = [all_inputs] * graph.nodes, [all_outputs] * graph.nodes
-        # Nodes with the same channels get the turns that any of them makes.
-        keys = [
-            (tuple(sorted(inputs[node])), tuple(sorted(outputs[node])), len(own), len(leaving))
-            for node, (own, leaving) in enumerate(zip(graph.terminals, graph.exit_terminals))
-        ]
-        kinds: dict[tuple, set[Turn]] = {}
-        for node, key in enumerate(keys):
-            kinds.setdefault(key, set()).update(turns[node])
-        if self.groups:
-            for key, made in kinds.items():
-                made |= group_turns(*key[:2], every=self._logic() is None)
-        shapes = {
-            key: RouterShape.of(
-                *key,
-                turns=made,
-                choice=relation.choice,
-                equal_choices=relation.equal_choices,
-                classes=self.classes,
-            )
-            for key, made in kinds.items()
-        }
-        return [shapes[key] for key in keys]
+        return router_shapes(
+            self.relation,
+            classes=self.classes,
+            pipelined=self.parameters.pipeline > 0,
+            groups=self.groups > 0,
+            every=self._logic() is None,
+        )
 
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         outer = packet or self.packet
@@ -315,8 +283,9 @@ class RoutedNetwork(PacketNetwork):
             rows = self._first_groups
             place_group_tables(fabric, self.shapes, self.parameters.grouped, rows)
         links = self.all_links
+        router_links = RouterLinks(self.relation, self.shapes, self.parameters, self.lengths[1])
         for link in links:
-            self._place_link(fabric, packet, link)
+            router_links.place(fabric, packet, link)
         terminals = self.terminals
         if self.recovers:
             return place_retransmission(
@@ -347,7 +316,7 @@ class RoutedNetwork(PacketNetwork):
     def _level(self, link: Link, number: int) -> Pin:
         """The number of flits in the queue behind a channel."""
         if link.latency > 1:
-            return Pin(_link_name(link), ("level", number))
+            return Pin(link_name(link), ("level", number))
         entry = self.shapes[link.peer].input((link.peer_port, number))
         return Pin(f"router_{link.peer}", ("level", entry))
 
@@ -366,26 +335,7 @@ class RoutedNetwork(PacketNetwork):
     def all_links(self) -> list[Link]:
         """The links of the graph, and those of ports that lead nowhere."""
         graph = self.relation.graph
-        return [*graph.links(), *(self._spare_links() if graph.same_router else ())]
-
-    def link_ends(self, link: Link) -> list[tuple[int, int]]:
-        """For each channel of a link, the output that it leaves, and the input that it enters.
-
-        Parameters
-        ----------
-        link : Link
-            The link, between two routers.
-
-        Returns
-        -------
-        list[tuple[int, int]]
-            Numbers of outputs of one router, and of inputs of the other.
-        """
-        sender, receiver = self.shapes[link.node], self.shapes[link.peer]
-        return [
-            (sender.output((link.port, c)), receiver.input((link.peer_port, c)))
-            for c in range(link.channels)
-        ]
+        return [*graph.links(), *(spare_links(graph, self.shapes) if graph.same_router else ())]
 
     def place_routers(
         self,
@@ -473,69 +423,6 @@ class RoutedNetwork(PacketNetwork):
                 fabric.link(Pin(here, ("tag", i)), Pin(there, ("tag", i)))
                 fabric.link(Pin(there, ("exits", i)), Pin(here, ("exits", i)))
 
-    def _place_link(self, fabric: Fabric | Scope, packet: Packet, link: Link) -> None:
-        """The wires of a link; if it takes several cycles, a cell."""
-        given = self.parameters
-        sender, receiver = self.shapes[link.node], self.shapes[link.peer]
-        here, there, name = f"router_{link.node}", f"router_{link.peer}", _link_name(link)
-        guarded = sender.guarded_outputs(given.switch)
-        ends = self.link_ends(link)
-        waits = tuple(c for c, (output, _) in enumerate(ends) if output in guarded)
-        if link.latency > 1:
-            kind = CellType(
-                CreditLink,
-                packet=packet,
-                channels=link.channels,
-                latency=link.latency,
-                depth=given.depth,
-                guarded=waits,
-                needed=space_needed(given.switch, given.depth, self.lengths[1]),
-                levels=self.relation.senses,
-            )
-            title = f"link to node {self.relation.graph.name(link.peer)}"
-            fabric.place(Cell(name, kind, title=title))
-        for c, (output, entry) in enumerate(ends):
-            leaves, comes = Pin(here, ("o", output)), Pin(there, ("i", entry))
-            if link.latency > 1:
-                freed = receiver.credited_inputs.index(entry)
-                fabric.link(leaves, Pin(name, ("i", c)))
-                fabric.link(Pin(name, ("o", c)), comes)
-                fabric.link(Pin(there, ("freed", freed)), Pin(name, ("freed", c)))
-            elif self._is_unused(Channel(link.node, link.port, c)):
-                end = f"end_{link.node}_{output}"
-                fabric.place(Cell(end, CellType(LinkEnd, shape=packet)))
-                fabric.link(leaves, Pin(end, ("i",)))
-                fabric.link(Pin(end, ("o",)), comes)
-            else:
-                fabric.link(leaves, comes)
-            if given.pipeline:
-                freed = receiver.credited_inputs.index(entry)
-                credit = sender.link_outputs.index(output)
-                fabric.link(Pin(there, ("freed", freed)), Pin(here, ("credit", credit)))
-            elif c in waits:
-                opened = Pin(name, ("open", waits.index(c)))
-                if link.latency == 1:
-                    space = receiver.guarded_inputs(given.switch).index(entry)
-                    opened = Pin(there, ("space", space))
-                fabric.link(opened, Pin(here, ("open", guarded.index(output))))
-
-    def _is_unused(self, channel: Channel) -> bool:
-        """Whether a channel must not be linked, since with refill paths could lead around it."""
-        return self.parameters.refill == "yes" and not self.relation.carries(channel)
-
-    def _spare_links(self) -> Iterable[Link]:
-        """Links from a node to itself, for the ports that lead nowhere; nothing takes them."""
-        graph = self.relation.graph
-        linked = set(graph.by_output)
-        entered = {(link.peer, link.peer_port) for link in graph.by_output.values()}
-        for node, shape in enumerate(self.shapes):
-            outputs = Counter(one.end[0] for one in shape.outputs if not one.is_terminal)
-            inputs = dict.fromkeys(one.end[0] for one in shape.inputs if not one.is_terminal)
-            leaving = [port for port in outputs if (node, port) not in linked]
-            coming = [port for port in inputs if (node, port) not in entered]
-            for port, peer_port in zip(leaving, coming):
-                yield Link(node, port, node, peer_port, outputs[port], graph.latency)
-
     @property
     def layout(self) -> Layout:
         return graph_layout(self.relation.graph, self._drivers, lambda node: f"router_{node}")
@@ -543,7 +430,7 @@ class RoutedNetwork(PacketNetwork):
     def _drivers(self, link: Link) -> list[Pin]:
         """The pins that drive what comes in at the other end of a link."""
         if link.latency > 1:
-            return [Pin(_link_name(link), ("o", c)) for c in range(link.channels)]
+            return [Pin(link_name(link), ("o", c)) for c in range(link.channels)]
         return [self._pin(Channel(link.node, link.port, c)) for c in range(link.channels)]
 
     # The paths of packets.
@@ -628,6 +515,17 @@ class RoutedNetwork(PacketNetwork):
         memories = table_memories(relation, tuple(self.shapes), 1).contents
         return {f"table_{node}": rows for node, rows in enumerate(memories)}
 
+    def _tree(self, root: int, members: Iterable[int]) -> GroupTree:
+        """The tree of a group, made once."""
+        group = checked_group(self.relation, root, members)
+        if group not in self._trees:
+            self._trees[group] = group_tree(self.relation, *group)
+        return self._trees[group]
+
+    @cached_property
+    def _trees(self) -> dict[tuple[int, tuple[int, ...]], GroupTree]:
+        return {}
+
     @cached_property
     def _first_groups(self) -> Mapping[str, Mapping[str, Sequence[int]]]:
         """The tables of groups as they are built."""
@@ -641,7 +539,7 @@ class RoutedNetwork(PacketNetwork):
     ) -> Mapping[str, Mapping[str, Sequence[int]]]:
         if not self.groups:
             return super().group_tables(groups)
-        trees = {number: group_tree(self.relation, *group) for number, group in groups.items()}
+        trees = {number: self._tree(*group) for number, group in groups.items()}
         if partition is not None:
             for number, tree in trees.items():
                 check_inside(self.relation, number, tree, partition.of(tree.root))
@@ -650,17 +548,17 @@ class RoutedNetwork(PacketNetwork):
     def group_cycle(
         self, groups: Mapping[int, tuple[int, Iterable[int]]], kinds: Collection[Kind]
     ) -> list[str] | None:
-        trees = {number: group_tree(self.relation, *group) for number, group in groups.items()}
+        trees = {number: self._tree(*group) for number, group in groups.items()}
         passes = self.parameters.switch != "wormhole"
         return group_cycle(self.relation, trees, kinds, passes=passes, named=self.named)
 
     def group_refusal(self, kind: Kind, root: int, members: Iterable[int]) -> str | None:
         if kind is not Kind.ALL_REDUCE:
             return None
-        return group_tree(self.relation, root, members).no_turn
+        return self._tree(root, members).no_turn
 
     def group_pins(self, root: int, members: Iterable[int]) -> tuple[list[Pin], list[Pin]]:
-        tree = group_tree(self.relation, root, members)
+        tree = self._tree(root, members)
         exits = self.terminals.outputs
 
         def driver(channel: Channel) -> Pin:
@@ -675,8 +573,7 @@ class RoutedNetwork(PacketNetwork):
     def group_total(
         self, root: int, words: Mapping[int, int], perform: Callable[[int, int], int]
     ) -> int:
-        tree = group_tree(self.relation, root, list(words))
-        return group_total(tree, self.shapes, words, perform)
+        return group_total(self._tree(root, list(words)), self.shapes, words, perform)
 
     def missing(self, signal: Callable[[str, str], int]) -> list[Missing]:
         merges = self.groups and self.parameters.grouped.merges
@@ -714,7 +611,3 @@ class RoutedNetwork(PacketNetwork):
 
     def _pin(self, channel: Channel) -> Pin:
         return Pin(f"router_{channel.node}", ("o", self._output(channel)))
-
-
-def _link_name(link: Link) -> str:
-    return f"link_{link.node}_{link.port}"

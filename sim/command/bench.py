@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .print_table import print_table
 from .shared_arguments import INTERRUPTED, network_arguments, network_from
+from .terminal_table import print_table
 
 if TYPE_CHECKING:
     from ..run.engine_timings import Timing

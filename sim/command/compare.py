@@ -59,7 +59,7 @@ def compare(
     from ..report.save import save_comparison
     from ..run.comparing import compare as run_comparison
     from ..run.sweeps import LoadsLost
-    from .printed_tables import print_comparison
+    from .result_tables import print_comparison
 
     check_outputs([*output, *given(options["resume"])], as_json)
     for path in output:

@@ -8,8 +8,8 @@ import click
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.support.output_file import output_format
 from ..report.formats import FORMATS
-from .print_table import print_table
 from .shared_arguments import check_outputs, engine_option, messages, refuse_option
+from .terminal_table import print_table
 
 if TYPE_CHECKING:
     from ..papers import Item, PaperResult

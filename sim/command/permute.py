@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...hdl.fabric.errors import InvalidValue
-from .print_table import print_table
 from .shared_arguments import network_arguments, network_from
+from .terminal_table import print_table
 
 if TYPE_CHECKING:
     from ...hdl.graphs.permutations import Permutation

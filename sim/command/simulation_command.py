@@ -114,7 +114,7 @@ def sim(
     from ..run.simulation import simulate
     from ..workload.class_traffic import network_traffic
     from ..workload.traffic import read_trace, short_name
-    from .printed_tables import print_result
+    from .result_tables import print_result
 
     built = network_from(network, parameters)
     if workload is not None:
@@ -231,7 +231,7 @@ def sweep(
     from ..run.progress import phase
     from ..run.sweeps import LoadsLost
     from ..run.sweeps import sweep as run_sweep
-    from .printed_tables import print_sweep
+    from .result_tables import print_sweep
 
     check_outputs([*output, *given(options["resume"])], as_json)
     for path in output:

@@ -12,10 +12,10 @@ import click
 from ...hdl.export.style import MEMORIES, RESETS, Style
 from ...hdl.fabric.errors import InvalidValue
 from ..synthesis import DEVICES
+from .cell_report import print_cells
 from .hardware import only_type
-from .print_table import print_figures
-from .printed_cells import print_cells
 from .shared_arguments import network_from, refuse_given
+from .terminal_table import print_figures
 
 if TYPE_CHECKING:
     from ..synthesis import Design, Measurement, Switching

@@ -48,7 +48,18 @@ def _is_looked_at(clock: Clock) -> bool:
     return any(type(waker) not in (EdgeWaker, Countdown) for waker in clock.slot.wakers)
 
 
-class RunView(PySimEngine):
+class _Following(PySimEngine):
+    """Notes the older values of what triggers of a run sample."""
+
+    _state: DesignState
+    follow: Callable[[DesignState, Any], None]
+
+    def add_trigger_combination(self, combination: Any, *, oneshot: bool) -> Any:
+        self.follow(self._state, combination)
+        return super().add_trigger_combination(combination, oneshot=oneshot)
+
+
+class RunView(_Following):
     """A simulation as processes of one run see it, but the first, which see the engine itself."""
 
     def __init__(self, engine: "SimulationEngine", state: DesignState) -> None:
@@ -57,12 +68,8 @@ class RunView(PySimEngine):
         self.step_design = engine.step_design
         self.follow = engine.follow
 
-    def add_trigger_combination(self, combination: Any, *, oneshot: bool) -> Any:
-        self.follow(self._state, combination)
-        return super().add_trigger_combination(combination, oneshot=oneshot)
 
-
-class SimulationEngine(PySimEngine):
+class SimulationEngine(_Following):
     """An engine of Amaranth's `Simulator` whose design is compiled.
 
     Attributes
@@ -186,10 +193,6 @@ class SimulationEngine(PySimEngine):
         made = Clock(self._state, slot, pieces, phase=phase, period=period)
         self._clocks.append(made)
         self._processes.add(made)
-
-    def add_trigger_combination(self, combination: Any, *, oneshot: bool) -> Any:
-        self.follow(self._state, combination)
-        return super().add_trigger_combination(combination, oneshot=oneshot)
 
     def add_async_process(self, simulator: Any, process: Callable[..., Any]) -> None:
         for view in (self, *self._others):

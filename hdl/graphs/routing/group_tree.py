@@ -17,7 +17,7 @@ from ...fabric.errors import InvalidValue
 from ..graph import Channel, End, Graph, Turn
 from .relation import Relation
 
-__all__ = ["GroupNode", "GroupTree", "Kind", "group_tree", "parse_group"]
+__all__ = ["GroupNode", "GroupTree", "Kind", "checked_group", "group_tree", "parse_group"]
 
 
 _GROUP = re.compile(
@@ -168,6 +168,21 @@ def _ordered(
     return found
 
 
+def checked_group(
+    relation: Relation, root: int, members: Iterable[int]
+) -> tuple[int, tuple[int, ...]]:
+    """The root and the members of a group, in their order. Raises as `group_tree`."""
+    last = relation.ports - 1
+    root = check_integer("Root of a group", root, 0, last)
+    several = check_several("Members of a group", members, "terminals")
+    found = tuple(sorted({check_integer("Member of a group", each, 0, last) for each in several}))
+    if not found:
+        raise InvalidValue("Group must have at least one member")
+    if relation.phases is not None:
+        raise InvalidValue("Routing with groups must have no intermediate terminals")
+    return root, found
+
+
 def group_tree(relation: Relation, root: int, members: Iterable[int]) -> GroupTree:
     """The tree of a group.
 
@@ -206,14 +221,7 @@ def group_tree(relation: Relation, root: int, members: Iterable[int]) -> GroupTr
     (1, Channel(node=0, port=0, number=0))
     """
     graph = relation.graph
-    last = relation.ports - 1
-    root = check_integer("Root of a group", root, 0, last)
-    several = check_several("Members of a group", members, "terminals")
-    found = tuple(sorted({check_integer("Member of a group", each, 0, last) for each in several}))
-    if not found:
-        raise InvalidValue("Group must have at least one member")
-    if relation.phases is not None:
-        raise InvalidValue("Routing with groups must have no intermediate terminals")
+    root, found = checked_group(relation, root, members)
     entering = _copying(relation, root, found)
     leaving = _merging(relation, root, found)
     exits: dict[int, list[Channel]] = {}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .print_table import print_figures
+from .terminal_table import print_figures
 
 if TYPE_CHECKING:
     from ..synthesis import CellMeasurement

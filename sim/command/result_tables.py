@@ -10,7 +10,7 @@ from ..measure.curve import Sweep
 from ..measure.result import Latency, Result
 from ..measure.units import unit_name, units_in_packet
 from ..workload.pattern import short_name
-from .print_table import print_table
+from .terminal_table import print_table
 
 __all__ = ["print_comparison", "print_result", "print_sweep"]
 
