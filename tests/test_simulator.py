@@ -2,7 +2,7 @@
 """Our simulator against Amaranth's: what testbenches and processes see, and when."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,27 @@ Scenario = Callable[[Callable[..., Any]], Any]
 def quick_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most of these designs run for few cycles."""
     monkeypatch.setenv("CFLAGS", "-O0")
+
+
+def played(
+    simulator: Any,
+    seen: Any,
+    *testbenches: Any,
+    clocks: Mapping[str, float] = {"sync": 1e-6},
+    processes: Sequence[Any] = (),
+    background: Sequence[Any] = (),
+) -> Any:
+    """What testbenches have seen, once all of them have ended."""
+    for domain, period in clocks.items():
+        simulator.add_clock(period, domain=domain)
+    for process in processes:
+        simulator.add_process(process)
+    for testbench in background:
+        simulator.add_testbench(testbench, background=True)
+    for testbench in testbenches:
+        simulator.add_testbench(testbench)
+    simulator.run()
+    return seen
 
 
 def same(scenario: Scenario) -> Any:
@@ -161,12 +182,7 @@ def test_waits_in_a_domain_without_registers() -> None:
                 await ctx.tick("empty").repeat(count)
                 seen.append(ctx._engine.now)
 
-        simulator = kind(m)
-        simulator.add_clock(1e-6)
-        simulator.add_clock(0.7e-6, domain="empty")
-        simulator.add_testbench(bench)
-        simulator.run()
-        return seen
+        return played(kind(m), seen, bench, clocks={"sync": 1e-6, "empty": 0.7e-6})
 
     assert len(same(scenario)) == 3
 
@@ -189,12 +205,7 @@ def test_repeat_is_ended_by_a_reset() -> None:
             await ctx.tick().repeat(10)
             ctx.set(domain.rst, 1)
 
-        simulator = kind(m)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(waits)
-        simulator.add_testbench(resets)
-        simulator.run()
-        return seen
+        return played(kind(m), seen, waits, resets)
 
     assert same(scenario)
 
@@ -233,14 +244,7 @@ def test_processes_in_the_place_of_logic() -> None:
             ctx.set(e, -5)
             seen.append(ctx.get(Cat(e, c)))
 
-        simulator = kind(m)
-        simulator.add_clock(1e-6)
-        simulator.add_process(doubles)
-        simulator.add_process(delays)
-        simulator.add_testbench(watches, background=True)
-        simulator.add_testbench(bench)
-        simulator.run()
-        return seen
+        return played(kind(m), seen, bench, processes=[doubles, delays], background=[watches])
 
     assert len(same(scenario)) > 30
 
@@ -266,12 +270,7 @@ def test_bits_that_the_design_leaves_to_others() -> None:
                 await ctx.tick()
                 seen.append(ctx.get(bits))
 
-        simulator = kind(m)
-        simulator.add_clock(1e-6)
-        simulator.add_process(process)
-        simulator.add_testbench(bench)
-        simulator.run()
-        return seen
+        return played(kind(m), seen, bench, processes=[process])
 
     assert same(scenario)[3] & 0xF0F == 0x300
 
@@ -335,10 +334,7 @@ def test_shapes_and_memories() -> None:
             await ctx.tick()
             seen.append(ctx.get(kept))
 
-        simulator = kind(m)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(bench)
-        simulator.run()
+        played(simulator := kind(m), seen, bench)
         simulator.reset()
         simulator.run()
         return seen
@@ -363,11 +359,7 @@ def test_read_ports_with_an_asynchronous_reset() -> None:
                 await ctx.tick()
                 seen.append(ctx.get(port.data))
 
-        simulator = kind(m)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(bench)
-        simulator.run()
-        return seen
+        return played(kind(m), seen, bench)
 
     assert same(scenario) == [0, 6, 6, 6, 0, 0, 0, 6, 6, 0, 0, 0]
 
@@ -423,11 +415,7 @@ def test_clocks_and_resets_that_logic_makes() -> None:
                 seen.append([ctx.get(each) for each in (half, tick, *counts)])
                 await ctx.tick()
 
-        simulator = kind(m)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(bench)
-        simulator.run()
-        return seen
+        return played(kind(m), seen, bench)
 
     seen = same(scenario)
     assert seen[-1][2] > 20
@@ -491,11 +479,7 @@ def test_assertion_that_a_testbench_expects() -> None:
                 await ctx.tick().repeat(2)
                 seen.append(ctx.get(count))
 
-        simulator = kind(m)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(bench)
-        simulator.run()
-        return seen
+        return played(kind(m), seen, bench)
 
     assert same(scenario) == ["Assertion violated", 2, 4, "Assertion violated", 6]
 
@@ -569,13 +553,7 @@ def test_triggers_sample_logic_of_before_the_change() -> None:
                 ctx.set(given, value // 3 * 7)
                 seen.append(ctx.get(double))
 
-        simulator = kind(m)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(one_by_one, background=True)
-        simulator.add_testbench(each, background=True)
-        simulator.add_testbench(bench)
-        simulator.run()
-        return seen
+        return played(kind(m), seen, bench, background=[one_by_one, each])
 
     seen = same(scenario)
     assert (True, 2, 1) in seen  # the count is 2, what logic makes of it not yet
@@ -594,10 +572,7 @@ def test_processes_see_logic_take_its_first_values() -> None:
         async def bench(ctx: Any) -> None:
             seen.append(ctx.get(made))
 
-        simulator = kind(m)
-        simulator.add_process(once)
-        simulator.add_testbench(bench)
-        simulator.run()
+        played(simulator := kind(m), seen, bench, clocks={}, processes=[once])
         simulator.reset()
         simulator.run()
         return seen
@@ -636,12 +611,7 @@ def test_ticks_of_clocks_that_logic_makes(made: str) -> None:
                 await ctx.tick()
                 seen.append([ctx.get(each) for each in (count, later, half)])
 
-        simulator = kind(m)
-        simulator.add_clock(1e-6)
-        simulator.add_process(ticks)
-        simulator.add_testbench(bench)
-        simulator.run()
-        return seen
+        return played(kind(m), seen, bench, processes=[ticks])
 
     seen = same(scenario)
     counts = [each[2] for each in seen if isinstance(each, tuple)]
@@ -966,10 +936,7 @@ def test_another_name_of_a_clock_is_that_clock() -> None:
             seen.append((await ctx.tick(domain).sample(count, follows))[2:])
             seen.append((ctx.get(count), ctx.get(follows)))
 
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    played(Simulator(m), seen, bench)
     assert seen[1:] == [(1, 0), (1, 0), (2, 1), (2, 1), (3, 2), (3, 2), (4, 3)]
 
 
@@ -1019,7 +986,5 @@ def test_bits_beyond_the_end_are_as_documented() -> None:
     async def bench(ctx: Any) -> None:
         seen.extend(ctx.get(result) for result in results)
 
-    simulator = Simulator(m)
-    simulator.add_testbench(bench)
-    simulator.run()
+    played(Simulator(m), seen, bench, clocks={})
     assert seen == [0x0A, 0xFA, 0xFF]
