@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import click
 from multicube.hdl import write_verilog
-from multicube.hdl.fabric.parameters import integer
+from multicube.hdl.fabric.parameter_fields import integer
 from multicube.hdl.graphs.graph import Channel, Link
 from multicube.hdl.graphs.routing.relation import RoutedGraph
 from multicube.hdl.networks.routed import RoutedNetwork

@@ -11,8 +11,9 @@ import click
 from multicube.hdl.catalogue.catalogue import find
 from multicube.hdl.fabric.errors import InvalidValue, MulticubeError
 from multicube.hdl.graphs.plans.named_plans import multistage_plan
-from multicube.hdl.networks.stage_layout import plan_diagram, plan_path
-from multicube.sim.report.drawing import Marks, diagram_figure, save_figure
+from multicube.hdl.networks.plan_diagram import plan_diagram, plan_path
+from multicube.sim.report.diagram_figure import Marks, diagram_figure
+from multicube.sim.report.drawing import save_figure
 
 
 @click.command()

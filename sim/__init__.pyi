@@ -13,7 +13,7 @@ from .measure.critical_path import WorkloadRun as WorkloadRun
 from .measure.curve import Sweep as Sweep
 from .measure.delay_bound import FlowBound as FlowBound
 from .measure.delay_bound import delay_bounds as delay_bounds
-from .measure.result import ClassResult as ClassResult
+from .measure.latency import ClassResult as ClassResult
 from .measure.result import Result as Result
 from .measure.result import SimulationError as SimulationError
 from .report.save import save_sweep as save_sweep
@@ -30,8 +30,8 @@ from .run.messenger import copy_messages as copy_messages
 from .run.messenger import send_messages as send_messages
 from .run.program_requests import Pause as Pause
 from .run.program_requests import Request as Request
+from .run.program_runner import ProgramsStuck as ProgramsStuck
 from .run.programs import ProgramRun as ProgramRun
-from .run.programs import ProgramsStuck as ProgramsStuck
 from .run.programs import run_programs as run_programs
 from .run.recorded_runs import Record as Record
 from .run.recorded_runs import read_records as read_records

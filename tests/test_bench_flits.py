@@ -13,7 +13,8 @@ from amaranth.hdl import Cat
 from driving import exercise
 from long_runs import long
 from multicube.hdl.bench import BernoulliSource, ReplaySource
-from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS, Sender
+from multicube.hdl.bench.sender import Sender
+from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS
 from multicube.hdl.bench.stamp import Stamp
 from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.graphs.tags import TagScheme

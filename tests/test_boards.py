@@ -32,7 +32,8 @@ from multicube.boards.simulated import SimulatedBoard
 from multicube.hdl import Network, build
 from multicube.hdl.fabric.pins import Pin
 from multicube.sim import Run, pattern, simulate
-from multicube.sim.measure.result import Latency, Result
+from multicube.sim.measure.latency import Latency
+from multicube.sim.measure.result import Result
 from multicube.sim.run.simulation import run_bench
 from refusals import refusals
 from started import started

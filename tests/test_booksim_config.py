@@ -13,7 +13,7 @@ import pytest
 from command_line import Call
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.sim import simulate
-from multicube.sim.measure.result import Latency
+from multicube.sim.measure.latency import Latency
 from multicube.sim.run.booksim_counterpart import Counterpart, booksim_counterpart, booksim_results
 from multicube.sim.workload.booksim_config import read_booksim
 from refusals import refusals

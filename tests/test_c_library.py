@@ -21,7 +21,7 @@ from driving import exercise
 from long_runs import long
 from multicube.hdl import PacketNetwork, build
 from multicube.hdl.fabric.cell import CellType
-from multicube.hdl.families.multistage.switching import SwitchingMode
+from multicube.hdl.families.multistage.switching_mode import SwitchingMode
 from multicube.hdl.links.packet import Packet
 from multicube.sim import write_c_library
 from multicube.sim.export.c_library import CLibrary

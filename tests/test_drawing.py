@@ -22,17 +22,15 @@ from multicube.hdl.graphs.listed_graph import ListedGraph
 from multicube.hdl.graphs.plans.multistage import MultistagePlan
 from multicube.hdl.graphs.plans.named_plans import PLANS
 from multicube.hdl.networks.graph_layout import graph_diagram
-from multicube.hdl.networks.stage_layout import plan_diagram, plan_path
-from multicube.sim.report.drawing import (
+from multicube.hdl.networks.plan_diagram import plan_diagram, plan_path
+from multicube.sim.report.diagram_figure import (
     HIGHLIGHT,
     Marks,
-    caption,
     diagram_figure,
-    draw,
     draw_box,
     draw_diagram,
-    save_figure,
 )
+from multicube.sim.report.drawing import caption, draw, save_figure
 
 Segment = tuple[tuple[float, float], ...]
 

@@ -13,7 +13,7 @@ import pytest
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.catalogue.discovery import ENTRIES
-from multicube.hdl.fabric.parameters import Parameter
+from multicube.hdl.fabric.parameter_fields import Parameter
 from multicube.hdl.families.data_manipulator_graph import AugmentedDataManipulator
 from multicube.hdl.families.dragonfly_graph import Dragonfly
 from multicube.hdl.families.dual_bus_hypercube_graph import DualBusHypercube

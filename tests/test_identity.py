@@ -215,7 +215,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from multicube.hdl.boxes.packet_switches import OutputQueuedSwitch
 from multicube.hdl.fabric.cell import CellType
-from multicube.hdl.families.multistage.switching import SwitchingMode
+from multicube.hdl.families.multistage.switching_mode import SwitchingMode
 
 
 class OwnSwitch(wiring.Component):

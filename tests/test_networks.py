@@ -14,7 +14,7 @@ from long_runs import long
 from multicube.hdl import FAMILIES, MultistageNetwork, PacketNetwork, build
 from multicube.hdl.catalogue.catalogue import find
 from multicube.hdl.graphs.plans.named_plans import PLANS
-from multicube.hdl.networks.network import Window
+from multicube.hdl.networks.network_records import Window
 from refusals import refusals
 
 SWITCHES = ["output-queued", "input-queued"]

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.bench.bursts import Bursts
+from multicube.hdl.graphs.address_codes import AddressCode
 from multicube.hdl.graphs.permutations import neighbor, random_permutation, tornado
-from multicube.hdl.graphs.tags import AddressCode
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs, sweep
 from multicube.sim.workload.destinations import Destinations
 from multicube.sim.workload.injection_process import InjectionProcess

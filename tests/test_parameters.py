@@ -9,7 +9,8 @@ import pytest
 from amaranth.lib import data
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric.errors import InvalidType, InvalidValue
-from multicube.hdl.fabric.parameters import Parameters, fixed, integer, text, word
+from multicube.hdl.fabric.parameter_fields import fixed, integer, text, word
+from multicube.hdl.fabric.parameters import Parameters
 from multicube.hdl.fabric.payload_shape import payload_shape
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from multicube.hdl import build
+from multicube.hdl.graphs.address_codes import AddressCode
 from multicube.hdl.graphs.permutations import (
     PERMUTATIONS,
     bit_reversal,
@@ -21,7 +22,6 @@ from multicube.hdl.graphs.permutations import (
     transpose,
 )
 from multicube.hdl.graphs.plans.named_plans import PLANS, multistage_plan
-from multicube.hdl.graphs.tags import AddressCode
 from multicube.sim import simulate
 
 POWERS = (2, 4, 8, 16, 64)

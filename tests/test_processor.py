@@ -14,7 +14,7 @@ from driving import exercise
 from long_runs import long
 from multicube.hdl.bench import Processor
 from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS
-from multicube.hdl.graphs.tags import AddressCode
+from multicube.hdl.graphs.address_codes import AddressCode
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.operations.memory import OPERATIONS, Operation
 from scipy import stats

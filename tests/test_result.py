@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from multicube.hdl import build
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate, sweep
 from multicube.sim.measure.confidence_intervals import ratio_interval
-from multicube.sim.measure.result import Latency
+from multicube.sim.measure.latency import Latency
 
 
 @pytest.fixture(scope="module")

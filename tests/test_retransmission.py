@@ -19,7 +19,8 @@ from long_runs import long
 from multicube.hdl.fabric.cell import Cell, CellType
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
-from multicube.hdl.graphs.tags import AddressCode, TagScheme, address_tags
+from multicube.hdl.graphs.address_codes import AddressCode
+from multicube.hdl.graphs.tags import TagScheme, address_tags
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.terminals.retransmission import RetransmissionInterface, acknowledged
 from multicube.sim.engines.compiled import CompiledEngine

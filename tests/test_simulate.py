@@ -22,7 +22,7 @@ from multicube.hdl.fabric.cell import CellType
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.graphs.plans.named_plans import PLANS
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks.network import Terminals
+from multicube.hdl.networks.network_records import Terminals
 from multicube.sim import (
     Result,
     Run,

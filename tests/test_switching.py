@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from command_line import exit_status
 from multicube.hdl import MultistageNetwork, build
-from multicube.hdl.families.multistage.switching import SWITCHES, SwitchingMode
+from multicube.hdl.families.multistage.switching import SWITCHES
+from multicube.hdl.families.multistage.switching_mode import SwitchingMode
 from multicube.hdl.networks.flits import parse_lengths
 from multicube.hdl.primitives.arbiters import ARBITERS
 from refusals import refusals

@@ -12,7 +12,7 @@ from multicube.hdl import MultistageNetwork
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.links.packet import Packet
-from multicube.hdl.networks.network import Terminals
+from multicube.hdl.networks.network_records import Terminals
 from multicube.sim import Run, SimulationError, Trace, TracePacket, simulate, simulate_runs
 from multicube.sim.workload.traffic import pattern
 

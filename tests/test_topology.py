@@ -12,9 +12,10 @@ from multicube.hdl import MultistageNetwork
 from multicube.hdl.catalogue.catalogue import FAMILIES, find
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
+from multicube.hdl.graphs.address_codes import AddressCode
 from multicube.hdl.graphs.plans.multistage import MultistagePlan
 from multicube.hdl.graphs.plans.named_plans import ALIASES, PLANS, multistage_plan
-from multicube.hdl.graphs.tags import AddressCode, TagScheme, check_routing
+from multicube.hdl.graphs.tags import TagScheme, check_routing
 from refusals import refusals
 
 SIZES: list[tuple[int, int | str]] = [

@@ -11,7 +11,7 @@ from typing import Any
 
 import multicube.hdl
 from multicube.hdl import FAMILIES
-from multicube.hdl.fabric.parameters import Parameter
+from multicube.hdl.fabric.parameter_fields import Parameter
 from multicube.hdl.networks.family import Family, Group
 from multicube.sim.papers import ITEMS
 

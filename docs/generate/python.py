@@ -105,7 +105,7 @@ PARTS = {
             "multicube.sim.engines.compiled.compiled_errors",
             "multicube.sim.measure.activity:TypeActivity",
             "multicube.sim.measure.delay_bound:DelayBounds",
-            "multicube.sim.measure.result:Latency",
+            "multicube.sim.measure.latency:Latency",
             "multicube.sim.measure.serial_order:Access",
             "multicube.sim.run.communication:StepRun",
             "multicube.sim.run.sweeps:LoadsLost",

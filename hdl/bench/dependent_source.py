@@ -12,7 +12,7 @@ from ..fabric.checks import check_integer
 from ..graphs.tags import TagScheme
 from ..links.packet import Packet
 from .instruments import COUNT_BITS
-from .sources import attach_sender, source_members
+from .sender import attach_sender, source_members
 from .waiting_rows import ROWS
 
 __all__ = ["RECORD_BITS", "DependentSource"]

@@ -6,7 +6,7 @@ from amaranth.lib.memory import Memory
 
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
-from ..graphs.tags import AddressCode
+from ..graphs.address_codes import AddressCode
 from ..primitives.xoroshiro import Xoroshiro128
 
 __all__ = ["CHANCE_BITS", "check_slots", "draw_destination", "table_row"]

@@ -11,7 +11,8 @@ from ..links.packet import Packet
 from ..primitives.xoroshiro import Xoroshiro128
 from .destination_table import CHANCE_BITS, check_slots
 from .instruments import COUNT_BITS
-from .sources import Order, add_generation, attach_queue, source_members
+from .sender import Order, source_members
+from .sources import add_generation, attach_queue
 
 __all__ = ["FlowSource", "flow_entry"]
 

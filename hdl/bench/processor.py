@@ -7,7 +7,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
-from ..graphs.tags import AddressCode
+from ..graphs.address_codes import AddressCode
 from ..links.memory_link import MemoryLink
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.pacing import paced

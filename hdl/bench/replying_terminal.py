@@ -10,7 +10,8 @@ from ..fabric.checks import check_integer, shown
 from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.fabric import Fabric
 from ..fabric.pins import Pin
-from ..graphs.tags import AddressCode, TagScheme
+from ..graphs.address_codes import AddressCode
+from ..graphs.tags import TagScheme
 from ..links.packet import Packet
 from ..networks.packet_network import PacketNetwork
 from ..primitives.arrival_queue import ArrivalQueue

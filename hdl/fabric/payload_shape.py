@@ -7,7 +7,7 @@ from amaranth.hdl import Shape, ShapeLike
 
 from .checks import check_limit, shown
 from .errors import InvalidType
-from .parameters import Parameter
+from .parameter_fields import Parameter
 
 __all__ = ["check_payload", "payload_shape"]
 

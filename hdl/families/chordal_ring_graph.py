@@ -7,7 +7,7 @@ from math import gcd, sqrt
 from typing import Literal
 
 from ..fabric.errors import InvalidValue
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from ..graphs.circle import circle_position
 from ..graphs.graph import MOST_NODES, Channel, Graph, Link
 from ..graphs.routing.relation import RoutedGraph

@@ -11,7 +11,8 @@ from ..fabric.cell import Cell, CellType
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Fabric, Scope
 from ..fabric.layout import Layout
-from ..fabric.parameters import Parameters, fixed, integer, text
+from ..fabric.parameter_fields import fixed, integer, text
+from ..fabric.parameters import Parameters
 from ..fabric.pins import Pin
 from ..graphs.graph import Channel, Link
 from ..graphs.isolation import check_isolated
@@ -31,7 +32,7 @@ from ..networks.memory_parameters import (
     wait_records,
     word_width,
 )
-from ..networks.network import Confinement, LinkCounts, Readings, Window
+from ..networks.network_records import Confinement, LinkCounts, Readings, Window
 from ..networks.routed import RoutedNetwork
 from ..networks.router_links import link_ends
 from ..operations.combining_rules import Policy

@@ -11,13 +11,15 @@ from ..fabric.cell import Cell, CellType
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Fabric, Scope
 from ..fabric.layout import Layout
-from ..fabric.parameters import Parameters, integer, word
+from ..fabric.parameter_fields import integer, word
+from ..fabric.parameters import Parameters
 from ..fabric.pins import Pin
+from ..graphs.address_codes import MixedCode
 from ..graphs.address_hash import AddressHash
 from ..graphs.plans.multistage import MultistagePlan
 from ..graphs.plans.named_plans import PLANS, multistage_plan
 from ..graphs.plans.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
-from ..graphs.tags import MixedCode, TagScheme
+from ..graphs.tags import TagScheme
 from ..networks.family import Family, Group
 from ..networks.flits import packet_length, parse_lengths
 from ..networks.memory_network import MemoryNetwork, Place, tag_bits
@@ -30,7 +32,7 @@ from ..networks.memory_parameters import (
     wait_records,
     word_width,
 )
-from ..networks.network import Confinement, Readings, Window
+from ..networks.network_records import Confinement, Readings, Window
 from ..networks.stage_columns import Columns, place_columns
 from ..networks.stage_layout import Part, stage_layout
 from ..operations.combining_rules import Policy, Rules

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import pi, sin
 
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from ..graphs.circle import circle_position
 from ..graphs.graph import Graph, Link
 from ..graphs.grid import cube_position

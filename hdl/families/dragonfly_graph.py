@@ -7,7 +7,7 @@ from itertools import product
 from math import cos, pi, sin
 
 from ..fabric.errors import InvalidValue
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from ..graphs.graph import Channel, Link
 from ..graphs.routing.relation import RoutedGraph
 from ..networks.family import GraphFamily, Group

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..fabric.errors import InvalidValue
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from ..graphs.graph import Channel
 from ..networks.family import GraphFamily, Group
 from .spanning_bus_hypercube_graph import SpanningBusHypercube

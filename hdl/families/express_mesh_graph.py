@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from ..graphs.graph import Channel, Link
 from ..graphs.grid import grid_position
 from ..graphs.routing.relation import RoutedGraph

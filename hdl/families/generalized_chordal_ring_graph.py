@@ -6,7 +6,7 @@ from functools import cached_property
 from re import fullmatch
 
 from ..fabric.errors import InvalidValue
-from ..fabric.parameters import integer, text
+from ..fabric.parameter_fields import integer, text
 from ..graphs.adjacency import adjacent_links
 from ..graphs.circle import circle_position
 from ..graphs.graph import Graph, Link

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..fabric.checks import shown
 from ..fabric.errors import InvalidType, InvalidValue
-from ..fabric.parameters import Parameter, fixed, word
+from ..fabric.parameter_fields import Parameter, fixed, word
 from ..graphs.conversion import from_networkx, is_networkx
 from ..graphs.graph import Graph
 from ..graphs.routing.relation import Relation

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from ..graphs.adjacency import adjacent_links
 from ..graphs.graph import Graph, Link
 from ..networks.family import GraphFamily, Group

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import product
 from typing import Literal
 
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from ..graphs.graph import Channel, Link
 from ..graphs.grid import grid_position
 from ..graphs.routing.relation import RoutedGraph

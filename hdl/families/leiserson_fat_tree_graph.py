@@ -8,7 +8,7 @@ from typing import Literal
 from ..fabric.checks import check_limit
 from ..fabric.errors import InvalidValue
 from ..fabric.numerals import is_natural
-from ..fabric.parameters import integer, word
+from ..fabric.parameter_fields import integer, word
 from ..graphs.graph import MOST_NODES, Channel, Link
 from ..graphs.routing.relation import RoutedGraph
 from ..networks.family import GraphFamily, Group

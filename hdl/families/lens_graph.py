@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from ..graphs.graph import Graph, Link
 from ..networks.family import GraphFamily, Group
 from .single_stage.single_stage_graph import ManYo

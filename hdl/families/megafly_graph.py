@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from ..graphs.graph import Channel, Link
 from ..graphs.routing.relation import RoutedGraph
 from ..networks.family import GraphFamily, Group

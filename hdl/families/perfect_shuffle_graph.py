@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from ..graphs.circle import circle_position
 from ..graphs.graph import Graph, Link
 from ..networks.family import GraphFamily, Group

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from ..graphs.adjacency import adjacent_links, endpoint_count, spread
 from ..graphs.circle import circle_position
 from ..graphs.graph import Graph, Link

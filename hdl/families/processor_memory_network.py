@@ -10,7 +10,8 @@ from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Fabric, Scope
 from ..fabric.layout import Layout
 from ..fabric.numerals import integer_of
-from ..fabric.parameters import Parameters, integer, text, word
+from ..fabric.parameter_fields import integer, text, word
+from ..fabric.parameters import Parameters
 from ..fabric.pins import Pin
 from ..graphs.plans.multistage import MultistagePlan
 from ..graphs.plans.named_plans import PLANS, multistage_plan
@@ -24,8 +25,9 @@ from ..networks.memory_parameters import (
     module_rows,
     unanswered_requests,
 )
+from ..networks.plan_diagram import plan_path
 from ..networks.stage_columns import place_columns
-from ..networks.stage_layout import Part, plan_path, stage_layout
+from ..networks.stage_layout import Part, stage_layout
 from ..operations.memory import Operation
 from ..terminals.memory_module import MemoryModule
 from ..terminals.memory_words import Lengths, MemoryEnd, ProcessorEnd, request_words, word_packet

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from ..graphs.adjacency import adjacent_links, endpoint_count, spread
 from ..graphs.graph import Graph, Link
 from ..graphs.prime_field import check_prime, powers

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ..fabric.parameters import integer, word
+from ..fabric.parameter_fields import integer, word
 from ..graphs.graph import Channel, Link
 from ..graphs.routing.relation import RoutedGraph
 from ..networks.family import GraphFamily, Group

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..fabric.checks import check_power_of_two
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from ..graphs.adjacency import adjacent_links
 from ..graphs.graph import Graph, Link
 from ..networks.family import GraphFamily, Group

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from ..fabric.errors import InvalidValue
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from ..graphs.graph import Graph, Link
 from ..networks.family import GraphFamily, Group
 

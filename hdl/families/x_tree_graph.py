@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..fabric.parameters import integer, word
+from ..fabric.parameter_fields import integer, word
 from ..graphs.adjacency import adjacent_links
 from ..graphs.graph import Graph, Link
 from ..networks.family import GraphFamily, Group

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from .graph import MOST_NODES, Link
 
 __all__ = ["adjacent_links", "endpoint_count", "spread"]

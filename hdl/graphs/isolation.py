@@ -5,8 +5,8 @@ from itertools import product
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from ..fabric.errors import InvalidValue
+from .address_codes import AddressCode
 from .partitions import Partition, Subnetwork
-from .tags import AddressCode
 
 __all__ = ["Paths", "SharedChannel", "check_isolated", "shared_channel"]
 

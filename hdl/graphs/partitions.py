@@ -32,7 +32,8 @@ from typing import Self
 
 from ..fabric.checks import check_integer, check_power_of_two
 from ..fabric.errors import InvalidValue
-from .tags import AddressCode, Routing, TagScheme, address_tags, box_output, matching_digits
+from .address_codes import AddressCode
+from .tags import Routing, TagScheme, address_tags, box_output, matching_digits
 
 __all__ = [
     "Partition",

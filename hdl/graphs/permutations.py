@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from ..fabric.checks import check_integer, check_several
 from ..fabric.errors import InvalidValue
-from .tags import AddressCode
+from .address_codes import AddressCode
 
 __all__ = [
     "PERMUTATIONS",

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..fabric.errors import InvalidValue
-from ..fabric.parameters import integer, word
+from ..fabric.parameter_fields import integer, word
 from ..graphs.graph import Graph
 from ..graphs.listed_graph import check_graph
 from ..graphs.routing.algorithms import ALGORITHMS, relation_for
 from ..graphs.routing.relation import Relation
-from .network import Readings, Window
+from .network_records import Readings, Window
 from .routed import RoutedNetwork
 from .router_parameters import RouterParameters
 

@@ -11,7 +11,7 @@ from ..links.packet import Packet
 from ..primitives.random_bits import scattered_seed
 from ..routers.detour import DetourEnd, LeastDelayDetour, RandomDetour
 from ..switch.shape import RouterShape
-from .network import Terminals
+from .network_records import Terminals
 
 __all__ = ["place_detours"]
 

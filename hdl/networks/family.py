@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..fabric.checks import nearest
 from ..fabric.errors import InvalidValue
-from ..fabric.parameters import Parameter
+from ..fabric.parameter_fields import Parameter
 from ..graphs.graph import Graph
 from .preset import Preset
 

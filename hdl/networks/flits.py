@@ -8,7 +8,7 @@ from amaranth.hdl import Shape, ShapeLike
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..fabric.numerals import integer_of, is_natural
-from ..fabric.parameters import integer, word
+from ..fabric.parameter_fields import integer, word
 
 __all__ = [
     "LONGEST",

@@ -12,9 +12,10 @@ from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Fabric, Scope
 from ..fabric.pins import Pin
+from ..graphs.address_codes import AddressCode
 from ..graphs.partitions import check_partitionable
 from ..graphs.plans.redundant_paths import TagBit
-from ..graphs.tags import AddressCode, TagScheme
+from ..graphs.tags import TagScheme
 from ..links.memory_link import MemoryLink
 from ..operations.memory import (
     OPERATION_SETS,
@@ -25,7 +26,8 @@ from ..operations.memory import (
     words_per_row,
 )
 from ..terminals.memory_partition import MemoryPartitionInterface
-from .network import Confinement, Network, Terminals
+from .network import Network
+from .network_records import Confinement, Terminals
 
 __all__ = ["MemoryNetwork", "Place", "tag_bits"]
 

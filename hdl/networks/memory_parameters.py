@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..boxes.combining import MERGES
-from ..fabric.parameters import integer, word
+from ..fabric.parameter_fields import integer, word
 from ..operations.combining_rules import POLICIES as COMBINE_POLICIES
 from ..operations.combining_rules import Policy
 from ..operations.memory import OPERATION_SETS

@@ -6,13 +6,10 @@ the attributes and methods here, and never about its class or family.
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
-from amaranth.lib import wiring
-
-from ..fabric.cell import CellType
 from ..fabric.checks import check_integer, nearest
 from ..fabric.diagram import Diagram
 from ..fabric.digest import Digest
@@ -23,126 +20,20 @@ from ..fabric.layout import Layout, arranged
 from ..fabric.parameters import Parameters, with_parameters
 from ..fabric.pins import Pin
 from ..fabric.wires import Lane, Wire, named_wires, streams
-from ..graphs.mask_rule import MaskRule
+from ..graphs.address_codes import AddressCode
 from ..graphs.partitions import Partition
 from ..graphs.permutations import Permutation
 from ..graphs.plans.multistage import MultistagePlan, equal_ports
 from ..graphs.plans.multistage_graph import MultistageGraph
 from ..graphs.routing.relation import Relation
 from ..graphs.schedules.looping import BoxSettings
-from ..graphs.tags import AddressCode
-from ..links.packet import Packet
 from ..support.shown import html_of
 from .flits import geometric_mean
 from .graph_layout import fabric_layout
+from .network_records import Confinement, LinkCounts, Readings, Theory, Window
 
-__all__ = [
-    "Confinement",
-    "LinkCounts",
-    "Network",
-    "Readings",
-    "Terminals",
-    "Theory",
-    "Window",
-]
+__all__ = ["Network"]
 
-
-class Terminals(NamedTuple):
-    """The attachment of a network's terminals.
-
-    Attributes
-    ----------
-    inputs : list[Pin]
-        For each source, the stream into which it sends.
-    outputs : list[Pin]
-        For each sink, the stream from which it receives.
-    """
-
-    inputs: list[Pin]
-    outputs: list[Pin]
-
-
-class Theory(NamedTuple):
-    """A formula that predicts the performance under uniform traffic, and its arguments.
-
-    Attributes
-    ----------
-    model : str
-        The name of one of `multicube.sim.theory.prediction.MODELS`.
-    arguments : dict[str, Any]
-        Its arguments, without the load.
-    """
-
-    model: str
-    arguments: dict[str, Any]
-
-
-class Confinement(NamedTuple):
-    """What keeps packets, or requests, inside their subnetwork, whatever their tags.
-
-    Attributes
-    ----------
-    interface : CellType
-        A kind of `PartitionInterface`, for each terminal.
-    link : wiring.Signature
-        The link of a terminal to its interface, as the terminal sees it.
-    mask_bits : int
-        Width of a mask.
-    address : Callable[[int], int]
-        What the interface of a terminal has as its address.
-    place : Callable[[Fabric], Terminals]
-        Adds the network to a fabric. It has no outputs if replies return on the same links.
-    rule : MaskRule or None
-        Which subnetworks are kept apart; None if all are.
-    """
-
-    interface: CellType
-    link: wiring.Signature
-    mask_bits: int
-    address: Callable[[int], int]
-    place: "Callable[[Fabric], Terminals]"
-    rule: MaskRule | None = None
-
-
-class Window(NamedTuple):
-    """A measured span of a run.
-
-    Attributes
-    ----------
-    cycles : int
-        How long it was.
-    injected : int
-        Packets that the network took in it.
-    packet : Packet or None
-        The layout of what the links carried, if they carried packets.
-    """
-
-    cycles: int
-    injected: int
-    packet: Packet | None
-
-
-class LinkCounts(NamedTuple):
-    """The links between a network's switches, each in one direction.
-
-    Virtual channels share their link. Links to terminals do not count. A bus is one link, whatever
-    the number of its nodes, and so is a channel of which several nodes receive all.
-
-    Attributes
-    ----------
-    total : int
-        The number of all links.
-    bisection : int or None
-        Links between two halves of the nodes, divided so that they are as few as possible; None if
-        that number is not known.
-    """
-
-    total: int
-    bisection: int | None = None
-
-
-Readings = Mapping[str, Mapping[str, Mapping[str, int]]]
-"""The counts of the meters of a network's cells: by statistic, cell, and output of the meter."""
 
 _ACCOUNTED = ("dropped", "corrupted")
 """What the accounting of packets counts; no statistics."""

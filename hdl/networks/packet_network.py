@@ -13,16 +13,18 @@ from ..fabric.cell import CellType
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Fabric, Scope
 from ..fabric.pins import Pin
+from ..graphs.address_codes import AddressCode, MixedCode
 from ..graphs.isolation import check_isolated
 from ..graphs.mask_rule import MaskRule
 from ..graphs.partitions import Partition, check_partitionable
 from ..graphs.routing.group_tree import Kind
-from ..graphs.tags import AddressCode, MixedCode, TagScheme
+from ..graphs.tags import TagScheme
 from ..links.packet import Packet
 from ..terminals.partition import PartitionInterface
 from .channel_model import ChannelModel
 from .group_tables import Missing
-from .network import Confinement, Network, Terminals
+from .network import Network
+from .network_records import Confinement, Terminals
 
 __all__ = ["PacketNetwork"]
 

@@ -8,7 +8,7 @@ from ..graphs.tags import TagScheme
 from ..links.packet import Packet
 from ..primitives.random_bits import scattered_seed
 from ..terminals.retransmission import RetransmissionInterface
-from .network import Terminals
+from .network_records import Terminals
 
 __all__ = ["RECOVERIES", "place_retransmission"]
 

@@ -21,7 +21,8 @@ from ..terminals.remote_memory import (
     reply_payload,
     request_payload,
 )
-from .network import Network, Terminals
+from .network import Network
+from .network_records import Terminals
 from .packet_network import PacketNetwork
 
 __all__ = ["RemoteMemory", "check_packets"]

@@ -41,7 +41,7 @@ from .group_tables import (
     missing,
     place_group_tables,
 )
-from .network import LinkCounts, Readings, Terminals, Window
+from .network_records import LinkCounts, Readings, Terminals, Window
 from .packet_network import PacketNetwork
 from .recovery import place_retransmission
 from .route_tables import table_memories, weight_bits

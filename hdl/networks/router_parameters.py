@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..fabric.errors import InvalidValue
-from ..fabric.parameters import integer, word
+from ..fabric.parameter_fields import integer, word
 from ..graphs.graph import Channel
 from ..graphs.routing.deadlock import dependency_cycle
 from ..graphs.routing.relation import Relation

@@ -1,22 +1,19 @@
 """The layout of networks of stages: columns of boxes, with their ports at both sides."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
 
 from ..fabric.cell import Cell
-from ..fabric.diagram import Caption, Diagram, Node, Port, Side, Terminal
+from ..fabric.diagram import Caption, Node, Port, Side, Terminal
 from ..fabric.fabric import Fabric
-from ..fabric.layout import Layout, Route, connected
-from ..fabric.pins import Pin, Pins
-from ..fabric.wires import Wire
+from ..fabric.layout import Layout, Route
+from ..fabric.pins import Pin
+from ..graphs.address_codes import AddressCode
 from ..graphs.plans.multistage import MultistagePlan
 from ..graphs.plans.redundant_paths import RedundantPathPlan
-from ..graphs.tags import AddressCode
-from .stage_columns import place_columns
 
-__all__ = ["Part", "plan_diagram", "plan_path", "stage_layout"]
+__all__ = ["Part", "stage_layout"]
 
 _STEP = 3.0
 """Distance between small stages, in units of the distance between lines."""
@@ -353,64 +350,3 @@ def _facing(
                 outer = other.cell is None or ranks.get(other.cell, -1) > ranks[pin.cell]
                 found[pin.cell][outer].append(pin)
     return found
-
-
-@dataclass
-class _Wiring:
-    """In place of a fabric: only the links between boxes."""
-
-    links: list[tuple[Pin, Pin]] = field(default_factory=list)
-
-    def place_all(self, cells: Sequence[Cell]) -> None:
-        pass
-
-    def link(self, a: Pin, b: Pin) -> None:
-        self.links.append((a, b))
-
-    def link_all(self, a: Pins, b: Pins) -> None:
-        self.links += zip(a.each(), b.each())
-
-
-def plan_diagram(
-    plan: MultistagePlan,
-    *,
-    links: int = 1,
-    copies: int = 1,
-    stage_names: Sequence[str] | None = None,
-) -> Diagram:
-    """The diagram of a wiring plan.
-
-    Parameters
-    ----------
-    plan : MultistagePlan
-    links : int
-        Links for each line between two stages: the d of a d-dilated network.
-    copies : int
-        Copies of the network between the same terminals: the d of a d-replicated one. The boxes of
-        copy c are `box_{c}_{stage}_{box}`.
-    stage_names : Sequence[str], optional
-        In the order in which a packet meets them; as `stage_layout` names them if not given.
-    """
-    names = ["box"] if copies == 1 else [f"box_{copy}" for copy in range(copies)]
-    wiring: Any = _Wiring()
-    for name in names:
-        boxes: Any = [None] * len(plan.stages)
-        ends = place_columns(wiring, plan, boxes, name=name, lanes=links)
-        for way, pins in zip("io", ends):
-            for number, pin in enumerate(pins):
-                outer = Pin(None, (way, number))
-                wiring.link(*((outer, pin) if way == "i" else (pin, outer)))
-    parts = [Part(plan, name, links, copy) for copy, name in enumerate(names)]
-    layout = stage_layout(parts, stage_names=stage_names)
-    wires = {driver: Wire(f"{driver} -> {receiver}") for driver, receiver in wiring.links}
-    if copies > 1:
-        wires = {driver: wire for driver, wire in wires.items() if driver.cell}
-    return connected(plan.name, layout, wiring.links, wires)
-
-
-def plan_path(plan: MultistagePlan, source: int, destination: int) -> list[Pin]:
-    """The outputs of the boxes between two terminals of a plan."""
-    return [
-        Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output))
-        for hop in plan.path(source, destination)
-    ]

@@ -7,7 +7,8 @@ from typing import Any
 from amaranth.hdl import ShapeLike
 
 from ..fabric.errors import InvalidValue
-from ..fabric.parameters import Parameters, integer, text, word
+from ..fabric.parameter_fields import integer, text, word
+from ..fabric.parameters import Parameters
 from ..fabric.payload_shape import payload_shape
 from ..primitives.arbiters import ARBITERS
 from ..primitives.class_arbiter import CLASS_ARBITERS, ClassArbiter, parse_weights

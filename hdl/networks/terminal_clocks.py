@@ -14,7 +14,8 @@ from ..fabric.fabric import Fabric
 from ..fabric.fabric_component import FabricComponent
 from ..fabric.pins import Pin
 from ..terminals.clock_crossing import ClockCrossing, check_crossing_depth
-from .network import Network, Terminals
+from .network import Network
+from .network_records import Terminals
 from .packet_network import PacketNetwork
 
 __all__ = ["TERMINAL_CLOCKS", "MultiClockNetwork", "TerminalClocks"]

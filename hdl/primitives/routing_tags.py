@@ -6,7 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import MOST_RADIX, check_integer, check_limit
 from ..fabric.errors import InvalidValue
-from ..graphs.tags import AddressCode, Routing, TagScheme, tag_digit
+from ..graphs.address_codes import AddressCode
+from ..graphs.tags import Routing, TagScheme, tag_digit
 
 __all__ = [
     "TagDecoder",

@@ -6,7 +6,8 @@ from amaranth.hdl import Const, Module, Mux, Shape, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..graphs.tags import AddressCode, TagScheme
+from ..graphs.address_codes import AddressCode
+from ..graphs.tags import TagScheme
 from ..links.axi4_stream import AxiStream
 from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue

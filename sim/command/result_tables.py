@@ -7,7 +7,8 @@ from ...hdl.support.counted import counted
 from ..measure.activity import Activity
 from ..measure.comparison import Comparison, is_square, rate_factors
 from ..measure.curve import Sweep
-from ..measure.result import Latency, Result
+from ..measure.latency import Latency
+from ..measure.result import Result
 from ..measure.units import unit_name, units_in_packet
 from ..workload.pattern import short_name
 from .terminal_table import print_table

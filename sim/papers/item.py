@@ -19,7 +19,8 @@ from ...hdl.fabric.checks import check_field
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks.network import Network
 from ..engines.engine_selection import check_engine
-from ..measure.result import Latency, Result
+from ..measure.latency import Latency
+from ..measure.result import Result
 from ..report.save import save_result
 from ..run.cluster import finished_anywhere
 from ..run.run import LONGEST, Run

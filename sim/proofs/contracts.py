@@ -30,7 +30,8 @@ from .memory_contract import memory_claims
 from .output_queue_contract import output_queue_claims
 from .pipeline_contract import stage_claims
 from .prover import SCRIPTS, Unproved, prove_for_ever, prove_inductive
-from .switch_contract import crossing_claims, queue_claims
+from .queue_contract import queue_claims
+from .switch_contract import crossing_claims
 
 __all__ = [
     "OF_MEMORY",

@@ -14,7 +14,7 @@ from ...hdl.fabric.diagram import Diagram, End, Line, Node, Point
 from ...hdl.fabric.pins import Pin
 
 if TYPE_CHECKING:
-    from .drawing import Marks
+    from .diagram_figure import Marks
 
 __all__ = ["BOX", "HEAT", "DiagramDrawing", "hottest", "numbers"]
 

@@ -7,7 +7,7 @@ from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.patches import Rectangle
 
 from ..layout import Layout
-from .drawing import HIGHLIGHT
+from .diagram_figure import HIGHLIGHT
 
 __all__ = ["draw_layout"]
 

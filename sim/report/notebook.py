@@ -12,7 +12,8 @@ from ...hdl.fabric.errors import MulticubeError
 from ...hdl.networks.network import Network
 from ..measure.comparison import Comparison
 from ..measure.curve import Sweep
-from ..measure.result import Latency, Result
+from ..measure.latency import Latency
+from ..measure.result import Result
 from ..run.record import changes
 from ..workload.pattern import short_name
 from .drawing import network_figure

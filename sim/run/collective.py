@@ -13,8 +13,9 @@ from ...hdl.fabric.checks import check_integer, check_several
 from ...hdl.fabric.errors import InvalidValue, TooLarge
 from ...hdl.fabric.parameters import plain_values
 from ...hdl.fabric.pins import Pin
+from ...hdl.graphs.schedules.collective_draft import Pair
 from ...hdl.graphs.schedules.collective_program import CollectiveProgram
-from ...hdl.graphs.schedules.collectives import Pair, collective_program
+from ...hdl.graphs.schedules.collectives import collective_program
 from ...hdl.graphs.schedules.copy_schedule import copy_schedule
 from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.operations.folds import Fold, fold_of

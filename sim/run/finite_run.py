@@ -2,7 +2,7 @@
 
 from ...hdl.networks.network import Network
 from ...hdl.support.counted import counted
-from ..measure.result import Latency
+from ..measure.latency import Latency
 from ..theory import predict
 from ..workload.traffic import TRACE_START, Trace
 from .probe import Probe

@@ -13,10 +13,10 @@ from ...hdl.bench.stamp import STAMP_SUM_BITS
 from ...hdl.computer.computer import Computer
 from ...hdl.fabric.pins import Pin
 from ...hdl.fabric.wires import Wire
-from ...hdl.networks.network import Window
+from ...hdl.networks.network_records import Window
 from ..engines import Engine, PortEngine
 from ..measure.access_history import is_serializable
-from ..measure.result import Latency
+from ..measure.latency import Latency
 
 __all__ = ["Probe", "crossings", "link_flits"]
 

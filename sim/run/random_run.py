@@ -8,7 +8,7 @@ import numpy as np
 
 from ...hdl.networks.network import Network
 from ..measure.confidence_intervals import PARTS, Estimate, ratio_estimate
-from ..measure.result import Latency
+from ..measure.latency import Latency
 from ..measure.saturation import Balance
 from ..theory import predict
 from ..workload.traffic import Pattern

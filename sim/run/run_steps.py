@@ -5,7 +5,8 @@ from typing import Any
 
 from ...hdl.networks.network import Network
 from ...hdl.support.garbage import nothing_collected
-from ..measure.result import ClassResult, Latency, Result
+from ..measure.latency import ClassResult, Latency
+from ..measure.result import Result
 from ..workload.traffic import Pattern, Trace
 from .probe import Probe
 

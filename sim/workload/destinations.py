@@ -9,7 +9,7 @@ import numpy as np
 from ...hdl.bench.sources import BIAS_BITS
 from ...hdl.fabric.checks import check_limit
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.graphs.tags import AddressCode
+from ...hdl.graphs.address_codes import AddressCode
 from ...hdl.networks.packet_network import PacketNetwork
 from .matrix import MOST_ENTRIES, destination_tables, table_slots
 

@@ -8,7 +8,7 @@ import numpy as np
 from ...hdl.bench.destination_table import CHANCE_BITS, table_row
 from ...hdl.fabric.checks import check_limit
 from ...hdl.fabric.errors import InvalidType, InvalidValue
-from ...hdl.graphs.tags import AddressCode
+from ...hdl.graphs.address_codes import AddressCode
 
 __all__ = [
     "MOST_ENTRIES",

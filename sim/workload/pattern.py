@@ -8,7 +8,7 @@ import numpy as np
 
 from ...hdl.bench import BernoulliSource, Processor, SourcePlan
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.graphs.tags import AddressCode
+from ...hdl.graphs.address_codes import AddressCode
 from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.networks.network import Network
 from ...hdl.networks.packet_network import PacketNetwork

@@ -15,9 +15,9 @@ from multicube.hdl.fabric.cell import CellType
 from multicube.hdl.families.connection_machine.message import Message
 from multicube.hdl.families.dcsh.dcsh_graph import DCSH
 from multicube.hdl.families.single_stage.single_stage_graph import ManYo
+from multicube.hdl.graphs.address_codes import AddressCode
 from multicube.hdl.graphs.mask_rule import MaskRule
 from multicube.hdl.graphs.plans.named_plans import multistage_plan
-from multicube.hdl.graphs.tags import AddressCode
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.operations.combining_rules import Rules

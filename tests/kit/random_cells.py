@@ -15,7 +15,7 @@ from amaranth.lib.wiring import In, Out
 from multicube.hdl.fabric.cell import Cell, CellType
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
-from multicube.sim.engines.compiled import emit_slices, planes
+from multicube.sim.engines.compiled import planes, slice_functions
 from random_modules import RandomLogicMaker
 
 COUNTS = (1, 2, 63, 64, 65, 130)
@@ -130,11 +130,11 @@ def random_cells(seed: int, count: int) -> Fabric:
 @contextmanager
 def longest_part(lines: int) -> Iterator[None]:
     """Functions of sliced types are in parts of so many lines."""
-    before, emit_slices.LONGEST = emit_slices.LONGEST, lines
+    before, slice_functions.LONGEST = slice_functions.LONGEST, lines
     try:
         yield
     finally:
-        emit_slices.LONGEST = before
+        slice_functions.LONGEST = before
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...fabric.parameters import integer
+from ...fabric.parameter_fields import integer
 from ...graphs.graph import Channel, Link
 from ...graphs.routing.relation import RoutedGraph
 

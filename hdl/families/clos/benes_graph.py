@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Literal
 
 from ...fabric.checks import check_power_of_two
-from ...fabric.parameters import integer, word
+from ...fabric.parameter_fields import integer, word
 from ...graphs.graph import Channel, Link
 from ...graphs.permutations import Permutation, check_permutation
 from ...graphs.schedules.looping import BoxSettings, benes_settings

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise, product
 from typing import Literal
 
-from ...fabric.parameters import integer, word
+from ...fabric.parameter_fields import integer, word
 from ...graphs.graph import Channel, Link
 from ...graphs.permutations import Permutation, check_permutation
 from ...graphs.schedules.looping import BoxSettings, clos_settings

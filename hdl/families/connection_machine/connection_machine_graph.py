@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...fabric.checks import check_field, check_power_of_two
-from ...graphs.tags import AddressCode, TagScheme, address_tags
+from ...graphs.address_codes import AddressCode
+from ...graphs.tags import TagScheme, address_tags
 
 __all__ = ["Hypercube"]
 

@@ -10,7 +10,8 @@ from ...fabric.cell import Cell, CellType
 from ...fabric.errors import InvalidValue
 from ...fabric.fabric import Fabric, Scope
 from ...fabric.layout import Layout
-from ...fabric.parameters import Parameters, integer, word
+from ...fabric.parameter_fields import integer, word
+from ...fabric.parameters import Parameters
 from ...fabric.payload_shape import payload_shape
 from ...fabric.pins import Pin
 from ...fabric.wires import Lane
@@ -18,7 +19,7 @@ from ...graphs.grid import cube_position
 from ...links.packet import Packet
 from ...networks.family import Family, Group
 from ...networks.graph_layout import cells_layout
-from ...networks.network import LinkCounts, Readings, Terminals, Window
+from ...networks.network_records import LinkCounts, Readings, Terminals, Window
 from ...networks.packet_network import PacketNetwork
 from ...operations.folds import FOLDS
 from .connection_machine_graph import Hypercube

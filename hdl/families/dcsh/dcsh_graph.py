@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 from ...fabric.checks import check_field
 from ...fabric.errors import InvalidValue
+from ...graphs.address_codes import AddressCode
 from ...graphs.permutations import Permutation, check_permutation
-from ...graphs.tags import AddressCode, TagScheme, address_tags
+from ...graphs.tags import TagScheme, address_tags
 
 __all__ = ["DCSH", "Crossing"]
 

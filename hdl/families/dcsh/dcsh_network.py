@@ -10,13 +10,14 @@ from ...fabric.checks import shown
 from ...fabric.errors import InvalidValue
 from ...fabric.fabric import Fabric, Scope
 from ...fabric.layout import Layout
-from ...fabric.parameters import Parameters, integer
+from ...fabric.parameter_fields import integer
+from ...fabric.parameters import Parameters
 from ...fabric.payload_shape import payload_shape
 from ...fabric.pins import Pin
 from ...links.packet import Packet
 from ...networks.family import Family, Group
 from ...networks.flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
-from ...networks.network import LinkCounts, Terminals, Theory
+from ...networks.network_records import LinkCounts, Terminals, Theory
 from ...networks.packet_network import PacketNetwork
 from ...switch.rules import check_room
 from .dcsh_graph import DCSH

@@ -11,14 +11,15 @@ from ...fabric.cell import Cell, CellType
 from ...fabric.errors import InvalidValue
 from ...fabric.fabric import Fabric, Scope
 from ...fabric.layout import Layout
-from ...fabric.parameters import Parameters, integer
+from ...fabric.parameter_fields import integer
+from ...fabric.parameters import Parameters
 from ...fabric.payload_shape import payload_shape
 from ...fabric.pins import Pin
 from ...fabric.wires import Lane
 from ...links.packet import Packet
 from ...networks.family import Family, Group
 from ...networks.graph_layout import graph_layout
-from ...networks.network import LinkCounts, Readings, Terminals, Window
+from ...networks.network_records import LinkCounts, Readings, Terminals, Window
 from ...networks.packet_network import PacketNetwork
 from ..torus.torus_graph import Torus
 from .deflection_router import DeflectionRouter

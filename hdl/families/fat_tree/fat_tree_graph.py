@@ -6,10 +6,11 @@ from functools import cached_property
 from itertools import product
 from typing import Literal
 
-from ...fabric.parameters import integer, word
+from ...fabric.parameter_fields import integer, word
+from ...graphs.address_codes import AddressCode
 from ...graphs.graph import Channel, End, Link, Turn
 from ...graphs.routing.relation import RoutedGraph
-from ...graphs.tags import AddressCode, TagScheme, address_tags
+from ...graphs.tags import TagScheme, address_tags
 
 __all__ = ["FatTree"]
 

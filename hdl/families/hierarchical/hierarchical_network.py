@@ -6,7 +6,7 @@ from typing import Any
 
 from ...fabric.errors import InvalidValue
 from ...fabric.numerals import integer_of
-from ...fabric.parameters import fixed, integer, text
+from ...fabric.parameter_fields import fixed, integer, text
 from ...networks.any_routing import AnyRoutingNetwork, AnyRoutingParameters
 from ...networks.family import Family, Group
 from ..named_network import FORM, apart, named_relation

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from ...fabric.parameters import integer, word
+from ...fabric.parameter_fields import integer, word
+from ...graphs.address_codes import AddressCode
 from ...graphs.graph import Channel, End, Link, Turn
 from ...graphs.grid import cube_position
 from ...graphs.routing.relation import RoutedGraph
-from ...graphs.tags import AddressCode, Routing, TagScheme
+from ...graphs.tags import Routing, TagScheme
 from .hypercube_routing import HYPERCUBE_ROUTINGS, HypercubeRouting, next_channels
 
 __all__ = ["RoutedHypercube"]

@@ -4,11 +4,12 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-from ...fabric.parameters import fixed, integer, word
+from ...fabric.parameter_fields import fixed, integer, word
 from ...networks.family import Family, Group
 from .multistage_network import MultistageNetwork
 from .multistage_parameters import MultistageParameters
-from .switching import SWITCHES, SwitchingMode
+from .switching import SWITCHES
+from .switching_mode import SwitchingMode
 
 __all__ = ["FAMILIES", "CrossbarNetwork", "CrossbarParameters"]
 

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Literal
 
 from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
-from ...fabric.parameters import fixed, integer, word
+from ...fabric.parameter_fields import fixed, integer, word
 from ...graphs.plans.multistage import MultistagePlan
 from ...graphs.plans.named_plans import PLANS, delta_plan
 from ...graphs.plans.stage_radices import parse_radices
 from ...networks.family import Family, Group
-from ...networks.network import Confinement, Theory
+from ...networks.network_records import Confinement, Theory
 from .multistage_network import MultistageNetwork
 from .multistage_parameters import MOST_PORTS, StageParameters
 from .switching import SWITCHES

@@ -6,10 +6,10 @@ from typing import TypeVar
 from ...fabric.cell import Cell, CellType
 from ...fabric.fabric import Fabric, Scope
 from ...fabric.pins import Pin
-from ...graphs.tags import AddressCode
-from ...networks.network import Terminals
+from ...graphs.address_codes import AddressCode
+from ...networks.network_records import Terminals
 from ...primitives.random_bits import scattered_seed
-from .switching import Ends
+from .switching_mode import Ends
 
 __all__ = ["chosen_straps", "place_copies", "place_ends"]
 

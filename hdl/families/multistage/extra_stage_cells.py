@@ -11,7 +11,8 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...graphs.tags import AddressCode, Routing, check_routing
+from ...graphs.address_codes import AddressCode
+from ...graphs.tags import Routing, check_routing
 from ...links.packet import Packet
 from ...primitives.routing_tags import digit_difference, digit_sum, digits_of, forwarded
 

@@ -23,7 +23,7 @@ from ...links.circuit_link import CircuitLink
 from ...links.packet import Packet
 from ...networks.channel_model import ChannelModel, cycles_of_flit
 from ...networks.family import Family, Group
-from ...networks.network import LinkCounts, Terminals, Theory
+from ...networks.network_records import LinkCounts, Terminals, Theory
 from ...networks.packet_network import PacketNetwork
 from ...networks.stage_columns import place_columns
 from ...networks.stage_layout import Part, stage_layout

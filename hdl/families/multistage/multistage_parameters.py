@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 from ...boxes.circuit import POLICIES
 from ...fabric.checks import check_integer, check_power_of_two
 from ...fabric.errors import InvalidValue
-from ...fabric.parameters import integer, text, word
+from ...fabric.parameter_fields import integer, text, word
 from ...graphs.plans.multistage import MultistagePlan
 from ...graphs.plans.named_plans import PLANS, multistage_plan
 from ...graphs.plans.stage_radices import parse_radices, stage_radices
@@ -17,7 +17,8 @@ from ...networks.switch_parameters import SwitchParameters
 from ...primitives.request_queue import MOST_AHEAD
 from ...switch.rules import check_room
 from ...terminals.parity import PARITIES, Granularity
-from .switching import LINKS, MEMORIES, QUEUES, REFILLS, SWITCHES, SwitchingMode
+from .switching import LINKS, MEMORIES, QUEUES, REFILLS, SWITCHES
+from .switching_mode import SwitchingMode
 
 __all__ = ["MOST_PORTS", "MultistageParameters", "StageParameters"]
 

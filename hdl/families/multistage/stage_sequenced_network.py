@@ -11,13 +11,14 @@ from ...fabric.cell import Cell, CellType
 from ...fabric.diagram import Node, Port
 from ...fabric.fabric import Fabric, Scope
 from ...fabric.layout import Layout, Route
-from ...fabric.parameters import Parameters, integer, word
+from ...fabric.parameter_fields import integer, word
+from ...fabric.parameters import Parameters
 from ...fabric.payload_shape import payload_shape
 from ...fabric.pins import Pin
 from ...graphs.plans.named_plans import PLANS, multistage_plan
 from ...links.packet import Packet
 from ...networks.family import Family, Group
-from ...networks.network import Terminals
+from ...networks.network_records import Terminals
 from ...networks.packet_network import PacketNetwork
 from ...networks.stage_layout import Part, stage_layout
 from ...primitives.arrival_queue import ArrivalQueue

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from ...fabric.checks import check_integer
+from ...graphs.address_codes import AddressCode
 from ...graphs.partitions import Partition, Subnetwork
-from ...graphs.tags import AddressCode
 from .single_stage_graph import SingleStageCube
 
 __all__ = ["LoopPartition", "LoopSubnetwork"]

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 from typing import ClassVar, NamedTuple
 
-from ...fabric.parameters import integer, word
+from ...fabric.parameter_fields import integer, word
 from ...graphs.graph import Channel, Link, Turn
 from ...graphs.routing.relation import RoutedGraph
 from .routing_ring import RoutingRing, routing_ring

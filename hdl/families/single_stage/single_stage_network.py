@@ -7,7 +7,7 @@ from ...fabric.cell import CellType
 from ...graphs.partitions import Partition
 from ...networks.any_routing import AnyRoutingNetwork
 from ...networks.family import Family, Group
-from ...networks.network import Confinement
+from ...networks.network_records import Confinement
 from .loop_partition_interface import LoopPartitionInterface
 from .loop_partitions import LoopPartition
 from .single_stage_graph import Lambda, LoopSwitching, ManYo, SingleStageCube

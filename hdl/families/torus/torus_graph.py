@@ -12,12 +12,13 @@ from typing import Literal, NamedTuple
 from ...fabric.checks import check_field
 from ...fabric.errors import InvalidValue
 from ...fabric.numerals import is_natural
-from ...fabric.parameters import fixed, integer
+from ...fabric.parameter_fields import fixed, integer
+from ...graphs.address_codes import AddressCode, MixedCode
 from ...graphs.circle import circle_position
 from ...graphs.graph import MOST_NODES, Channel, End, Link, Turn
 from ...graphs.grid import grid_position, wrap_around
 from ...graphs.routing.relation import RoutedGraph
-from ...graphs.tags import AddressCode, MixedCode, TagScheme, address_tags
+from ...graphs.tags import TagScheme, address_tags
 
 __all__ = ["Hop", "Torus"]
 

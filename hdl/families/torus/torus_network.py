@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ...fabric.parameters import integer
+from ...fabric.parameter_fields import integer
 from ...networks.family import Family, Group
 from ...networks.routed import RoutedNetwork
 from .torus_graph import Torus

@@ -21,7 +21,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ...fabric.errors import InvalidValue
-from ..tags import AddressCode, MixedCode, Numbers, Routing, TagScheme
+from ..address_codes import AddressCode, MixedCode, Numbers
+from ..tags import Routing, TagScheme
 
 __all__ = ["Hop", "MultistagePlan", "Stage", "equal_ports", "terminal_digits"]
 

@@ -35,7 +35,7 @@ from typing import Any, Literal, NamedTuple
 
 from ...fabric.checks import check_integer, check_radix
 from ...fabric.errors import InvalidValue
-from ..tags import AddressCode, Numbers
+from ..address_codes import AddressCode, Numbers
 from .multistage import Hop
 
 __all__ = ["BitStage", "RedundantPathPlan", "TagBit", "redundant_path_plan"]

@@ -12,8 +12,9 @@ from typing import ClassVar, Literal
 
 from ...fabric.checks import check_kind, shown
 from ...fabric.errors import InvalidType, InvalidValue
+from ..address_codes import AddressCode
 from ..graph import Channel, Graph, Turn
-from ..tags import AddressCode, TagScheme, address_tags
+from ..tags import TagScheme, address_tags
 from .survey import survey
 
 __all__ = ["Detour", "Relation", "RoutedGraph"]

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .collectives import binomial_pairs
+from .collective_draft import binomial_pairs
 
 __all__ = ["Copy", "copy_schedule"]
 

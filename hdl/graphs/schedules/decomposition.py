@@ -9,9 +9,9 @@ import random
 from collections.abc import Hashable, Iterable, Sequence
 
 from ...fabric.errors import InvalidValue
+from ..address_codes import AddressCode
 from ..permutations import Permutation, check_permutation
 from ..plans.multistage import Digits, MultistagePlan
-from ..tags import AddressCode
 from .colouring import edge_colouring
 from .passes import links, passable
 

@@ -13,10 +13,10 @@ from ....hdl.fabric.fabric import Fabric
 from ....hdl.fabric.pins import Path
 from .compiled_errors import CombinationalLoop
 from .emit_c import LANES, InputKind, TypeCode, emit
-from .emit_slices import plane_rows
 from .lowered_module import Module
 from .netlist import lowered
 from .schedule import Schedule, schedule
+from .slice_functions import plane_rows
 from .slices import PLANE, Slices
 from .words import word_widths
 

@@ -15,9 +15,9 @@ from ....hdl.fabric.pins import Pin
 from ....hdl.families.multistage.multistage_network import MultistageNetwork
 from ....hdl.graphs.plans.multistage import Hop, MultistagePlan
 from ....hdl.graphs.plans.named_plans import multistage_plan
-from ....hdl.networks.stage_layout import plan_diagram, plan_path
+from ....hdl.networks.plan_diagram import plan_diagram, plan_path
 from ...measure.result import Result
-from ...report.drawing import HIGHLIGHT, Marks, diagram_figure, draw_box, draw_diagram
+from ...report.diagram_figure import HIGHLIGHT, Marks, diagram_figure, draw_box, draw_diagram
 from ...run.simulation import whole_run
 from ...workload.traffic import Trace, TracePacket
 from ..item import Item, Options, Row

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ....hdl.families.single_stage.single_stage_graph import ManYo, SingleStageCube
 from ....hdl.graphs.graph import Channel
 from ....hdl.networks.graph_layout import graph_diagram
-from ...report.drawing import diagram_figure
+from ...report.diagram_figure import diagram_figure
 from ..item import Item, Options, Row
 from . import SOURCE
 

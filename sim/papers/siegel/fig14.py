@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from ....hdl.families.single_stage.single_stage_graph import Lambda
 from ....hdl.families.single_stage.single_stage_network import LambdaNetwork
 from ...measure.result import Result
-from ...report.drawing import HIGHLIGHT
+from ...report.diagram_figure import HIGHLIGHT
 from ...run.simulation import whole_run
 from ...workload.traffic import Trace, TracePacket
 from ..item import Item, Options, Row

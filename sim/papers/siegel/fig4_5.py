@@ -13,8 +13,8 @@ from ....hdl.graphs.partitions import Partition, Subnetwork, effective_tag
 from ....hdl.graphs.plans.multistage import MultistagePlan
 from ....hdl.graphs.plans.named_plans import multistage_plan
 from ....hdl.graphs.tags import Routing
-from ....hdl.networks.stage_layout import plan_diagram
-from ...report.drawing import Marks, diagram_figure
+from ....hdl.networks.plan_diagram import plan_diagram
+from ...report.diagram_figure import Marks, diagram_figure
 from ..item import Item, Row
 from . import SOURCE
 from .fig1 import stage_names

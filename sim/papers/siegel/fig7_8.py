@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from ....hdl.fabric.pins import Pin
 from ....hdl.families.multistage.multistage_network import MultistageNetwork
 from ....hdl.graphs.plans.named_plans import multistage_plan
-from ....hdl.networks.stage_layout import plan_diagram
-from ...report.drawing import diagram_figure
+from ....hdl.networks.plan_diagram import plan_diagram
+from ...report.diagram_figure import diagram_figure
 from ...theory.unbuffered_bandwidth import dilated_throughput, replicated_throughput
 from ..item import Item, Options, Row, throughput_row
 from . import SOURCE
