@@ -12,11 +12,7 @@ import numpy as np
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 
-__all__ = [
-    "AddressCode",
-    "MixedCode",
-    "Numbers",
-]
+__all__ = ["AddressCode", "MixedCode"]
 
 Numbers = TypeVar("Numbers", int, np.ndarray)
 """A number, or an array of numbers that are all treated alike."""

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from ..fabric.parameters import check_described
 
 __all__ = [
-    "LINK_BOUNDS",
     "METRICS",
     "MOST_NODES",
     "MOST_TERMINALS",

@@ -26,15 +26,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .multistage_parameters import StageParameters
 
-__all__ = [
-    "DEEPEST",
-    "Ends",
-    "Place",
-    "SwitchingMode",
-    "box_parameters",
-    "places_of",
-    "refills",
-]
+__all__ = ["DEEPEST", "Ends", "SwitchingMode"]
 
 Ends = tuple[tuple[str, CellType], tuple[str, CellType]]
 """Name and type of the cells before the first boxes, and of those behind the last ones."""
