@@ -1,18 +1,14 @@
 # amaranth: UnusedElaboratable=no
 """BIRRD: its words against a model made from the published wiring, and its hardware against it."""
 
-import doctest
 import random
 from collections.abc import Callable, Sequence
 from itertools import permutations, product
-from types import ModuleType
 from typing import Any
 
 import pytest
 from driving import exercise
 from multicube.hdl import BirrdNetwork, BirrdPlan
-from multicube.hdl.families.multistage import birrd
-from multicube.hdl.graphs.plans import birrd_plan
 from multicube.hdl.operations.folds import Fold
 from refusals import refusals
 
@@ -74,11 +70,6 @@ def test_the_plan_is_the_published_one(ports: int) -> None:
         word = [[draw.randrange(4) for _ in range(ports // 2)] for _ in range(plan.stages)]
         values = [draw.randrange(100) for _ in range(ports)]
         assert plan.performed(values, word) == model(word, values, lambda a, b: a + b)
-
-
-@pytest.mark.parametrize("module", [birrd, birrd_plan], ids=lambda module: module.__name__)
-def test_examples(module: ModuleType) -> None:
-    assert doctest.testmod(module) == (0, 3)
 
 
 def test_four_lines_can_do_all() -> None:

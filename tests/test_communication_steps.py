@@ -1,7 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """Communication in steps: the rules, schedules, and the machine of controllers that runs them."""
 
-import doctest
 import random
 import re
 from collections import Counter
@@ -34,7 +33,6 @@ from multicube.hdl.graphs.schedules.permutation_steps import StepRouter, crossin
 from multicube.hdl.operations.folds import Fold
 from multicube.hdl.routers.communication_controller import CommunicationController
 from multicube.sim import SimulationError
-from multicube.sim.run import communication
 from multicube.sim.run.communication import (
     StepTask,
     broadcast_task,
@@ -399,6 +397,5 @@ def test_machine_refuses() -> None:
         StepRouter(alone)
 
 
-def test_doctest() -> None:
-    assert doctest.testmod(communication).failed == 0
+def test_values_are_folded_in_turn() -> None:
     assert reduce(Fold("max", 8).perform, [3, 200, 7]) == 200

@@ -1,19 +1,13 @@
 # amaranth: UnusedElaboratable=no
 """Fan-out by copies: who sends to whom in which round, and on the hardware."""
 
-import doctest
 import math
 import random
 
 import pytest
 from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
-from multicube.hdl.graphs.schedules import copies as copies_module
 from multicube.hdl.graphs.schedules.copies import copy_rounds
 from multicube.sim import Copies, Message, Messenger, copy_messages
-
-
-def test_doctest() -> None:
-    assert doctest.testmod(copies_module).failed == 0
 
 
 def test_copy_rounds() -> None:

@@ -1,7 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """Deadlock: cycles of channels are found where there are some, in every wormhole network."""
 
-import doctest
 import itertools
 import json
 from operator import call
@@ -14,7 +13,6 @@ from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.connection_machine.connection_machine_network import ConnectionMachine
 from multicube.hdl.families.hypercube.hypercube_routing import HYPERCUBE_ROUTINGS
 from multicube.hdl.graphs.plans.named_plans import PLANS
-from multicube.hdl.graphs.routing import deadlock
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle, dependencies, dependency_cycle
 from multicube.sim.command.deadlock_command import deadlock as command
 from refusals import refusals
@@ -169,7 +167,3 @@ test_refuses = refusals(
         "Deadlock can be checked for packet networks only, not...",
     ),
 )
-
-
-def test_examples() -> None:
-    assert doctest.testmod(deadlock).failed == 0

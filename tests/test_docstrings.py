@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -17,8 +18,10 @@ from unittest.mock import patch
 import pytest
 from docstrings import Documented, faults, has_example, private_names, public, types, undescribed
 from generate.python import rooms
+from long_runs import long
 from multicube.hdl import FAMILIES, Network
 from multicube.hdl.fabric.checks import check_integer
+from page_code import ROOT
 
 WITHOUT = {"AssertionViolated", "CompilerFailed", "LoadsLost", "NotEnoughMemory"}
 """Errors without an example: of a component that is wrong, a compiler that fails, a process that is
@@ -26,6 +29,13 @@ killed, and a machine that is full."""
 
 OWN_PROCESS = {"multicube.sim.run_cocotb"}
 """What can be called only once in a process."""
+
+SLOW = {
+    "multicube.sim.measure.bisection.bisection",
+    "multicube.sim.papers.dandamudi.equal_cost.equal_width",
+    "multicube.sim.run.messenger",
+}
+"""Modules and functions whose examples take more than half a second."""
 
 CELLS = Path(__file__).parent / "kit" / "tiny.lib"
 """A library of standard cells, which is where examples are run."""
@@ -131,6 +141,14 @@ EXAMPLES = {
 }
 
 
+def run_examples(test: doctest.DocTest) -> None:
+    said: list[str] = []
+    with patch.dict(os.environ):
+        runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+        done = runner.run(test, out=said.append)
+    assert not done.failed, "".join(said)
+
+
 @pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 @pytest.mark.parametrize("each", [pytest.param(each, id=each.name) for each in EXAMPLES.values()])
@@ -145,11 +163,35 @@ def test_examples_run(each: Documented, tmp_path: Path, monkeypatch: pytest.Monk
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         assert run.returncode == 0, run.stdout + run.stderr
         return
-    said: list[str] = []
-    with patch.dict(os.environ):
-        runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
-        done = runner.run(test, out=said.append)
-    assert not done.failed, "".join(said)
+    run_examples(test)
+
+
+def _others() -> list[Any]:
+    """The examples of all that has no page, by module."""
+    known = {inspect.cleandoc(text) for text in EXAMPLES}
+    found = []
+    paths = (path for folder in ("hdl", "sim", "boards") for path in (ROOT / folder).rglob("*.py"))
+    for path in sorted(paths):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        if ">>>" in path.read_text() and "multicube" not in name:
+            tests = doctest.DocTestFinder().find(import_module(f"multicube.{name}"))
+            found += [
+                each
+                for each in tests
+                if each.examples and inspect.cleandoc(each.docstring) not in known
+            ]
+    return found
+
+
+@pytest.mark.parametrize(
+    "test",
+    [long(x, id=x.name) if x.name in SLOW else pytest.param(x, id=x.name) for x in _others()],
+)
+def test_examples_of_what_has_no_page_run(
+    test: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_examples(test)
 
 
 def _complete(number: int, *others: int, **more: Any) -> int:

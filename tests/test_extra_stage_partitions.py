@@ -1,7 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """Partitions of an Extra Stage Cube that avoids a fault: which are kept, in the plan and as RTL."""
 
-import doctest
 import itertools
 from dataclasses import replace
 from functools import cache, reduce
@@ -19,7 +18,6 @@ from multicube.hdl import PartitionedNetwork, build
 from multicube.hdl.fabric.cell import CellType
 from multicube.hdl.fabric.fabric_component import FabricComponent
 from multicube.hdl.fabric.pins import Pin
-from multicube.hdl.graphs import mask_rule
 from multicube.hdl.graphs.isolation import shared_channel
 from multicube.hdl.graphs.mask_rule import MaskRule
 from multicube.hdl.graphs.partitions import Partition, Subnetwork
@@ -174,10 +172,6 @@ def test_rule_says_what_paths_say() -> None:
     assert not all(map(network.mask_rule.keeps, (one, other)))
     assert build("cube", extra_stage=1).mask_rule is None
     assert build("cube", extra_stage=1, faults="box:3:1").mask_rule is None
-
-
-def test_examples() -> None:
-    assert doctest.testmod(mask_rule).failed == 0
 
 
 # The hardware.

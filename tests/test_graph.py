@@ -1,16 +1,13 @@
 """Graphs and routing relations as data: what is checked, and what follows from them."""
 
-import doctest
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import networkx as nx
 import pytest
-from multicube.hdl.graphs import listed_graph
 from multicube.hdl.graphs.conversion import from_networkx, to_networkx
 from multicube.hdl.graphs.graph import Channel, Link, Turn
 from multicube.hdl.graphs.listed_graph import ListedGraph
-from multicube.hdl.graphs.routing import relation as relation_module
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle
 from multicube.hdl.graphs.routing.relation import RoutedGraph
 from multicube.hdl.graphs.routing.survey import survey
@@ -34,11 +31,6 @@ class Ring(RoutedGraph):
     def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
         if node != destination:
             yield Channel(node, 0, int(self.dateline and destination < node))
-
-
-def test_examples() -> None:
-    assert doctest.testmod(relation_module).failed == 0
-    assert doctest.testmod(listed_graph).failed == 0
 
 
 def test_what_follows_from_a_ring() -> None:

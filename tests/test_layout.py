@@ -1,10 +1,8 @@
 """Layouts are legal, as checked point by point, and as small as theory says."""
 
-import doctest
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
 from itertools import pairwise
 from math import log2
 
@@ -76,13 +74,6 @@ def in_stages(graph: ManYo | Lambda) -> Layout:
 
 def graph_pairs(graph: Graph) -> Counter[tuple[int, int]]:
     return Counter((link.node, link.peer) for link in graph.links())
-
-
-def test_doctests() -> None:
-    for module in ("layout.left_edge", "layout.placements", "papers.siegel.wire_layouts"):
-        found = doctest.testmod(import_module(f"multicube.sim.{module}"))
-        assert found.attempted
-        assert not found.failed
 
 
 # --- The checker ------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """Messages with values: fan-in by folding, fan-out by copies, and what they refuse."""
 
-import doctest
 import functools
 import itertools
 import random
@@ -21,7 +20,6 @@ from multicube.hdl.families.connection_machine.hypercube_node import HypercubeNo
 from multicube.hdl.operations.folds import Fold
 from multicube.sim import Copies, Message, Messenger, SimulationError, send_messages
 from multicube.sim import simulate as run_packets
-from multicube.sim.run import messenger
 from refusals import refusals
 
 FOLDS: dict[str, Callable[[list[int]], int]] = {
@@ -272,11 +270,6 @@ test_networks_rejected = refusals(
         "Network must not be one that loses packets...",
     ),
 )
-
-
-@pytest.mark.long
-def test_doctest() -> None:
-    assert doctest.testmod(messenger).failed == 0
 
 
 def test_combine_rejected() -> None:

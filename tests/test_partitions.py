@@ -1,7 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """Partitions: which are legal, what their masks do to tags, and networks divided at run time."""
 
-import doctest
 import itertools
 import random
 import re
@@ -18,7 +17,6 @@ from multicube.hdl import MultistageNetwork, build
 from multicube.hdl.export.top_ports import port_list
 from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.fabric.fabric import Fabric
-from multicube.hdl.graphs import partitions
 from multicube.hdl.graphs.isolation import shared_channel
 from multicube.hdl.graphs.partitions import (
     Partition,
@@ -337,10 +335,6 @@ test_networks_that_share_channels_are_refused = refusals(
 def test_other_networks_keep_partitions(name: str, parameters: dict[str, Any]) -> None:
     network = build(name, **parameters)
     assert PartitionedNetwork(network).ports == network.ports
-
-
-def test_examples() -> None:
-    assert doctest.testmod(partitions).failed == 0
 
 
 # The interface.

@@ -1,7 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """Programs against the hardware of combining networks: times, replies, books, and complaints."""
 
-import doctest
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +19,6 @@ from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.operations.memory import find_operation
 from multicube.sim import Pause, ProgramRun, ProgramsStuck, Request, run_programs
 from multicube.sim.measure.serial_order import Access
-from multicube.sim.run import programs
 from multicube.sim.run.program_requests import Program
 
 OPERATIONS = tuple(
@@ -374,7 +372,3 @@ def test_a_program_s_own_error_comes_through() -> None:
 
     with pytest.raises(LookupError, match=r"^mine$"):
         run_programs(plain(2), [failing()])
-
-
-def test_the_documented_example() -> None:
-    assert doctest.testmod(programs, optionflags=doctest.ELLIPSIS).failed == 0

@@ -1,6 +1,5 @@
 """Steps of a shared memory: hash functions, placement, and cycles worked out by hand."""
 
-import doctest
 import random
 from collections import Counter
 from statistics import fmean
@@ -12,7 +11,6 @@ from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.operations.memory import find_operation
 from multicube.sim.papers import Options, find_item
 from multicube.sim.papers.siegel.shared_memory_step import PATTERNS, placed, run_steps
-from multicube.sim.workload import hashing
 from multicube.sim.workload.hashing import PRIME, PolynomialHash, random_hash
 
 
@@ -23,10 +21,6 @@ def test_hash_is_the_polynomial() -> None:
         modules, address = rng.randrange(1, 100), rng.randrange(PRIME)
         value = sum(c * address**power for power, c in enumerate(coefficients)) % PRIME % modules
         assert PolynomialHash(coefficients, modules)(address) == value
-
-
-def test_doctest() -> None:
-    assert doctest.testmod(hashing) == (0, 1)
 
 
 def test_modules_of_two_addresses_are_independent() -> None:

@@ -1,7 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """Single-stage cubes: wiring, distances, routing in gates, buffer classes, partitions."""
 
-import doctest
 import itertools
 import random
 from collections import Counter
@@ -21,8 +20,6 @@ from multicube.hdl import LoopSwitchingNetwork, PartitionedNetwork, build
 from multicube.hdl.fabric.cell import CellType
 from multicube.hdl.fabric.fabric_component import FabricComponent
 from multicube.hdl.families.cube_connected_cycles_graph import CubeConnectedCycles
-from multicube.hdl.families.single_stage import loop_partitions, routing_ring
-from multicube.hdl.families.single_stage import single_stage_graph as single_stage
 from multicube.hdl.families.single_stage.loop_partition_interface import LoopPartitionInterface
 from multicube.hdl.families.single_stage.loop_partitions import LoopPartition
 from multicube.hdl.families.single_stage.routing_ring import RoutingRing
@@ -36,7 +33,6 @@ from multicube.hdl.families.single_stage.single_stage_router import SingleStageL
 from multicube.hdl.graphs.conversion import to_networkx
 from multicube.hdl.graphs.graph import End
 from multicube.hdl.graphs.listed_graph import check_graph
-from multicube.hdl.graphs.routing import sum_of_products
 from multicube.hdl.graphs.routing.sum_of_products import minimal_sum
 from multicube.hdl.graphs.routing.survey import survey
 from multicube.hdl.links.packet import Packet
@@ -636,8 +632,3 @@ def test_no_packet_leaves_its_partition(length: int, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_proof_finds_a_packet_that_leaves(tmp_path: Path) -> None:
     assert not confinement(Leaks, 2).hold(tmp_path, 7)
-
-
-def test_examples() -> None:
-    for module in (single_stage, routing_ring, sum_of_products, loop_partitions):
-        assert doctest.testmod(module).failed == 0

@@ -1,6 +1,5 @@
 """`multicube steps`, the search for hard permutations, and rank correlations."""
 
-import doctest
 import json
 import random
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ from multicube.hdl.graphs.schedules.communication_steps import Transfer, check_d
 from multicube.hdl.graphs.schedules.permutation_steps import StepRouter
 from multicube.sim.command.steps import steps
 from multicube.sim.measure.hardest_permutation import candidates, hardest_permutation
-from multicube.sim.papers.ginosar import measured_steps, rank_correlation
+from multicube.sim.papers.ginosar import measured_steps
 from multicube.sim.papers.ginosar.measured_steps import measured_rows
 from multicube.sim.papers.ginosar.nine_networks import nine_graphs
 from multicube.sim.papers.ginosar.rank_correlation import correlation, network_of
@@ -135,7 +134,3 @@ def test_an_interrupted_item_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) 
     assert note.count(" of ") == 2 + 1
     with pytest.raises(KeyboardInterrupt):
         rows(2)
-
-
-def test_doctest() -> None:
-    assert doctest.testmod(rank_correlation).failed == 0

@@ -68,7 +68,7 @@ class Classed(Relation):
     >>> from multicube.hdl.families.torus.torus_graph import Torus
     >>> two = Classed(Torus(k=4, n=1), 2)
     >>> [(channel.node, channel.number) for channel in two.path(1, 5)]
-    [(0, 3), (1, 3), (2, 0)]
+    [(0, 1), (1, 1), (2, 0)]
     """
 
     def __init__(self, base: Relation, classes: int) -> None:

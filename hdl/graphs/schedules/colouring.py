@@ -15,7 +15,7 @@ def edge_colouring(left: Sequence[Hashable], right: Sequence[Hashable], colours:
     Examples
     --------
     >>> edge_colouring("aabb", "xyxy", 2)
-    [0, 1, 1, 0]
+    [1, 0, 0, 1]
     """
     coloured: list[int] = []
     ends = (left, right)
