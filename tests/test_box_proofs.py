@@ -5,7 +5,7 @@ What only flits have is in `test_wormhole_proofs.py`, circuits in `test_circuit_
 combining in `test_combining_induction.py`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,26 @@ def test_interchange_box_shows_what_is_selected(tmp_path: Path, radix: int, outp
     assert claims.hold(tmp_path)
 
 
+def shows_the_selected_word(
+    dut: Any, code: Callable[[list[Value]], Iterable[Value]], *, zero: bool = False
+) -> Claims:
+    """Whether a multiplexer shows the word whose bit is set in what its code is made of; `zero` if
+    none is."""
+    claims, count = Claims(), len(dut.i)
+    m = claims.m
+    m.submodules.dut = dut
+    given = [claims.free(2, f"given_{i}") for i in range(count)]
+    number = claims.free(count.bit_length(), "number")
+    selected = [number == i for i in range(count)]
+    m.d.comb += [port.eq(value) for port, value in zip(dut.i, given)]
+    m.d.comb += dut.code.eq(Cat(code(selected)))
+    for bit, word in zip(selected, given):
+        claims.claim(~bit | (dut.o == word))
+    if zero:
+        claims.claim((number < count) | (dut.o == 0))
+    return claims
+
+
 @pytest.mark.one_in(2)
 @proves(
     CodedMultiplexer,
@@ -67,18 +87,9 @@ def test_interchange_box_shows_what_is_selected(tmp_path: Path, radix: int, outp
 )
 @pytest.mark.parametrize("count", [long(4), long(5), 6, long(7), long(8), 9])
 def test_coded_multiplexer_shows_the_selected_word(tmp_path: Path, count: int) -> None:
-    claims = Claims()
-    m = claims.m
-    m.submodules.dut = dut = CodedMultiplexer(count, 2)
-    given = [claims.free(2, f"given_{i}") for i in range(count)]
-    number = claims.free(count.bit_length(), "number")
-    selected = [number == i for i in range(count)]
-    m.d.comb += [port.eq(value) for port, value in zip(dut.i, given)]
-    m.d.comb += dut.code.eq(Cat(select_code(selected)))
-    for bit, word in zip(selected, given):
-        claims.claim(~bit | (dut.o == word))
-    claims.claim((number < count) | (dut.o == 0))
-    assert claims.hold(tmp_path)
+    assert shows_the_selected_word(CodedMultiplexer(count, 2), select_code, zero=True).hold(
+        tmp_path
+    )
 
 
 @proves(
@@ -88,16 +99,7 @@ def test_coded_multiplexer_shows_the_selected_word(tmp_path: Path, count: int) -
 )
 @pytest.mark.parametrize("count", [2, *map(long, range(3, 9))])
 def test_quick_multiplexer_shows_the_word(tmp_path: Path, count: int) -> None:
-    claims = Claims()
-    m = claims.m
-    m.submodules.dut = dut = QuickMultiplexer(count, 2)
-    words = [claims.free(2, f"word_{at}") for at in range(count)]
-    number = claims.free(4, "number")
-    m.d.comb += [dut.code.eq(1 << number), *(port.eq(word) for port, word in zip(dut.i, words))]
-    for at, word in enumerate(words):
-        claims.claim((number != at) | (dut.o == word))
-    claims.claim((number < count) | (dut.o == 0))
-    assert claims.hold(tmp_path)
+    assert shows_the_selected_word(QuickMultiplexer(count, 2), list, zero=True).hold(tmp_path)
 
 
 @proves(
@@ -107,17 +109,7 @@ def test_quick_multiplexer_shows_the_word(tmp_path: Path, count: int) -> None:
 )
 @pytest.mark.parametrize("count", [long(4), long(5), long(6), long(7), long(8), 9, long(10)])
 def test_tree_multiplexer_shows_the_selected_word(tmp_path: Path, count: int) -> None:
-    claims = Claims()
-    m = claims.m
-    m.submodules.dut = dut = TreeMultiplexer(count, 2)
-    given = [claims.free(2, f"given_{i}") for i in range(count)]
-    number = claims.free(count.bit_length(), "number")
-    selected = [number == i for i in range(count)]
-    m.d.comb += [port.eq(value) for port, value in zip(dut.i, given)]
-    m.d.comb += dut.code.eq(Cat(tree_code(selected)))
-    for bit, word in zip(selected, given):
-        claims.claim(~bit | (dut.o == word))
-    assert claims.hold(tmp_path)
+    assert shows_the_selected_word(TreeMultiplexer(count, 2), tree_code).hold(tmp_path)
 
 
 def packet_switch(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from multicube.hdl import build
-from multicube.sim import simulate
+from multicube.sim import Result, simulate
 from multicube.sim.run.warmup import MAXIMUM, MINIMUM, is_settled
 
 
@@ -77,16 +77,15 @@ def test_low_loads_settle(load: float) -> None:
     assert result.verdict.startswith("not saturated: ")
 
 
+def overloaded(source_depth: int) -> Result:
+    network = build("cube", ports=2, switch="input-queued", depth=2)
+    return simulate(network, load=1, cycles=200, bins=32, source_depth=source_depth)
+
+
 @pytest.mark.long
 def test_saturated_network_does_not_settle() -> None:
     # Queues in front of the network grow without end, and the verdict says so.
-    result = simulate(
-        build("cube", ports=2, switch="input-queued", depth=2),
-        load=1,
-        cycles=200,
-        bins=32,
-        source_depth=4096,
-    )
+    result = overloaded(source_depth=4096)
     assert not result.settled
     assert result.warmup == MAXIMUM * 25
     assert result.rejected == 0
@@ -96,13 +95,7 @@ def test_saturated_network_does_not_settle() -> None:
 
 def test_full_queues_are_a_steady_state() -> None:
     # All queues are full long before the window: the state is steady, and saturated.
-    result = simulate(
-        build("cube", ports=2, switch="input-queued", depth=2),
-        load=1,
-        cycles=200,
-        bins=32,
-        source_depth=8,
-    )
+    result = overloaded(source_depth=8)
     assert result.settled
     assert result.saturated
     assert f"{result.rejected} packets found their source's queue full" in result.verdict
