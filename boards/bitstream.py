@@ -141,12 +141,7 @@ class Build:
 
 
 def write_plan(
-    board: Board,
-    bench: BoardDesign,
-    folder: Path,
-    *,
-    seed: int = 1,
-    keep_modules: bool = False,
+    board: Board, bench: BoardDesign, folder: Path, *, seed: int = 1, keep_modules: bool = False
 ) -> str:
     """Write all inputs of the tools to a folder; return the name of the script that runs them.
 
@@ -179,12 +174,7 @@ def write_plan(
 
 
 def build_board(
-    board: Board,
-    bench: BoardDesign,
-    folder: Path,
-    *,
-    seed: int = 1,
-    keep_modules: bool = False,
+    board: Board, bench: BoardDesign, folder: Path, *, seed: int = 1, keep_modules: bool = False
 ) -> Build:
     """Build a bitstream.
 

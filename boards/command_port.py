@@ -165,10 +165,7 @@ class CommandPort(wiring.Component):
                     with m.Elif(count != 0):
                         m.next = "WAIT"
             with m.State("STATUS"):
-                m.d.comb += [
-                    out.valid.eq(1),
-                    out.payload.eq(status.word_select(position, 8)),
-                ]
+                m.d.comb += [out.valid.eq(1), out.payload.eq(status.word_select(position, 8))]
                 with m.If(out.ready):
                     m.d.sync += left.eq(left - 1)
                     with m.If(left == 0):

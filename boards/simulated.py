@@ -53,12 +53,7 @@ class SerialAdapter(wiring.Component):
     def __init__(self, divisor: int) -> None:
         self.divisor = divisor
         super().__init__(
-            {
-                "rx": In(1),
-                "tx": Out(1, init=1),
-                "i": In(stream.Signature(8)),
-                "count": Out(32),
-            }
+            {"rx": In(1), "tx": Out(1, init=1), "i": In(stream.Signature(8)), "count": Out(32)}
         )
         self.received = Memory(shape=8, depth=_ROWS, init=[])
 

@@ -11,12 +11,7 @@ import click
 
 from ..hdl.fabric.errors import InvalidValue
 from ..hdl.support.output_file import check_output, whole_file
-from ..sim.command.computer_command import (
-    finish,
-    print_cores,
-    program_options,
-    shown_before_faults,
-)
+from ..sim.command.computer_command import finish, print_cores, program_options, shown_before_faults
 from ..sim.command.shared_arguments import (
     INTERRUPTED,
     engine_option,

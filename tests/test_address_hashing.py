@@ -148,10 +148,7 @@ REJECTED = [
     (lambda: AddressHash(6, 4), "Modules must be a power of two to hash, not 6"),
     (lambda: AddressHash(1, 4), "Modules must be at least 2, not 1"),
     (lambda: AddressHash(4, 0), "Rows must be at least 1, not 0"),
-    (
-        lambda: AddressHasher(LINK, columns=(8,)),
-        "Column must be from 0 to 7, not 8",
-    ),
+    (lambda: AddressHasher(LINK, columns=(8,)), "Column must be from 0 to 7, not 8"),
     (lambda: AddressHasher(LINK, columns=(1,) * 5), "Columns must be at most 4, not 5"),
     (
         lambda: CombiningNetwork(9, radix=3, hashing="polynomial"),

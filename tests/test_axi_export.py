@@ -64,9 +64,7 @@ def _streams(terminals: int, sent: dict[str, int], received: dict[str, int]) -> 
 def test_ports_of_flits_with_xor_tags() -> None:
     """Their tags tell the source; a payload of 20 bits takes three bytes."""
     assert _ports("omega", ports=8, switch="wormhole", routing="xor", payload=20) == _streams(
-        8,
-        {"tdata": 24, "tdest": 3, "tlast": 1},
-        {"tdata": 24, "tdest": 3, "tlast": 1, "tid": 3},
+        8, {"tdata": 24, "tdest": 3, "tlast": 1}, {"tdata": 24, "tdest": 3, "tlast": 1, "tid": 3}
     )
 
 
@@ -80,9 +78,7 @@ def test_ports_of_single_flits_with_destination_tags() -> None:
 def test_ports_with_broadcast_masks() -> None:
     """A mask hides the source, also from XOR tags."""
     assert _ports("cube", ports=4, payload=1, routing="xor", broadcast=1) == _streams(
-        4,
-        {"tdata": 8, "tdest": 2, "tuser": 2},
-        {"tdata": 8, "tdest": 2, "tlast": 1},
+        4, {"tdata": 8, "tdest": 2, "tuser": 2}, {"tdata": 8, "tdest": 2, "tlast": 1}
     )
 
 
@@ -110,17 +106,13 @@ def test_port_list_beside_it_is_true(exported: Path) -> None:
 
 
 @pytest.mark.long
-def test_tools_have_nothing_to_say(
-    exported: Path,
-) -> None:
+def test_tools_have_nothing_to_say(exported: Path) -> None:
     assert_lint_free(exported)
     assert "Warning" not in check_with_yosys([exported])
 
 
 @pytest.mark.long
-def test_tools_have_nothing_to_say_of_others(
-    tmp_path: Path,
-) -> None:
+def test_tools_have_nothing_to_say_of_others(tmp_path: Path) -> None:
     """Masks, queues behind outputs, digits, odd widths."""
     paths = [
         _export(tmp_path, "cube", ports=4, broadcast=1, routing="xor", payload=8),

@@ -145,8 +145,7 @@ def test_counters_of_a_cube_are_the_simulators(
 
 
 @pytest.mark.parametrize(
-    ("traffic", "load", "seed"),
-    [long("uniform", 0.3, 3), long("shift:1", 1, 4)],
+    ("traffic", "load", "seed"), [long("uniform", 0.3, 3), long("shift:1", 1, 4)]
 )
 def test_counters_of_a_torus_are_the_simulators(
     lean_torus: Bench, traffic: str, load: float, seed: int
@@ -445,10 +444,7 @@ test_command_rejects = command_refusals(
     (("run", "/dev/nowhere", *CUBE, "--load", "2"), "Load must be from 0 to 1"),
     (("run", "/dev/nowhere", *CUBE, "--board", "abacus"), "Board must be one of ulx3s-85f, "),
     (("build", "abacus", *CUBE, "-o", "x"), "Board must be one of ulx3s-85f, "),
-    (
-        ("build", "icebreaker", *CUBE, "-o", "x", "--plan", "--seed", "-1"),
-        "Seed must be from 0",
-    ),
+    (("build", "icebreaker", *CUBE, "-o", "x", "--plan", "--seed", "-1"), "Seed must be from 0"),
     (("build", "icebreaker", *CUBE, "-o", "no/x"), "Output no/x can't be written"),
     (("build", "icebreaker", *CUBE, "-o", "x", "--baud", "9e6"), "Invalid value for '--baud'"),
     (

@@ -215,10 +215,7 @@ TORUS = "routing_function=dim_order;num_vcs=2;"
 test_what_is_refused = refusals(
     counterpart,
     ("topology=qtree;", "topology must be one of torus, mesh, cmesh, ..., not 'qtree'..."),
-    (
-        "routing_function=valiant;",
-        "routing_function must be dim_order with ...",
-    ),
+    ("routing_function=valiant;", "routing_function must be dim_order with ..."),
     (TORUS + "use_read_write=1;", "use_read_write=1 has no counterpart here"),
     (TORUS + "sim_type=batch;", "sim_type=batch has no counterpart here"),
     (TORUS + "packet_size={1,5};", "packet_size must be one number of flits, not {1,5}"),
@@ -229,10 +226,7 @@ test_what_is_refused = refusals(
     (TORUS + "traffic=background({64});", "Node of background must be from 0 to 63, not 64"),
     (TORUS + "traffic=background({-1});", "Node of background must be from 0 to 63, not -1"),
     (TORUS + "traffic=randperm(x);", "Traffic 'randperm:x' needs an integer in place of 'x'"),
-    (
-        TORUS + "traffic=tornado(4,2,1);",
-        "traffic=tornado(4,2,1) has no counterpart ...",
-    ),
+    (TORUS + "traffic=tornado(4,2,1);", "traffic=tornado(4,2,1) has no counterpart ..."),
     (TORUS + "injection_process=gaussian;", "injection_process must be bernoulli or on_off, ..."),
     (TORUS + "injection_rate=x;", "injection_rate must be a number, not 'x'"),
     (TORUS + "sample_period=0;", "sample_period must be at least 1, not 0"),

@@ -15,11 +15,7 @@ from claims import Claims, needs_yosys
 from driving import transport
 from long_runs import long
 from multicube.hdl import MultistageNetwork
-from multicube.hdl.boxes import (
-    BoxState,
-    InputQueuedSwitch,
-    OutputQueuedSwitch,
-)
+from multicube.hdl.boxes import BoxState, InputQueuedSwitch, OutputQueuedSwitch
 from multicube.hdl.graphs.plans.named_plans import PLANS, multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.switch import crossing, routed_switch

@@ -35,15 +35,15 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "cut-through": {"switch": "cut-through", "depth": LONGEST},
     "cut-through, deep": {"switch": "cut-through", "depth": 9, "routing": "difference"},
     "cut-through, radix 4": {
-        **{"switch": "cut-through", "ports": 16, "radix": 4, "depth": 5, "routing": "xor"},
+        **{"switch": "cut-through", "ports": 16, "radix": 4, "depth": 5, "routing": "xor"}
     },
     "crosspoint": {"switch": "cut-through", "queues": "crosspoint", "depth": LONGEST},
     "crosspoint, radix 3": {
-        **{"switch": "cut-through", "queues": "crosspoint", "ports": 9, "radix": 3},
+        **{"switch": "cut-through", "queues": "crosspoint", "ports": 9, "radix": 3}
     },
     "store-and-forward": {"switch": "store-and-forward"},
     "store-and-forward, crosspoint": {
-        **{"switch": "store-and-forward", "queues": "crosspoint", "depth": LONGEST},
+        **{"switch": "store-and-forward", "queues": "crosspoint", "depth": LONGEST}
     },
     "circuit": {"switch": "circuit"},
     "circuit, xor": {"switch": "circuit", "policy": "drop", "routing": "xor"},

@@ -19,11 +19,7 @@ from multicube.hdl.operations.operation_unit import OperationUnit
 from multicube.hdl.terminals.axi import AxiTarget
 from multicube.hdl.terminals.bus_words import WordMap
 from multicube.hdl.terminals.memory_module import MemoryModule
-from multicube.hdl.terminals.remote_memory import (
-    RemoteProcessorEnd,
-    reply_payload,
-    request_payload,
-)
+from multicube.hdl.terminals.remote_memory import RemoteProcessorEnd, reply_payload, request_payload
 from multicube.hdl.terminals.wishbone import WishboneTarget
 
 OKAY, SLVERR, DECERR = 0, 2, 3

@@ -231,10 +231,7 @@ CERTIFICATE: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     "a_switch_is_called_a_table": (CUBE, lambda c: assumed(c, kind="table")),
     "packets_without_a_flit": (CUBE, lambda c: c.update(lengths=[0, 2])),
     "very_large_tags": (CUBE, lambda c: c.update(tag=1 << 60)),
-    "an_arbiter_is_not_fair": (
-        "hypercube n=2 arbiter=fixed",
-        lambda c: c.update(delivers=True),
-    ),
+    "an_arbiter_is_not_fair": ("hypercube n=2 arbiter=fixed", lambda c: c.update(delivers=True)),
     "another_tag": (CUBE, lambda c: c["tags"].reverse()),
     "a_bound_of_worms_with_a_choice": (ADAPTIVE, lambda c: c.update(lengths=[1, 2])),
     "fewer_tries": (ADAPTIVE, lambda c: [one.update(tries=0) for one in switches(c)]),

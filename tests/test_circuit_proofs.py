@@ -105,13 +105,7 @@ def paths_kept_and_released(
 )
 @pytest.mark.parametrize(
     ("radix", "policy"),
-    [
-        (2, "hold"),
-        long(2, "drop"),
-        long(2, "modified-hold"),
-        (3, "drop"),
-        long(4, "modified-hold"),
-    ],
+    [(2, "hold"), long(2, "drop"), long(2, "modified-hold"), (3, "drop"), long(4, "modified-hold")],
 )
 def test_circuit_box_keeps_and_releases_paths(tmp_path: Path, radix: int, policy: str) -> None:
     claims = paths_kept_and_released(radix, policy)

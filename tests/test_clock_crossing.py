@@ -348,10 +348,7 @@ def test_reset_of_one_terminal_harms_nobody() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("family", "parameters"),
-    [
-        ("cube", {"ports": 4}),
-        ("torus", {"k": 2, "n": 1, "channels": 1, "recovery": "discard"}),
-    ],
+    [("cube", {"ports": 4}), ("torus", {"k": 2, "n": 1, "channels": 1, "recovery": "discard"})],
 )
 def test_reset_of_the_network_loses_only_what_was_in_it(
     family: str, parameters: dict[str, Any]

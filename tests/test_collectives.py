@@ -11,11 +11,7 @@ from long_runs import long
 from multicube.hdl import FAMILIES, MulticubeError, build
 from multicube.hdl.graphs.schedules import collectives
 from multicube.hdl.graphs.schedules.collective_program import CollectiveProgram
-from multicube.hdl.graphs.schedules.collectives import (
-    ALGORITHMS,
-    KINDS,
-    collective_program,
-)
+from multicube.hdl.graphs.schedules.collectives import ALGORITHMS, KINDS, collective_program
 from multicube.hdl.graphs.schedules.copy_schedule import copy_schedule
 from multicube.hdl.networks.family import Family
 from multicube.sim import CollectiveRun, run_collective
@@ -432,10 +428,7 @@ test_the_command_refuses_in_a_line = command_refusals(
 test_the_command_refuses_what_a_kind_does_not_take = command_refusals(
     "collective",
     ("alltoall mesh k=2 --root 1", "Kind alltoall takes no --root: all members are alike"),
-    (
-        "gather mesh k=2 --operation add",
-        "Kind gather takes no --operation: it combines nothing",
-    ),
+    ("gather mesh k=2 --operation add", "Kind gather takes no --operation: it combines nothing"),
     ("barrier mesh k=2 --flits 1", "Kind barrier takes no --flits: it carries no data"),
 )
 

@@ -393,17 +393,9 @@ REJECTED = [
         ValueError,
         "Direction must be one of request, reply, not 'back'",
     ),
-    (
-        lambda: CombiningBox(LINK, lengths=2),
-        TypeError,
-        "Lengths must be a pair of integers, not 2",
-    ),
+    (lambda: CombiningBox(LINK, lengths=2), TypeError, "Lengths must be a pair of integers, not 2"),
     (lambda: MemoryModule(LINK, lengths=(0, 2)), ValueError, "Length must be at least 1, not 0"),
-    (
-        lambda: MemoryModule(LINK, lengths=(1, 2.0)),
-        TypeError,
-        "Length must be an integer, not 2.0",
-    ),
+    (lambda: MemoryModule(LINK, lengths=(1, 2.0)), TypeError, "Length must be an integer, not 2.0"),
     (
         lambda: Pacer(LINK, "reply", lengths=(3, 2)),
         ValueError,
@@ -439,11 +431,7 @@ REJECTED = [
         ValueError,
         "Queues must be one of output, input, not 'middle'",
     ),
-    (
-        lambda: CombiningNetwork(4, delay=2),
-        ValueError,
-        "Delay must be 1 with queues=output, not 2",
-    ),
+    (lambda: CombiningNetwork(4, delay=2), ValueError, "Delay must be 1 with queues=output, not 2"),
     (lambda: CombiningNetwork(4, delay=17), ValueError, "Delay must be from 1 to 16, not 17"),
 ]
 

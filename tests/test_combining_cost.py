@@ -38,13 +38,7 @@ def boxes(example: ModuleType) -> list[str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "names",
-    [
-        pytest.param(QUICK, id="quick"),
-        long(OTHERS, id="others"),
-    ],
-)
+@pytest.mark.parametrize("names", [pytest.param(QUICK, id="quick"), long(OTHERS, id="others")])
 def test_netlists_have_the_registers_of_the_formula(
     example: ModuleType, netlist_storage: Callable[..., dict[str, tuple]], names: list[str]
 ) -> None:

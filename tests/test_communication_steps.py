@@ -234,10 +234,7 @@ def test_messages_on_their_way_take_the_lowest_free_row() -> None:
         ([[(0, 2)]], "Step 1 must use links of the graph: there is none from node 0 to node 2"),
         ([[], [(0, 1), (0, 3)]], "Step 2 must not let node 0 send to two nodes, 1 and 3"),
         ([[(0, 1), (2, 1)]], "Step 1 must not let node 1 receive from two nodes, 0 and 2"),
-        (
-            [[(0, 1), (1, 0)]],
-            "Step 1 must not use the link of nodes 0 and 1 in both directions",
-        ),
+        ([[(0, 1), (1, 0)]], "Step 1 must not use the link of nodes 0 and 1 in both directions"),
         ([[(0, 4)]], "Step 1 must be of nodes from 0 to 3, not 4"),
     ],
 )
@@ -368,10 +365,7 @@ def fewest(graph: Graph, destinations: list[int | None]) -> int:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["ring", long("psnn")])
-def test_verilog(
-    name: str,
-    tmp_path: Path,
-) -> None:
+def test_verilog(name: str, tmp_path: Path) -> None:
     graph = graph_of(name, {"k": 4} if name == "ring" else {"n": 3})
     reverse: list[int | None] = list(range(graph.nodes))[::-1]
     program = delivering(StepRouter(graph).schedule(reverse), reverse)

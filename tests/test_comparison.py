@@ -487,10 +487,7 @@ def test_command_in_flits(call: Call) -> None:
 test_command_refuses_before_any_run = command_refusals(
     "compare",
     (["cube", "tours"], "not 'tours'; did you mean 'torus'?"),
-    (
-        ["cube ports=8", "dragonfly", "--traffic", "transpose"],
-        "dragonfly: Ports of a transpose",
-    ),
+    (["cube ports=8", "dragonfly", "--traffic", "transpose"], "dragonfly: Ports of a transpose"),
     (["cube", "cube ports=4", "--traffic", "1,0,3,2"], "cube: Traffic must have 8 dest"),
     (["cube", "torus", "--operations", "all"], "cube: Operations and history are for"),
     (["cube", "--label", "a", "--label", "b"], "Labels must be 1, one for each network, not 2"),

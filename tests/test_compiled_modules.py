@@ -29,10 +29,7 @@ from random_modules import (
 )
 
 
-@pytest.mark.parametrize(
-    "operator",
-    [*BINARY, *UNARY],
-)
+@pytest.mark.parametrize("operator", [*BINARY, *UNARY])
 def test_operator_of_all_widths(operator: str) -> None:
     rng = random.Random(operator)
     pairs = [(rng.choice(WIDTHS), rng.choice(WIDTHS)) for _ in range(3)] + [(1, 1), (64, 64)]

@@ -11,12 +11,7 @@ from multicube.hdl import build
 from multicube.hdl.computer.computer import Computer
 from multicube.sim import ProgramFault, run_computer
 from multicube.sim.computer.compilation import compile_program
-from multicube.sim.computer.computer_page import (
-    ComputerPage,
-    lesson_page,
-    picture,
-    program_lessons,
-)
+from multicube.sim.computer.computer_page import ComputerPage, lesson_page, picture, program_lessons
 from multicube.sim.computer.computer_run import computer_of
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.live.design_page import Design
@@ -199,8 +194,7 @@ def test_a_lesson_on_a_queue(chromium: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("network", "words"),
-    [("combining-graph network=ring:k=4", 4), ("hypercube n=2", 0)],
+    ("network", "words"), [("combining-graph network=ring:k=4", 4), ("hypercube n=2", 0)]
 )
 def test_what_is_drawn_passes_packets_on(network: str, words: int) -> None:
     """Cores, routers and memory, each at a link; a core is what sends for it, too."""

@@ -114,8 +114,7 @@ def test_scan(network: str) -> None:
 
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize(
-    "network",
-    ["combining ports=4", long("processor-memory ports=4"), long("hypercube n=2")],
+    "network", ["combining ports=4", long("processor-memory ports=4"), long("hypercube n=2")]
 )
 @pytest.mark.parametrize(("name", "check"), CHECKS.items(), ids=CHECKS)
 def test_program(name: str, check: Callable[[dict[str, Any]], None], network: str) -> None:

@@ -247,8 +247,7 @@ def test_packets_take_their_path(words: str) -> None:
 
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize(
-    "words",
-    [*families("combining-graph", "delta", *LOCK_STEP), *map(long, WORDS)],
+    "words", [*families("combining-graph", "delta", *LOCK_STEP), *map(long, WORDS)]
 )
 def test_engines_agree(words: str) -> None:
     """On every port of every cell, cycle by cycle at first, and on all histograms; and after a

@@ -95,8 +95,7 @@ def test_a_message_alone_crosses_as_many_wires_as_its_distance(
     network = ConnectionMachine(n, processors=processors, schedule=schedule)
     pairs = list(itertools.product(range(network.ports), repeat=2))
     trace = Trace(
-        "pairs",
-        tuple(TracePacket((n + 3) * number, *pair) for number, pair in enumerate(pairs)),
+        "pairs", tuple(TracePacket((n + 3) * number, *pair) for number, pair in enumerate(pairs))
     )
     result = simulate(network, traffic=trace)
     distances = Counter(network.plan.distance(*pair) for pair in pairs)
@@ -139,11 +138,7 @@ def test_nothing_is_lost_under_heavy_load(
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("schedule", "links"),
-    [
-        ("dimension", "word"),
-        long("parallel", "word"),
-        long("dimension", "serial"),
-    ],
+    [("dimension", "word"), long("parallel", "word"), long("dimension", "serial")],
 )
 def test_what_the_routers_did(schedule: str, links: str) -> None:
     """Steps, use of wires and buffers: counted apart, and from what the links carried."""

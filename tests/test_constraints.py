@@ -278,10 +278,7 @@ test_command_refuses = command_refusals(
     (["--period", "3", "--period", "clk=4"], "Period '3' is one too many"),
     (["--period", "=3", "--period", "clk=4"], "Period must be NS or CLOCK=NS, not '=3'"),
     (["--period", "clk=4", "--period", "clk=4"], "Period 'clk=4' is one too many"),
-    (
-        ["-o", "net.sdc"],
-        "Output net.sdc would be taken for constraints: it must not end in .sdc",
-    ),
+    (["-o", "net.sdc"], "Output net.sdc would be taken for constraints: it must not end in .sdc"),
     (  # FuseSoC doesn't read such a core, or the tools that it starts divide the name.
         ["-o", "it's net.v", "--core"],
         "A core file can only name a file of ASCII letters, digits, '_', '.', '+' and '-', "

@@ -35,10 +35,7 @@ def test_is_a_network_of_one_box(switch: str) -> None:
     assert network.theory == same.theory
 
 
-@pytest.mark.parametrize(
-    ("ports", "switch"),
-    [long(32, "input-queued"), long(32, "unbuffered")],
-)
+@pytest.mark.parametrize(("ports", "switch"), [long(32, "input-queued"), long(32, "unbuffered")])
 def test_wide(ports: int, switch: str, tmp_path: Path) -> None:
     """Simulated, and unbuffered as the formula says: 1 - (1 - 1/N)^N; and exported."""
     network = CrossbarNetwork(ports, switch=switch)

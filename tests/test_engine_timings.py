@@ -114,11 +114,7 @@ def test_command_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_status(*words.split()) == 0
     out, err = capsys.readouterr()
     timings = json.loads(out)["timings"]
-    assert [timing["engine"] for timing in timings] == [
-        "amaranth",
-        *["compiled"] * 2,
-        "verilator",
-    ]
+    assert [timing["engine"] for timing in timings] == ["amaranth", *["compiled"] * 2, "verilator"]
     assert err.splitlines() == [
         "amaranth x 1: done",
         "compiled x 1: done",

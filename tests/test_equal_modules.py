@@ -241,10 +241,7 @@ class Lookup(wiring.Component):
         m = Module()
         m.submodules.memory = memory = Memory(shape=8, depth=16, init=range(16))
         read = memory.read_port(domain="comb")
-        m.d.comb += [
-            read.addr.eq(self.at),
-            self.o.eq(read.data + self.before + self.behind),
-        ]
+        m.d.comb += [read.addr.eq(self.at), self.o.eq(read.data + self.before + self.behind)]
         return m
 
 

@@ -147,10 +147,7 @@ def _wiring(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "network",
-    ["cube", *(long(network) for network in ("fly", "flip"))],
-)
+@pytest.mark.parametrize("network", ["cube", *(long(network) for network in ("fly", "flip"))])
 def test_wiring_draws(network: str, tmp_path: Path) -> None:
     done = _wiring(tmp_path, network, "27", "--radix", "3", "--path", "5:26", "-o", "plan.svg")
     assert done.returncode == 0, done.stderr

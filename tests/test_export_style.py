@@ -96,8 +96,7 @@ STYLES = {
 
 
 @pytest.mark.parametrize(
-    ("network", "style"),
-    [("outputs", "gated"), *(long("inputs", style) for style in STYLES)],
+    ("network", "style"), [("outputs", "gated"), *(long("inputs", style) for style in STYLES)]
 )
 def test_styles_do_the_same(network: str, style: str, tmp_path: Path) -> None:
     """In each cycle, as the plain Verilog in Icarus: with waits, and a reset in the middle."""
@@ -190,10 +189,7 @@ class Cleared(wiring.Component):
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("contents", "message"),
-    [
-        ([], "is cleared after a reset is not right"),
-        ([0, 1], "begins with contents is not right"),
-    ],
+    [([], "is cleared after a reset is not right"), ([0, 1], "begins with contents is not right")],
     ids=["cleared", "contents"],
 )
 @pytest.mark.filterwarnings("ignore")  # of what was built in vain

@@ -38,10 +38,7 @@ def births(flows: list[Flow], cycles: int, engine: str = "compiled") -> list[int
 @pytest.mark.parametrize("engine", ["compiled", long("amaranth")])
 def test_windows_are_on_in_their_cycles(engine: str) -> None:
     """At rate 1 in all cycles of a window, and in no other."""
-    flows = [
-        Flow(0, 1, 0.5, on=3, off=7, period=10),
-        Flow(0, 2, 0.5, on=3, off=7, period=10),
-    ]
+    flows = [Flow(0, 1, 0.5, on=3, off=7, period=10), Flow(0, 2, 0.5, on=3, off=7, period=10)]
     assert births(flows, 60, engine) == [c for c in range(3, 61) if 3 <= c % 10 < 7]
     once = [Flow(0, 1, 0.5, on=20, off=25), Flow(0, 1, 0.5, on=22)]
     found = births(once, 60, engine)

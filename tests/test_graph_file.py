@@ -147,11 +147,7 @@ TERMINAL = "Terminal 1 must be at"
             SQUARE | {"nodes": [{"id": n, "terminals": [2 * n]} for n in range(4)]},
             f"File .*: {TERMINAL} a node, as all from 0 on",
         ),
-        (
-            "a.json",
-            {"nodes": 4, "links": [[0, 1], [2, 3]]},
-            "There is no way from ",
-        ),
+        ("a.json", {"nodes": 4, "links": [[0, 1], [2, 3]]}, "There is no way from "),
         ("a.graphml", "<graphml", "File .*: Line 1: it is no XML: unclosed token"),
         (
             "a.graphml",
@@ -344,10 +340,7 @@ def test_graphml_in_another_encoding(tmp_path: Path) -> None:
             graphml(TWO + EDGE, key("edge", "Latency", inside="<default>2</default>")),
             "Line 5: Edge from a to b has an unknown attribute 'Latency'; did you mean 'latency'?",
         ),
-        (
-            graphml(TWO + EDGE, LATENCY.replace('"int"', '"integr"')),
-            "Line 3: key must have attr",
-        ),
+        (graphml(TWO + EDGE, LATENCY.replace('"int"', '"integr"')), "Line 3: key must have attr"),
         (
             graphml(TWO + EDGE, LATENCY.replace(">9<", ">9.5<")),
             "Line 3: default of 'latency' must ",
@@ -418,10 +411,7 @@ def test_graphml_is_read_strictly(tmp_path: Path, content: str, message: str) ->
             "Terminal 0 must be at one node, not at 0 and 0",
         ),
         *(
-            (
-                SQUARE | {"links": [{"source": 0, "target": 1, name: value}]},
-                message,
-            )
+            (SQUARE | {"links": [{"source": 0, "target": 1, name: value}]}, message)
             for name, value, message in (
                 ("Latency", 2, "Edge from 0 to 1 has an unknown attribute 'Latency'; did you mean"),
                 ("chanels", 2, "Edge from 0 to 1 has an unknown attribute 'chanels'; did you mean"),
@@ -692,16 +682,8 @@ def test_what_parsers_print_is_not_shown(
         ("a.gml", GML.format("", "directed 1"), "Entry directed must be in the graph in GML, not"),
         ("a.edgelist", "a b {'latency': 1_0}", "Line 1 must end with attributes such as"),
         ("a.edgelist", "a b {[1]: 2}", "Line 1 must end with attributes such as"),
-        (
-            "a.gexf",
-            PLAIN.replace("</graph>", "<edges/></graph>"),
-            "Element graph in GEXF must",
-        ),
-        (
-            "a.gexf",
-            PLAIN.replace("</gexf>", "<edges/></gexf>"),
-            "Element gexf in GEXF must",
-        ),
+        ("a.gexf", PLAIN.replace("</graph>", "<edges/></graph>"), "Element graph in GEXF must"),
+        ("a.gexf", PLAIN.replace("</gexf>", "<edges/></gexf>"), "Element gexf in GEXF must"),
         ("a.gexf", GEXF.format("", 'latency="4"'), "Element edge in GEXF has an unknown attribute"),
         ("a.gexf", PLAIN.replace("undirected", "Directed"), "Edges in GEXF must be directed, undi"),
         (

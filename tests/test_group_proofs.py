@@ -97,10 +97,7 @@ def copies(**given: Any) -> Claims:
 )
 @pytest.mark.parametrize(
     "given",
-    [
-        long({"depth": 1}),
-        {"depth": 2, "switching": "cut-through", "longest": 2},
-    ],
+    [long({"depth": 1}), {"depth": 2, "switching": "cut-through", "longest": 2}],
     ids=["at once", "in passes"],
 )
 def test_each_exit_takes_each_flit_once(tmp_path: Path, given: dict[str, Any]) -> None:

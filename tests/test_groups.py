@@ -74,10 +74,7 @@ CASES: list[Any] = [
         marks=pytest.mark.long,
     ),
     pytest.param(
-        "clos n=2 m=2 r=2",
-        {0: (1, range(4))},
-        (Kind.SINGLE, A),
-        id="values turn in the middle",
+        "clos n=2 m=2 r=2", {0: (1, range(4))}, (Kind.SINGLE, A), id="values turn in the middle"
     ),
     pytest.param(
         "benes ports=8 switch=cut-through depth=4",

@@ -101,9 +101,7 @@ class Machine:
         ]
 
     def step(
-        self,
-        offered: Sequence[Sequence[tuple[int, int] | None]],
-        taken: Sequence[Sequence[bool]],
+        self, offered: Sequence[Sequence[tuple[int, int] | None]], taken: Sequence[Sequence[bool]]
     ) -> None:
         """One step: `offered` are tags and payloads by node and processor.
 
@@ -367,11 +365,7 @@ def test_every_cycle_is_the_models(
 
 @pytest.mark.parametrize(
     ("n", "schedule", "priority"),
-    [
-        long(2, "parallel", "oldest"),
-        long(3, "parallel", "fixed"),
-        long(3, "dimension", "oldest"),
-    ],
+    [long(2, "parallel", "oldest"), long(3, "parallel", "fixed"), long(3, "dimension", "oldest")],
 )
 def test_serial_wires(n: int, schedule: str, priority: str) -> None:
     network = ConnectionMachine(

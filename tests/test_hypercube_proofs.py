@@ -185,10 +185,7 @@ KINDS = [
 @pytest.mark.parametrize(("schedule", "priority"), KINDS)
 @pytest.mark.parametrize(
     ("n", "processors", "buffers"),
-    [
-        (2, 2, 2),
-        *(long(*size) for size in ((1, 1, 1), (2, 1, 1), (3, 1, 1), (3, 2, 3), (4, 4, 2))),
-    ],
+    [(2, 2, 2), *(long(*size) for size in ((1, 1, 1), (2, 1, 1), (3, 1, 1), (3, 2, 3), (4, 4, 2)))],
 )
 def test_each_message_leaves_a_node_once_and_as_it_should(
     tmp_path: Path, n: int, processors: int, buffers: int, schedule: str, priority: str

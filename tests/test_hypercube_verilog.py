@@ -135,13 +135,9 @@ endmodule
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
-    "name",
-    [long(name) if name not in QUICK else name for name in (*FABRICS, *MORE)],
+    "name", [long(name) if name not in QUICK else name for name in (*FABRICS, *MORE)]
 )
-def test_tools_read_it_and_it_does_what_amaranths_simulator_does(
-    name: str,
-    tmp_path: Path,
-) -> None:
+def test_tools_read_it_and_it_does_what_amaranths_simulator_does(name: str, tmp_path: Path) -> None:
     """Nothing is undriven or doubly driven, there is no combinational loop around a cycle of nodes;
     random bits at all inputs, every output in every cycle."""
     fabric = (FABRICS | MORE)[name]()
@@ -198,7 +194,7 @@ def test_ports_of_a_node_alone(tmp_path: Path) -> None:
         assert {field: (at["offset"], at["width"]) for field, at in found} == fields
     assert ports["address"] == {"name": "address", "direction": "input", "width": 3}
     assert {name for name in ports if name[:2] not in ("i_", "o_")} == {
-        *("clk", "rst", "address", "crossed", "referred", "level"),
+        *("clk", "rst", "address", "crossed", "referred", "level")
     }
 
 

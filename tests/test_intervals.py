@@ -29,8 +29,7 @@ def holding(found: Sequence[Result], mean: float, doubt: float = 0) -> float:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("radix", "load"),
-    [(2, 0.5), (4, 0.7), (2, 0.8), (2, 0.9), (8, 0.9), (2, 0.95)],
+    ("radix", "load"), [(2, 0.5), (4, 0.7), (2, 0.8), (2, 0.9), (8, 0.9), (2, 0.95)]
 )
 def test_intervals_hold_the_exact_mean(radix: int, load: float) -> None:
     """One box with unlimited output queues: the mean wait is (1 - 1/k) p / (2 (1 - p)), exactly.

@@ -209,8 +209,7 @@ def buffers(copies: list[FabricComponent], t: int) -> Iterator[tuple[list[OpenSw
     "network keeps apart, destination and XOR tags, with and without broadcast",
 )
 @pytest.mark.parametrize(
-    ("routing", "broadcast"),
-    list(itertools.product(["xor", "destination"], [0, 1])),
+    ("routing", "broadcast"), list(itertools.product(["xor", "destination"], [0, 1]))
 )
 def test_parts_neither_change_nor_block_each_other(
     tmp_path: Path, routing: str, broadcast: int

@@ -125,11 +125,7 @@ def test_state_is_that_of_the_compiled_engine(
     ],
 )
 def test_measured_counters_are_those_of_sim(
-    tabs: dict[str, Tab],
-    call: Call,
-    words: str,
-    setting: dict[str, Any],
-    traffic: str,
+    tabs: dict[str, Tab], call: Call, words: str, setting: dict[str, Any], traffic: str
 ) -> None:
     tab = _renew(tabs[words])
     found = tab.do(

@@ -207,12 +207,7 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
         r"(assign take = \(o__0__reply__valid & hit\)) & \w+",
         r"\1",
     ),
-    "another_key": (
-        "box_0_0",
-        "places",
-        r"(else if \(store\) wait_0_0__key_0 <= )key",
-        r"\1~key",
-    ),
+    "another_key": ("box_0_0", "places", r"(else if \(store\) wait_0_0__key_0 <= )key", r"\1~key"),
     "two_words_combine": (
         "box_0_0",
         "values",

@@ -66,11 +66,7 @@ def test_performs_one_operation_after_the_other(rows: int, offer: float, take: f
             if expected is None and offered is not None:
                 pending, offered = offered, None
                 value = words[pending["address"]]
-                expected = {
-                    "tag": pending["tag"],
-                    "identity": pending["identity"],
-                    "value": value,
-                }
+                expected = {"tag": pending["tag"], "identity": pending["identity"], "value": value}
             await ctx.tick()
 
     exercise(module, testbench)

@@ -173,10 +173,7 @@ def test_signed_values() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "parameters",
-    [{}, long({"schedule": "dimension", "links": "serial"})],
-)
+@pytest.mark.parametrize("parameters", [{}, long({"schedule": "dimension", "links": "serial"})])
 def test_engines_agree(parameters: dict[str, str]) -> None:
     network = ConnectionMachine(2, buffers=1, payload=signed(9), combine="add", **parameters)
     rng = random.Random(3)

@@ -146,11 +146,7 @@ VERILATOR_CANT = [
 
 @pytest.mark.parametrize(("words", "said"), VERILATOR_CANT)
 def test_what_verilator_can_not_do_is_refused(
-    words: str,
-    said: str,
-    call: Call,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    words: str, said: str, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before anything is compiled."""
     monkeypatch.chdir(tmp_path)

@@ -48,10 +48,7 @@ class BFloat16Add(wiring.Component):
         m = Module()
         large, small, total = Signal(16), Signal(16), Signal(12)
         greater = self.b[:15] > self.a[:15]
-        m.d.comb += [
-            large.eq(Mux(greater, self.b, self.a)),
-            small.eq(Mux(greater, self.a, self.b)),
-        ]
+        m.d.comb += [large.eq(Mux(greater, self.b, self.a)), small.eq(Mux(greater, self.a, self.b))]
         # Significands with three bits more: of those that are shifted out, the last is their `or`.
         exponent, distance, spread = large[7:15], Signal(8), Signal(27)
         one, other = (Cat(Const(0, 3), each[:7], each[7:15].any()) for each in (large, small))

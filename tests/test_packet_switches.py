@@ -84,8 +84,7 @@ def test_packet_switch_has_full_throughput(
 
 
 @pytest.mark.parametrize(
-    ("radix", "routing"),
-    [long(*each) if each[0] == 8 else each for each in VARIANTS],
+    ("radix", "routing"), [long(*each) if each[0] == 8 else each for each in VARIANTS]
 )
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_packet_switch_has_one_cycle_of_latency(switch: type, radix: int, routing: str) -> None:

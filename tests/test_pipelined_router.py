@@ -330,10 +330,7 @@ def test_queue_and_stage_are_lossless(tmp_path: Path, depth: int, credits: bool)
             "Switch must be wormhole or cut-through with pipeline=1, not store-and-forward",
         ),
         ({"recovery": "discard"}, "Recovery must be none with pipeline=1, not discard"),
-        (
-            {"channels": 4},
-            "Pipeline must be 0 or 2 if packets have a choice of channels, not 1",
-        ),
+        ({"channels": 4}, "Pipeline must be 0 or 2 if packets have a choice of channels, not 1"),
     ],
 )
 def test_networks_reject_what_needs_another_router(words: dict[str, Any], message: str) -> None:

@@ -176,10 +176,7 @@ def options(network: Network) -> dict[str, Any]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "name",
-    ["gp1000", *(long(name) for name in PAPER if name != "gp1000")],
-)
+@pytest.mark.parametrize("name", ["gp1000", *(long(name) for name in PAPER if name != "gp1000")])
 def test_books_of_the_whole_machine_balance(name: str) -> None:
     network = build(name)
     result = simulate(network, engine="compiled", **options(network))

@@ -441,10 +441,7 @@ def within(count: int, trials: int, probability: float) -> bool:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "outstanding",
-    [1, 3, *(long(outstanding) for outstanding in (2, 5, 8))],
-)
+@pytest.mark.parametrize("outstanding", [1, 3, *(long(outstanding) for outstanding in (2, 5, 8))])
 @pytest.mark.parametrize("lengths", [(1, 1), (2, 4)])
 def test_processor_under_all_that_may_happen(outstanding: int, lengths: tuple[int, int]) -> None:
     """Random waits, closings, measurements and replies: in any order, stray, and to nothing."""
@@ -499,10 +496,7 @@ def test_request_stays_while_the_processor_is_closed() -> None:
 def test_nothing_is_offered_while_the_processor_is_closed() -> None:
     """Requests wait in the queue; they go on when it is open again."""
     outcome = operate(
-        Setting(outstanding=1),
-        Replies(5),
-        cycles=80,
-        open_=lambda cycle: cycle < 20 or cycle >= 50,
+        Setting(outstanding=1), Replies(5), cycles=80, open_=lambda cycle: cycle < 20 or cycle >= 50
     )
     check(outcome)
     assert not any(20 <= head < 50 for head in outcome.heads)
@@ -565,11 +559,7 @@ def test_words_of_a_request_of_operations_without_loads() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("ports", "radix", "bias"),
-    [
-        *(long(*case) for case in ((8, 2, 0), (16, 4, 0), (9, 3, 0))),
-        (9, 3, 0.3),
-        (8, 2, 1),
-    ],
+    [*(long(*case) for case in ((8, 2, 0), (16, 4, 0), (9, 3, 0))), (9, 3, 0.3), (8, 2, 1)],
 )
 def test_modules_and_rows(ports: int, radix: int, bias: float) -> None:
     print(f"seed {SEED:#x}")
@@ -612,13 +602,7 @@ def test_rows(rows: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("mix", "width"),
-    [
-        ((ADD,), 64),
-        ((LOAD, ADD), 13),
-        long((7, 2, 9), 13),
-        (ALL, 1),
-        long(ALL, 64),
-    ],
+    [((ADD,), 64), ((LOAD, ADD), 13), long((7, 2, 9), 13), (ALL, 1), long(ALL, 64)],
 )
 def test_operations_and_operands(mix: tuple[int, ...], width: int) -> None:
     """Operations are as likely as each other, every bit of an operand is 1 half of the time, and

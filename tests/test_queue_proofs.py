@@ -279,11 +279,7 @@ def test_proofs_find_a_packet_that_overtakes(tmp_path: Path) -> None:
     assert not output_buffer(2, Overtakes).hold(tmp_path)
 
 
-@proves(
-    LinkEnd,
-    says="It accepts nothing and sends nothing.",
-    sizes="any parameters",
-)
+@proves(LinkEnd, says="It accepts nothing and sends nothing.", sizes="any parameters")
 def test_link_end_carries_nothing(tmp_path: Path) -> None:
     claims = Claims()
     claims.m.submodules.dut = dut = LinkEnd(2)

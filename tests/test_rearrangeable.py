@@ -115,10 +115,7 @@ def test_measures_go_from_entry_to_exit() -> None:
     assert (
         graph_measures(Clos(2, 2, 4)).diameter,
         graph_measures(Clos(2, 2, 4)).mean_distance,
-    ) == (
-        2,
-        2.0,
-    )
+    ) == (2, 2.0)
     assert graph_measures(Benes(16)).mean_distance == 6.0
 
 
@@ -147,8 +144,7 @@ def shapes(settings: BoxSettings) -> list[Counter]:
 
 
 @pytest.mark.parametrize(
-    ("ports", "sample"),
-    [(2, None), (4, None), (8, 500), long(8, None), (64, 20), long(1024, 20)],
+    ("ports", "sample"), [(2, None), (4, None), (8, 500), long(8, None), (64, 20), long(1024, 20)]
 )
 def test_benes_passes_every_permutation(ports: int, sample: int | None) -> None:
     graph = Benes(ports)

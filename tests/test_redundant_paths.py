@@ -164,11 +164,7 @@ def test_bits_of_a_tag_in_rp3() -> None:
     network = CombiningNetwork(128, radix=4, paths=2, combine="none")
     assert (network.code.count, network.code.radix) == (128, 2)
     assert [stage.bits for stage in network.plan.stages] == [(0, 6), (4, 5), (2, 3), (0, 1)]
-    assert network.tag_bits == (
-        *(("module", bit) for bit in range(6)),
-        ("path", 0),
-        ("module", 6),
-    )
+    assert network.tag_bits == (*(("module", bit) for bit in range(6)), ("path", 0), ("module", 6))
     assert network.altered(ports=32).plan.boxes == 8
 
 

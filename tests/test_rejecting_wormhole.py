@@ -40,10 +40,7 @@ class SwitchModel:
         self.first = [0] * radix
 
     def cycle(
-        self,
-        offered: list[tuple[int, int, bool] | None],
-        ready: list[bool],
-        reject: list[bool],
+        self, offered: list[tuple[int, int, bool] | None], ready: list[bool], reject: list[bool]
     ) -> tuple[list[bool], list[bool], set[int]]:
         """From (output of a header, payload, close) at each input: ready, reject and dropped."""
         radix = self.radix

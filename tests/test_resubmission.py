@@ -200,20 +200,12 @@ def test_proofs_find_that_a_packet_waits_for_its_verdict(
 
 @pytest.mark.long
 @needs_yosys
-@proves(
-    Acceptor,
-    says="Every packet passes, with the verdict yes.",
-    sizes="any parameters",
-)
+@proves(Acceptor, says="Every packet passes, with the verdict yes.", sizes="any parameters")
 def test_acceptor_accepts(tmp_path: Path) -> None:
     claims = Claims()
     claims.m.submodules.dut = dut = Acceptor(Packet(1, 2))
     word, valid, ready = (claims.free(n, name) for n, name in ((3, "word"), (1, "v"), (1, "r")))
-    claims.m.d.comb += [
-        dut.i.payload.eq(word),
-        dut.i.valid.eq(valid),
-        dut.o.ready.eq(ready),
-    ]
+    claims.m.d.comb += [dut.i.payload.eq(word), dut.i.valid.eq(valid), dut.o.ready.eq(ready)]
     claims.claim((dut.o.valid == valid) & (Value.cast(dut.o.payload) == word))
     claims.claim((dut.i.ready == ready) & (dut.i.accepted == valid))
     assert claims.hold(tmp_path)

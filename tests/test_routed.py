@@ -289,9 +289,7 @@ def test_a_routing_that_can_deadlock_is_refused_and_locks_up_if_allowed() -> Non
 
 
 @pytest.mark.long
-def test_verilog_has_a_module_for_each_shape(
-    tmp_path: Path,
-) -> None:
+def test_verilog_has_a_module_for_each_shape(tmp_path: Path) -> None:
     """And one for each table; tools read it."""
     network = GraphNetwork(graph=SpanningTree(nx.star_graph(3)), depth=6, length="1:4")
     path = tmp_path / "network.v"
@@ -390,8 +388,7 @@ def test_descriptions_are_checked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("links", "way"),
-    [([], "into"), ([Link(0, 0, 1, 0)], "out of"), ([Link(1, 0, 0, 0)], "into")],
+    ("links", "way"), [([], "into"), ([Link(0, 0, 1, 0)], "out of"), ([Link(1, 0, 0, 0)], "into")]
 )
 def test_a_node_that_is_not_entered_or_left_is_refused(links: list[Link], way: str) -> None:
     """Its router would have no inputs, or no outputs."""

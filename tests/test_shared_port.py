@@ -255,10 +255,7 @@ def test_processors_of_a_port_share_its_rate() -> None:
 
 REJECTED = [
     (lambda: ProcessorMultiplexer(3, processors=2), "Link must be a MemoryLink, not 3"),
-    (
-        lambda: ProcessorMultiplexer(LINK, processors=1),
-        "Processors must be at least 2, not 1",
-    ),
+    (lambda: ProcessorMultiplexer(LINK, processors=1), "Processors must be at least 2, not 1"),
     (
         lambda: ProcessorMultiplexer(LINK, processors=2, lengths=(2, 1)),
         "Lengths must be in order, shorter first, not 2 and 1",

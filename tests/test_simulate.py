@@ -613,9 +613,7 @@ def test_interruption_ends_the_runs_behind(interrupt: Callable[[int], None]) -> 
 
 
 @pytest.mark.long
-def test_who_needs_whole_results_hears_of_an_interruption(
-    interrupt: Callable[[int], None],
-) -> None:
+def test_who_needs_whole_results_hears_of_an_interruption(interrupt: Callable[[int], None]) -> None:
     network = build("cube", ports=2)
     run = Run(pattern("uniform", 2), 0.5, 60, 10)
     assert not whole_runs(network, [run], bins=32)[0].partial

@@ -225,13 +225,7 @@ def test_model_sees_conflicts() -> None:
 @pytest.mark.parametrize("load", [0.1, 1.0])
 @pytest.mark.parametrize("eagerness", [1.0, 0.3])
 @pytest.mark.parametrize(
-    ("ports", "wiring"),
-    [
-        (2, "flip"),
-        long(8, "flip"),
-        (8, "baseline"),
-        long(16, "cube"),
-    ],
+    ("ports", "wiring"), [(2, "flip"), long(8, "flip"), (8, "baseline"), long(16, "cube")]
 )
 def test_sequenced_network_is_its_model(
     ports: int, wiring: str, load: float, eagerness: float
@@ -280,8 +274,7 @@ def test_sequenced_network_is_its_model(
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "wiring",
-    [name if name in ("flip", "omega") else long(name) for name in PLANS],
+    "wiring", [name if name in ("flip", "omega") else long(name) for name in PLANS]
 )
 def test_packet_takes_its_path(wiring: str) -> None:
     network = StageSequencedNetwork(8, wiring=wiring)

@@ -42,11 +42,7 @@ def sta(yosys: None) -> None:
 
 
 def _measure(
-    folder: Path,
-    text: str,
-    switching: dict[str, Switching] | None = None,
-    *,
-    library: Path = TINY,
+    folder: Path, text: str, switching: dict[str, Switching] | None = None, *, library: Path = TINY
 ) -> CellMeasurement:
     path = folder / "it.v"
     path.write_text(text)
@@ -224,21 +220,13 @@ def test_leakage_of_a_cell_is_the_mean_of_its_states() -> None:
             "",
             "The Liberty file must tell its capacitive_load_unit, in F, not None",
         ),
-        (
-            '"1nW"',
-            '"1nA"',
-            "The Liberty file must tell its leakage_power_unit, in W, not '1nA'",
-        ),
+        ('"1nW"', '"1nA"', "The Liberty file must tell its leakage_power_unit, in W, not '1nA'"),
         (
             '"9, 1, 9", "9, 3, 9"',
             '"9, 1, 9"',
             "The energies of cell INV of the Liberty file can't be read",
         ),
-        (
-            '"1V"',
-            '"1A"',
-            "The Liberty file must tell its voltage_unit, in V, not '1A'",
-        ),
+        ('"1V"', '"1A"', "The Liberty file must tell its voltage_unit, in V, not '1A'"),
         (
             '"1V"',
             '"1mV"',
@@ -406,10 +394,7 @@ def test_area_is_a_number(told: str, tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["cube", "--saif", "x"], "--saif FILE needs --liberty FILE"),
-        (
-            ["cube", "--memories", "gated"],
-            "--memories gated needs --liberty FILE: a clock ",
-        ),
+        (["cube", "--memories", "gated"], "--memories gated needs --liberty FILE: a clock "),
         (["cube", "--liberty", "none.lib"], "No such file or directory: 'none.lib'"),
         (
             ["cube", "--liberty", str(TINY), "--seeds", "1"],

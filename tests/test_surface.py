@@ -197,8 +197,7 @@ def test_module_is_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "meant"),
-    [(["simm"], "sim"), (["liste"], "list"), (["board", "bild"], "build")],
+    ("words", "meant"), [(["simm"], "sim"), (["liste"], "list"), (["board", "bild"], "build")]
 )
 def test_unknown_command_suggests_the_nearest(words: list[str], meant: str, call: Call) -> None:
     status, out, err = call(*words)

@@ -89,10 +89,7 @@ def test_parse_loads_rejects_many(text: str) -> None:
 def curve() -> Sweep:
     """A real sweep of one 2 x 2 box with input queues, which carries 3/4."""
     return sweep(
-        build("cube", ports=2, switch="input-queued"),
-        [0.9, 0.3, 0.6],
-        bins=64,
-        processes=1,
+        build("cube", ports=2, switch="input-queued"), [0.9, 0.3, 0.6], bins=64, processes=1
     )
 
 

@@ -32,42 +32,22 @@ QUEUED = {"single-buffered", "input-queued", "output-queued"}
 # what the others say.
 OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
     ({"length": 3}, {"wormhole", *STORING, "circuit"}, "Length must be 1 with {0}, not 3"),
-    (
-        {"length": "1:4"},
-        {"wormhole", *STORING, "circuit"},
-        "Length must be 1 with {0}, not 1:4",
-    ),
+    ({"length": "1:4"}, {"wormhole", *STORING, "circuit"}, "Length must be 1 with {0}, not 1:4"),
     ({"policy": "hold"}, {*QUEUED, "wormhole", *STORING, "circuit"}, "{1}, not hold"),
     ({"policy": "drop"}, {"unbuffered", "wormhole", "circuit"}, "{1}, not drop"),
     ({"policy": "modified-hold"}, {"circuit"}, "{1}, not modified-hold"),
-    (
-        {"dilation": 2},
-        {"unbuffered", *QUEUED, "circuit"},
-        "Dilation must be 1 with {0}, not 2",
-    ),
+    ({"dilation": 2}, {"unbuffered", *QUEUED, "circuit"}, "Dilation must be 1 with {0}, not 2"),
     (
         {"replication": 3},
         {"unbuffered", *QUEUED, "wormhole", *STORING, "circuit"},
         "Replication must be 1 with {0}, not 3",
     ),
-    (
-        {"resubmit": 4, "policy": "drop"},
-        {"unbuffered", "wormhole", "circuit"},
-        "{1}, not drop",
-    ),
+    ({"resubmit": 4, "policy": "drop"}, {"unbuffered", "wormhole", "circuit"}, "{1}, not drop"),
     ({"broadcast": 1}, set(SWITCH_NAMES), ""),
     ({"refill": "no"}, {*QUEUED, "wormhole"}, "Refill must be auto with {0}, not no"),
     ({"refill": "yes"}, {*QUEUED, "wormhole"}, "Refill must be auto with {0}, not yes"),
-    (
-        {"queues": "crosspoint"},
-        STORING,
-        "Queues must be input with {0}, not crosspoint",
-    ),
-    (
-        {"memories": "separate"},
-        {"output-queued"},
-        "Memories must be auto with {0}, not separate",
-    ),
+    ({"queues": "crosspoint"}, STORING, "Queues must be input with {0}, not crosspoint"),
+    ({"memories": "separate"}, {"output-queued"}, "Memories must be auto with {0}, not separate"),
     (
         {"pipeline": 2},
         {"input-queued", "wormhole", "cut-through"},
@@ -204,10 +184,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "Input links of an unbuffered switch must be from 2 to 64, not 72",
     ),
     ({"switch": "unbuffered", "resubmit": 3}, "Resubmit must be a power of two, not 3"),
-    (
-        {"switch": "circuit", "resubmit": 2},
-        "Resubmit must be 0 with policy=hold, not 2",
-    ),
+    ({"switch": "circuit", "resubmit": 2}, "Resubmit must be 0 with policy=hold, not 2"),
     (
         {"switch": "unbuffered", "resubmit": 4, "broadcast": 1},
         "Broadcast must be 0 with resubmission, not 1",

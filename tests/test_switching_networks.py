@@ -24,7 +24,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "unbuffered, resubmitting": {"switch": "unbuffered", "resubmit": 8, "routing": "xor"},
     "unbuffered, dilated": {"switch": "unbuffered", "dilation": 2, "wiring": "omega"},
     "unbuffered, all at once": {
-        **{"switch": "unbuffered", "dilation": 2, "replication": 2, "resubmit": 4},
+        **{"switch": "unbuffered", "dilation": 2, "replication": 2, "resubmit": 4}
     },
     "unbuffered, three copies": {"switch": "unbuffered", "replication": 3, "parity": "packet"},
     "unbuffered, broadcasting": {"switch": "unbuffered", "broadcast": 1, "routing": "xor"},
@@ -44,10 +44,10 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "wormhole, broadcasting": {"switch": "wormhole", "length": "1:4", "broadcast": 1},
     "cut-through": {"switch": "cut-through", "length": "1:4", "routing": "xor"},
     "cut-through, broadcasting": {
-        **{"switch": "cut-through", "length": "1:4", "broadcast": 1, "routing": "xor"},
+        **{"switch": "cut-through", "length": "1:4", "broadcast": 1, "routing": "xor"}
     },
     "crosspoints, broadcasting": {
-        **{"switch": "cut-through", "queues": "crosspoint", "length": 3, "broadcast": 1},
+        **{"switch": "cut-through", "queues": "crosspoint", "length": 3, "broadcast": 1}
     },
     "cut-through, crosspoints": {"switch": "cut-through", "queues": "crosspoint", "length": 3},
     "store-and-forward": {"switch": "store-and-forward", "length": "1:4", "wiring": "omega"},
@@ -61,7 +61,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
         **{"routing": "xor"},
     },
     "store-and-forward, deciding": {
-        **{"switch": "store-and-forward", "length": 3, "decision": 3, "arbiter": "random"},
+        **{"switch": "store-and-forward", "length": 3, "decision": 3, "arbiter": "random"}
     },
     "circuit": {"switch": "circuit", "length": 3, "wiring": "butterfly"},
     "circuit, dilated": {"switch": "circuit", "length": 3, "dilation": 2},
@@ -110,10 +110,7 @@ def runs_of(network: MultistageNetwork, cycles: int) -> list[Run]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "name",
-    [name if name in QUICK else long(name) for name in NETWORKS],
-)
+@pytest.mark.parametrize("name", [name if name in QUICK else long(name) for name in NETWORKS])
 def test_engines_agree(name: str) -> None:
     network = network_of(name)
     run = runs_of(network, 40)[:1]

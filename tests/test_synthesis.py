@@ -452,10 +452,7 @@ def test_node_leaves_out_what_only_a_bench_is_told() -> None:
 
 test_command_rejects = command_refusals(
     "synth",
-    (
-        ["cube", "--device", "ecp6"],
-        "Device must be one of ecp5-85k, ice40-up5k, ..., not 'ecp6'",
-    ),
+    (["cube", "--device", "ecp6"], "Device must be one of ecp5-85k, ice40-up5k, ..., not 'ecp6'"),
     (["cube", "--seeds", "-1"], "Seeds must be from 0 to 1000, not -1"),
     (["cube", "--seeds", "many"], "...'many' is not a valid integer..."),
     (["cube", "--limit", "0"], "Limit must be above 0 and at most 1000000 seconds, not 0"),

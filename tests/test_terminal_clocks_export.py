@@ -80,10 +80,7 @@ def test_synchronisers_are_marked(text: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", ["axis", long("streams"), long("one")])
-def test_tools_have_nothing_to_say(
-    case: str,
-    tmp_path: Path,
-) -> None:
+def test_tools_have_nothing_to_say(case: str, tmp_path: Path) -> None:
     network = build("torus", k=3, n=1, payload=8)
     if case == "axis":
         fabric, clock = AxiStreamNetwork(network, TerminalClocks()).fabric, {"clock": AXI_CLOCK}

@@ -62,11 +62,7 @@ def link(tag: int = 1, width: int = WIDE) -> MemoryLink:
 )
 @pytest.mark.parametrize(
     ("plan", "ports", "radix", "routing"),
-    [
-        long("omega", 8, 2, "destination"),
-        long("omega", 8, 2, "xor"),
-        ("cube", 9, 3, "difference"),
-    ],
+    [long("omega", 8, 2, "destination"), long("omega", 8, 2, "xor"), ("cube", 9, 3, "difference")],
 )
 def test_tags_are_read_back(
     tmp_path: Path, plan: str, ports: int, radix: int, routing: Any
@@ -585,9 +581,7 @@ def test_mask_guard_refuses(tmp_path: Path, rule: MaskRule) -> None:
     assert claims.hold(tmp_path)
 
 
-def memory_partition(
-    kind: type[MemoryPartitionInterface] = MemoryPartitionInterface,
-) -> Claims:
+def memory_partition(kind: type[MemoryPartitionInterface] = MemoryPartitionInterface) -> Claims:
     claims = Claims()
     m = claims.m
     layout = MemoryLink(tag=3, identity=1, address=1, width=1, operations=OPERATIONS)

@@ -189,13 +189,7 @@ def test_unbuffered_switch_drops_a_digit_that_names_no_output() -> None:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
-    ("radix", "dilation"),
-    [
-        (2, (1, 1)),
-        long(4, (1, 1)),
-        long(8, (1, 1)),
-        (2, (3, 2)),
-    ],
+    ("radix", "dilation"), [(2, (1, 1)), long(4, (1, 1)), long(8, (1, 1)), (2, (3, 2))]
 )
 def test_winners_are_drawn_with_equal_chances(radix: int, dilation: tuple[int, int]) -> None:
     """Chi-square test for each number of rivals, wherever they come from."""

@@ -300,10 +300,7 @@ def rejected_path(delay: int, *, waits: bool = True, stages: int = 2) -> Any:
     wiring.connect(m, boxes[0].o[0], boxes[1].i[0])
     for j, receiver in enumerate(receivers):
         wiring.connect(m, boxes[1].o[j], receiver.i)
-    m.d.comb += [
-        boxes[0].o[1].ready.eq(claims.free(1, "ready_aside")),
-        boxes[0].o[1].reject.eq(0),
-    ]
+    m.d.comb += [boxes[0].o[1].ready.eq(claims.free(1, "ready_aside")), boxes[0].o[1].reject.eq(0)]
     for s, box in enumerate(boxes):
         other = box.i[1]
         m.d.comb += [
@@ -355,10 +352,7 @@ def rejected_path(delay: int, *, waits: bool = True, stages: int = 2) -> Any:
     sizes="2 switches in a row, packets of 1 or 2 flits; delay 0 with receivers that wait or do "
     "not; delay 1 with receivers that do not wait",
 )
-@pytest.mark.parametrize(
-    ("delay", "waits"),
-    [(0, False), long(0, True), long(1, False)],
-)
+@pytest.mark.parametrize(("delay", "waits"), [(0, False), long(0, True), long(1, False)])
 def test_no_flit_of_a_rejected_packet_arrives_and_what_is_sent_again_arrives_once(
     tmp_path: Path, delay: int, waits: bool
 ) -> None:

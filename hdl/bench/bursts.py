@@ -45,11 +45,7 @@ class Bursts(wiring.Component):
 
 def burst_members() -> dict[str, wiring.Member]:
     """The members of a source that sends in bursts."""
-    return {
-        "starts": In(CHANGE_BITS + 1),
-        "stops": In(CHANGE_BITS + 1),
-        "begins_on": In(1),
-    }
+    return {"starts": In(CHANGE_BITS + 1), "stops": In(CHANGE_BITS + 1), "begins_on": In(1)}
 
 
 def add_bursts(m: Module, source: wiring.Component) -> Value:

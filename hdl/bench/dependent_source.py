@@ -145,11 +145,7 @@ class DependentSource(wiring.Component):
             sender.i.valid.eq(held | any_ready),
             order.birth.eq(Mux(held, since, self.now)),
         ]
-        m.d.sync += [
-            held.eq(sender.i.valid & ~departure),
-            kept.eq(pick),
-            since.eq(order.birth),
-        ]
+        m.d.sync += [held.eq(sender.i.valid & ~departure), kept.eq(pick), since.eq(order.birth)]
         fields = [order.destination, *([order.length] if self.packet.sized else []), order.message]
         orders = self._table(m, "orders", self.depth, sum(map(len, fields)))
         m.d.comb += Cat(fields).eq(self._read(m, orders, pick))

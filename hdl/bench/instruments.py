@@ -64,11 +64,7 @@ class WindowAges(wiring.Component):
     def __init__(self, time: int) -> None:
         self.time = time
         super().__init__(
-            {
-                "measure": In(1),
-                "least": Out(time, init=(1 << time) - 1),
-                "most": Out(time),
-            }
+            {"measure": In(1), "least": Out(time, init=(1 << time) - 1), "most": Out(time)}
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -146,12 +142,7 @@ class EventMeter(wiring.Component):
         self.number = number
         count = COUNT_BITS + (width if number and width > 1 else (width - 1).bit_length())
         super().__init__(
-            {
-                "measure": In(1),
-                "events": In(width),
-                "total": Out(count),
-                "measured": Out(count),
-            }
+            {"measure": In(1), "events": In(width), "total": Out(count), "measured": Out(count)}
         )
 
     def elaborate(self, platform: object) -> Module:

@@ -128,10 +128,7 @@ class ReplyingTerminal(wiring.Component):
         if len(self.o) == 2:
             self._offer(m, 0, wanted, other, Const(0, 1))
             self._offer(m, 1, replies, queue.o.payload, Const(1, 1))
-            m.d.comb += [
-                taken.eq(wanted & self.o[0].ready),
-                queue.o.ready.eq(self.o[1].ready),
-            ]
+            m.d.comb += [taken.eq(wanted & self.o[0].ready), queue.o.ready.eq(self.o[1].ready)]
         else:
             held, first = Signal(), Signal()
             m.d.comb += first.eq(replies & ~held)

@@ -14,13 +14,7 @@ from ..primitives.routing_tags import TagEncoder, digits_of
 from .instruments import COUNT_BITS
 from .stamp import STAMP_SUM_BITS
 
-__all__ = [
-    "Order",
-    "Sender",
-    "attach_sender",
-    "masked_count",
-    "source_members",
-]
+__all__ = ["Order", "Sender", "attach_sender", "masked_count", "source_members"]
 
 
 class Order(data.StructLayout):
@@ -84,10 +78,7 @@ class Sender(wiring.Component):
         self.packet = packet
         self.tags = tags
         super().__init__(
-            {
-                **source_members(packet, tags),
-                "i": In(stream.Signature(Order(packet, tags.code))),
-            }
+            {**source_members(packet, tags), "i": In(stream.Signature(Order(packet, tags.code)))}
         )
 
     def elaborate(self, platform: object) -> Module:

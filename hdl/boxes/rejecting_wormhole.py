@@ -74,11 +74,7 @@ class RejectingWormholeSwitch(BoxParameters, wiring.Component):
         self.packet = packet
         ports = RejectingLink(packet)
         super().__init__(
-            {
-                "i": In(ports).array(radix),
-                "o": Out(ports).array(radix),
-                "dropped": Out(radix),
-            }
+            {"i": In(ports).array(radix), "o": Out(ports).array(radix), "dropped": Out(radix)}
         )
 
     def elaborate(self, platform: object) -> Module:

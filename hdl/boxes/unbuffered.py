@@ -160,10 +160,7 @@ class UnbufferedSwitch(BoxParameters, wiring.Component):
         for i, source in enumerate(self.i):
             bundle = i // self.dilation_in
             wanted = requested_outputs(source.payload, self.outputs, self.routing, bundle)
-            m.d.comb += [
-                source.ready.eq(1),
-                wants[i].eq(Mux(source.valid, wanted, 0)),
-            ]
+            m.d.comb += [source.ready.eq(1), wants[i].eq(Mux(source.valid, wanted, 0))]
         chosen = self._compete(m, wants)
         # A link that still holds a packet accepts no other.
         free = [~port.valid | port.ready for port in self.o]
@@ -233,10 +230,7 @@ class UnbufferedSwitch(BoxParameters, wiring.Component):
             box.set(m, select + [0] * (width - len(ports)), Cat(used))
             for at, port in enumerate(ports):
                 with m.If(free[first + at]):
-                    m.d.sync += [
-                        port.valid.eq(used[at]),
-                        port.payload.eq(box.o[at]),
-                    ]
+                    m.d.sync += [port.valid.eq(used[at]), port.payload.eq(box.o[at])]
 
     def _return_verdicts(self, m: Module, wins: list[list[Value]]) -> None:
         row = data.ArrayLayout(

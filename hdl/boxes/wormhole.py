@@ -308,12 +308,7 @@ class CutThroughSwitch(_FlitSwitch):
         return ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
 
     def _copy(
-        self,
-        m: Module,
-        i: int,
-        source: stream.Interface,
-        row: list[ArrivalQueue],
-        following: Value,
+        self, m: Module, i: int, source: stream.Interface, row: list[ArrivalQueue], following: Value
     ) -> None:
         """Let flits enter the queues of all outputs that their packet is for, all at once.
 

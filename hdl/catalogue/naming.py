@@ -22,9 +22,7 @@ def field_names(record: type, *without: str) -> list[str]:
     return [each.name for each in fields(record) if each.name not in without]
 
 
-def takes_fields(
-    *records: type,
-) -> Callable[[Callable[Rest, Answer]], Callable[Rest, Answer]]:
+def takes_fields(*records: type) -> Callable[[Callable[Rest, Answer]], Callable[Rest, Answer]]:
     """Show and check the arguments that a function takes as `**` for the fields of dataclasses.
 
     Those that have the name of another argument are left out: the function makes them of it.

@@ -9,15 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..fabric.checks import check_integer, check_power_of_two
 from ..links.message_ports import MessagePorts
 from ..links.wishbone_bus import Wishbone
-from .address_map import (
-    CONSOLE_ROWS,
-    DEVICES,
-    LOCAL,
-    PROGRAM,
-    SHARED_BITS,
-    WINDOW_BITS,
-    Device,
-)
+from .address_map import CONSOLE_ROWS, DEVICES, LOCAL, PROGRAM, SHARED_BITS, WINDOW_BITS, Device
 from .minerva_core import Core, minerva
 
 __all__ = ["COUNTERS", "ComputerNode", "console_layout"]

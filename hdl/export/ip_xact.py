@@ -31,8 +31,7 @@ def ip_xact_text(
     """
     ET.register_namespace("ipxact", _SPACE)
     root = ET.Element(
-        f"{{{_SPACE}}}component",
-        {f"{{{_INSTANCE}}}schemaLocation": f"{_SPACE} {_SPACE}/index.xsd"},
+        f"{{{_SPACE}}}component", {f"{{{_INSTANCE}}}schemaLocation": f"{_SPACE} {_SPACE}/index.xsd"}
     )
     identity = {"vendor": "multicube", "library": "networks", "name": name}
     for tag, text in {**identity, "version": version("multicube")}.items():

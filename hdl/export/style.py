@@ -14,10 +14,7 @@ MEMORIES = {
 }
 """What memories can be, in words."""
 
-RESETS = {
-    "sync": "synchronous",
-    "async-low": "asynchronous, active low",
-}
+RESETS = {"sync": "synchronous", "async-low": "asynchronous, active low"}
 """What resets can be, in words."""
 
 

@@ -20,13 +20,7 @@ from .digest import Digest
 from .errors import InvalidType, InvalidValue
 from .pins import Path
 
-__all__ = [
-    "SYNC",
-    "Cell",
-    "CellType",
-    "Leaf",
-    "Meter",
-]
+__all__ = ["SYNC", "Cell", "CellType", "Leaf", "Meter"]
 
 if sys.version_info >= (3, 13):
     # Components of which only the ports were read live until the program ends. Amaranth can't read

@@ -12,17 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from .pins import Pin
 
-__all__ = [
-    "Caption",
-    "Diagram",
-    "End",
-    "Line",
-    "Node",
-    "Point",
-    "Port",
-    "Side",
-    "Terminal",
-]
+__all__ = ["Caption", "Diagram", "End", "Line", "Node", "Point", "Port", "Side", "Terminal"]
 
 Point = tuple[float, float]
 """Across and up."""

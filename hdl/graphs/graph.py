@@ -12,16 +12,7 @@ from typing import NamedTuple
 
 from ..fabric.parameters import check_described
 
-__all__ = [
-    "METRICS",
-    "MOST_NODES",
-    "MOST_TERMINALS",
-    "Channel",
-    "End",
-    "Graph",
-    "Link",
-    "Turn",
-]
+__all__ = ["METRICS", "MOST_NODES", "MOST_TERMINALS", "Channel", "End", "Graph", "Link", "Turn"]
 
 MOST_NODES = 2**16
 """Most nodes of a graph, and most terminals."""

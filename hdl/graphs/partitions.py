@@ -35,13 +35,7 @@ from ..fabric.errors import InvalidValue
 from .address_codes import AddressCode
 from .tags import Routing, TagScheme, address_tags, box_output, matching_digits
 
-__all__ = [
-    "Partition",
-    "Subnetwork",
-    "check_mask",
-    "check_partitionable",
-    "effective_tag",
-]
+__all__ = ["Partition", "Subnetwork", "check_mask", "check_partitionable", "effective_tag"]
 
 
 def check_partitionable(tags: TagScheme) -> None:

@@ -111,9 +111,7 @@ class GroupPortNetwork(FabricComponent):
         super().__init__(with_group_port(component.fabric))
 
     def rows(
-        self,
-        groups: Mapping[int, tuple[int, Iterable[int]]],
-        partition: Partition | None = None,
+        self, groups: Mapping[int, tuple[int, Iterable[int]]], partition: Partition | None = None
     ) -> list[dict[str, int]]:
         """What to write for some groups, one after the other: the values of the ports.
 

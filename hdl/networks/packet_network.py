@@ -200,9 +200,7 @@ class PacketNetwork(Network):
         """
 
     def group_tables(
-        self,
-        groups: Mapping[int, tuple[int, Iterable[int]]],
-        partition: Partition | None = None,
+        self, groups: Mapping[int, tuple[int, Iterable[int]]], partition: Partition | None = None
     ) -> Mapping[str, Mapping[str, Sequence[int]]]:
         """The tables of groups: memories by cell and name, whole.
 

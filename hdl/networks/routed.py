@@ -338,9 +338,7 @@ class RoutedNetwork(PacketNetwork):
         return [*graph.links(), *(spare_links(graph, self.shapes) if graph.same_router else ())]
 
     def place_routers(
-        self,
-        fabric: Fabric | Scope,
-        router: Callable[[RouterShape, RouteLogic | None], CellType],
+        self, fabric: Fabric | Scope, router: Callable[[RouterShape, RouteLogic | None], CellType]
     ) -> None:
         """Add a router to each node, `router_{v}`, and beside it its table if it needs one.
 
@@ -533,9 +531,7 @@ class RoutedNetwork(PacketNetwork):
         return self.group_tables({one: (one % self.ports, everyone) for one in range(self.groups)})
 
     def group_tables(
-        self,
-        groups: Mapping[int, tuple[int, Iterable[int]]],
-        partition: Partition | None = None,
+        self, groups: Mapping[int, tuple[int, Iterable[int]]], partition: Partition | None = None
     ) -> Mapping[str, Mapping[str, Sequence[int]]]:
         if not self.groups:
             return super().group_tables(groups)

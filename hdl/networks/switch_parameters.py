@@ -32,10 +32,7 @@ class SwitchParameters(Parameters):
     switch: Any
     decision: int = decision_time("cycles that a switch takes to forward a header over a link")
     arbiter: str = word(
-        "round-robin",
-        "how packets share an output",
-        ARBITERS | CLASS_ARBITERS,
-        plain="round-robin",
+        "round-robin", "how packets share an output", ARBITERS | CLASS_ARBITERS, plain="round-robin"
     )
     classes: int = integer(
         1,

@@ -30,12 +30,7 @@ def check_arbiter(arbiter: str, inputs: int) -> str:
 
 
 def arbitrate(
-    m: Module,
-    arbiter: str,
-    name: str,
-    request: Value,
-    seed: Value,
-    used: ValueLike = 1,
+    m: Module, arbiter: str, name: str, request: Value, seed: Value, used: ValueLike = 1
 ) -> Value:
     """The granted one of some requests, one bit each; zero if there is none.
 

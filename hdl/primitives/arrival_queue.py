@@ -168,10 +168,7 @@ class ArrivalQueue(wiring.Component):
         first = Signal(range(self.writers))
         later = Signal(self.writers)  # it, and those above it
         left = Signal(self.writers, name="left_0")
-        m.d.comb += [
-            later.eq(-(Const(1) << first)),
-            left.eq(Cat(port.valid for port in self.i)),
-        ]
+        m.d.comb += [later.eq(-(Const(1) << first)), left.eq(Cat(port.valid for port in self.i))]
         accepted: Value = Const(0, self.writers)
         arrives = Signal(len(banks))  # bit r: there is an arrival r, and room for it
         source = [Signal(range(self.writers), name=f"source_{r}") for r in banks]
@@ -350,12 +347,7 @@ def _access(
 ) -> Value:
     """Write a value to a row of a memory, and return the contents of the row at the head."""
     write, read = memory.write_port(), memory.read_port(domain="comb")
-    m.d.comb += [
-        write.en.eq(enable),
-        write.addr.eq(row),
-        write.data.eq(value),
-        read.addr.eq(head),
-    ]
+    m.d.comb += [write.en.eq(enable), write.addr.eq(row), write.data.eq(value), read.addr.eq(head)]
     return read.data
 
 

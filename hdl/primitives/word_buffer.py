@@ -84,10 +84,7 @@ class WordBuffer(wiring.Component):
             words = Signal(range(self.depth + 1))
             length = message_length(self.link, self.direction, self.lengths, self.i.payload)
             leaving = (self.o.valid & self.o.ready) | pacer.resting
-            m.d.comb += [
-                self.i.ready.eq(words + length <= self.depth),
-                entry.valid.eq(accepted),
-            ]
+            m.d.comb += [self.i.ready.eq(words + length <= self.depth), entry.valid.eq(accepted)]
             with m.If(accepted):
                 m.d.sync += words.eq(words + length - leaving)
             with m.Else():

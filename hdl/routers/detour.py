@@ -214,10 +214,7 @@ class DetourEnd(wiring.Component):
     def __init__(self, packet: Packet) -> None:
         self.packet = packet
         super().__init__(
-            {
-                "i": In(stream.Signature(detoured(packet))),
-                "o": Out(stream.Signature(packet)),
-            }
+            {"i": In(stream.Signature(detoured(packet))), "o": Out(stream.Signature(packet))}
         )
 
     def elaborate(self, platform: object) -> Module:

@@ -99,10 +99,7 @@ class GroupTable(wiring.Component):
         self.groups, self.outputs, self.port = groups, outputs, port
         self.contents = {"copies": copies, "merges": merges}
         self.row_shape = MergeRow(inputs, outputs)
-        members = {
-            "group": In(groups.bits).array(inputs),
-            "exits": Out(outputs).array(inputs),
-        }
+        members = {"group": In(groups.bits).array(inputs), "exits": Out(outputs).array(inputs)}
         if groups.merges:
             members |= {"merged": In(groups.bits), "row": Out(self.row_shape)}
         if port is not None:

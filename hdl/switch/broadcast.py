@@ -171,8 +171,5 @@ class ReplicatingQueue(wiring.Component):
             self.freed.eq(targets.any() & (targets & ~passed == 0)),
             done.eq(targets.any() & (targets & ~finishes == 0)),
         ]
-        m.d.sync += [
-            begun.eq((begun | takes.any()) & ~done),
-            finished.eq(Mux(done, 0, finishes)),
-        ]
+        m.d.sync += [begun.eq((begun | takes.any()) & ~done), finished.eq(Mux(done, 0, finishes))]
         return m

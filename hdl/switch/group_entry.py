@@ -85,10 +85,7 @@ def place_merge(
             # While its packet is merged, it is read again as the merged one.
             own = again if i == lane else Replayed(f"{i}")
             merged = merge.parts[i] & again.stays
-            m.d.comb += [
-                one.queue.stays.eq(own.stays | merged),
-                one.queue.last.eq(one.last),
-            ]
+            m.d.comb += [one.queue.stays.eq(own.stays | merged), one.queue.last.eq(one.last)]
             found[i] = found[i]._replace(queue=own)
     if again is not None:
         m.d.comb += merge.stays.eq(again.stays)

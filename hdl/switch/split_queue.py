@@ -79,14 +79,8 @@ class SplitQueue(wiring.Component):
                     self.front.payload.eq(read.data),
                 ]
             else:
-                m.d.comb += [
-                    write.data.eq(self.i.payload.payload),
-                    self.payload.eq(read.data),
-                ]
-        m.d.comb += [
-            enters.eq(self.i.valid & self.i.ready),
-            self.front.valid.eq(ahead != tail),
-        ]
+                m.d.comb += [write.data.eq(self.i.payload.payload), self.payload.eq(read.data)]
+        m.d.comb += [enters.eq(self.i.valid & self.i.ready), self.front.valid.eq(ahead != tail)]
         m.d.sync += [
             tail.eq(tail + enters),
             ahead.eq(ahead + (self.front.valid & self.front.ready)),

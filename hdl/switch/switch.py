@@ -250,10 +250,7 @@ class Switch(RoutedSwitch):
                     selector.accepted[i].eq(enters & begins),
                 ]
                 offered = selector.exits[i]
-            m.d.comb += [
-                route.eq(offered),
-                arrival.payload.exits.eq(Cat(route[j] for j in exits)),
-            ]
+            m.d.comb += [route.eq(offered), arrival.payload.exits.eq(Cat(route[j] for j in exits))]
         if i in self.guarded_inputs:
             space = self.space[self.guarded_inputs.index(i)]
             needed = space_needed(self.exit.switching, self.entry.depth, self.exit.longest)

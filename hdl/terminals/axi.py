@@ -355,11 +355,7 @@ class AxiTarget(wiring.Component):
 
         shown = [read.note.id, Mux(read.note.fetched, read.note.value, read.value[: self.data])]
         shown += [read.note.response, read.note.last]
-        m.d.comb += [
-            answer.eq(Cat(shown)),
-            bus.rvalid.eq(reads.valid),
-            reads.ready.eq(bus.rready),
-        ]
+        m.d.comb += [answer.eq(Cat(shown)), bus.rvalid.eq(reads.valid), reads.ready.eq(bus.rready)]
         if not self.axi.atomics:
             return
         m.submodules.turns = turns = RoundRobin(2)

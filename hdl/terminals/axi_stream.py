@@ -41,12 +41,7 @@ def input_stream(packet: Packet, tags: TagScheme) -> AxiStream:
     """
     address = _address(tags.code)
     user = address if packet.broadcast else packet.members["kind"] if packet.groups else None
-    return AxiStream(
-        data=_data(packet),
-        destination=address,
-        user=user,
-        last=packet.flits,
-    )
+    return AxiStream(data=_data(packet), destination=address, user=user, last=packet.flits)
 
 
 def output_stream(packet: Packet, tags: TagScheme) -> AxiStream:

@@ -52,11 +52,7 @@ class Resubmitter(wiring.Component):
         self.stages = stages
         self.delay = delay
         super().__init__(
-            {
-                "i": In(stream.Signature(packet)),
-                "o": Out(VerdictLink(packet)),
-                "seed": In(32),
-            }
+            {"i": In(stream.Signature(packet)), "o": Out(VerdictLink(packet)), "seed": In(32)}
         )
 
     def elaborate(self, platform: object) -> Module:

@@ -87,10 +87,7 @@ def _print(timings: "Sequence[Timing]") -> None:
             click.echo(f"{timing.engine} x {timing.runs}: {timing.note}")
 
 
-_COLUMNS = (
-    *("engine", "runs", "cycles/s"),
-    *("ns/cell/cycle", "hops/s", "setup s", "peak MB"),
-)
+_COLUMNS = (*("engine", "runs", "cycles/s"), *("ns/cell/cycle", "hops/s", "setup s", "peak MB"))
 _WIDTH = 110
 """Width of the table on a narrower terminal, so that no figure is truncated."""
 

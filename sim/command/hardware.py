@@ -11,13 +11,7 @@ from ...hdl.export.style import MEMORIES, RESETS, Style
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.numerals import number_of
 from ...hdl.support.output_file import is_regular
-from .shared_arguments import (
-    check_outputs,
-    messages,
-    network_arguments,
-    network_from,
-    refuse_given,
-)
+from .shared_arguments import check_outputs, messages, network_arguments, network_from, refuse_given
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -240,10 +240,7 @@ run_options = together(
         "the window ends, such as 0.02 or 2%. Default: 5 %, if --cycles is not given.",
     ),
     click.option(
-        "--limit",
-        default=200_000,
-        show_default=True,
-        help="Most cycles to which the window grows.",
+        "--limit", default=200_000, show_default=True, help="Most cycles to which the window grows."
     ),
     click.option(
         "--seeds",

@@ -87,10 +87,7 @@ def _macro(define: object) -> str:
 
 
 def compile_program(
-    program: str | os.PathLike[str],
-    *,
-    defines: Sequence[str] = (),
-    stack: int = STACK_BYTES,
+    program: str | os.PathLike[str], *, defines: Sequence[str] = (), stack: int = STACK_BYTES
 ) -> tuple[ProgramImage, str]:
     """Compile a program, and link it with its runtime.
 

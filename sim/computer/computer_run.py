@@ -220,11 +220,7 @@ def computer_of(
 
 
 def _run(
-    engine: Engine,
-    step: Callable[[int], None],
-    computer: Computer,
-    image: ProgramImage,
-    limit: int,
+    engine: Engine, step: Callable[[int], None], computer: Computer, image: ProgramImage, limit: int
 ) -> Console:
     """Run until all cores have ended."""
     console = Console(computer.nodes)

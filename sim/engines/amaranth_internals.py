@@ -12,13 +12,7 @@ from amaranth.hdl import Fragment, Signal, Value
 from amaranth.hdl import _ast as ast
 from amaranth.hdl import _nir as nir
 from amaranth.hdl._ast import SignalDict
-from amaranth.hdl._ir import (
-    Design,
-    NetlistDriver,
-    NetlistEmitter,
-    PortDirection,
-    RequirePosedge,
-)
+from amaranth.hdl._ir import Design, NetlistDriver, NetlistEmitter, PortDirection, RequirePosedge
 from amaranth.hdl._mem import MemoryData, MemoryInstance
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In

@@ -382,11 +382,7 @@ def _run(
     left = deadline - time.monotonic()
     try:
         done = run_program(
-            command,
-            folder=folder,
-            environment=environment,
-            temporary=folder,
-            limit=max(left, 0.01),
+            command, folder=folder, environment=environment, temporary=folder, limit=max(left, 0.01)
         )
     except TimeoutExpired:
         raise VerilatorTimeout(f"{Path(command[0]).name} did not finish in time") from None

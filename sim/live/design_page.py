@@ -152,9 +152,7 @@ class DesignPage(Page):
             },
             "diagram": self.bench.diagram(),
             "tags": None,
-            "patterns": [
-                {"name": "none", "rates": [], "paced": False, "hurry": 1, "straps": {}},
-            ],
+            "patterns": [{"name": "none", "rates": [], "paced": False, "hurry": 1, "straps": {}}],
             "theory": {"load": [], "latency": [], "throughput": []},
             "signals": [list(each) for each in self.design.signals],
             "inputs": {

@@ -13,14 +13,7 @@ from .frame import Curves
 from .result import Result
 from .units import PER, UNITS, unit_name, units_in_packet
 
-__all__ = [
-    "Comparison",
-    "distinct_labels",
-    "is_square",
-    "rate_factor",
-    "rate_factors",
-    "size_of",
-]
+__all__ = ["Comparison", "distinct_labels", "is_square", "rate_factor", "rate_factors", "size_of"]
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,7 @@ from collections.abc import Iterator
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.primitives.arrival_queue import own_memories, row_order
 from ...hdl.switch.output_queued import OutputQueued
-from .claims_in_verilog import (
-    bits_of,
-    forwarded,
-    gate_claims,
-    row_number,
-    with_claims,
-    with_gates,
-)
+from .claims_in_verilog import bits_of, forwarded, gate_claims, row_number, with_claims, with_gates
 
 __all__ = ["output_queue_claims"]
 

@@ -16,13 +16,7 @@ from ...hdl.networks.channel_model import FAIR
 from ...hdl.switch.pipelined import Pipelined
 from ...hdl.switch.shape import space_needed
 from ...hdl.switch.switch import Switch
-from .claims_in_verilog import (
-    bits_of,
-    forwarded,
-    gate_claims,
-    with_claims,
-    with_gates,
-)
+from .claims_in_verilog import bits_of, forwarded, gate_claims, with_claims, with_gates
 
 __all__ = ["SwitchNames", "crossing_claims"]
 

@@ -16,13 +16,7 @@ from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.pins import Pin
 from .diagram_drawing import BOX, HEAT, DiagramDrawing, hottest
 
-__all__ = [
-    "HIGHLIGHT",
-    "Marks",
-    "diagram_figure",
-    "draw_box",
-    "draw_diagram",
-]
+__all__ = ["HIGHLIGHT", "Marks", "diagram_figure", "draw_box", "draw_diagram"]
 
 HIGHLIGHT = "C3"
 """Colour of paths."""

@@ -16,10 +16,7 @@ from ...hdl.graphs.routing.given_routes import GivenRoutes
 from ...hdl.networks.network import Network
 from ..workload.booksim_config import BookSimConfig, listed
 
-__all__ = [
-    "TOPOLOGIES",
-    "packet_length",
-]
+__all__ = ["TOPOLOGIES", "packet_length"]
 
 
 Built = tuple[Network, Sequence[int] | None, list[tuple[str, str]]]
@@ -67,12 +64,7 @@ def _cube(config: BookSimConfig, latency: int) -> Built:
     if channels > 16:
         notes.append((f"num_vcs={channels}", "links have at most 16 channels"))
     network = build(
-        config["topology"],
-        k=k,
-        n=n,
-        channels=min(channels, 16),
-        latency=latency,
-        **_common(config),
+        config["topology"], k=k, n=n, channels=min(channels, 16), latency=latency, **_common(config)
     )
     return network, None, notes
 

@@ -90,12 +90,7 @@ def _open(name: str, benches: Sequence[Bench], verilator_limit: float) -> PortEn
 
 
 def _time(
-    network: Network,
-    name: str,
-    runs: int,
-    load: float,
-    seconds: float,
-    verilator_limit: float,
+    network: Network, name: str, runs: int, load: float, seconds: float, verilator_limit: float
 ) -> Timing:
     """Measure one engine. Runs in a separate process, so that its peak memory can be measured."""
     uniform = network_traffic("uniform", network)

@@ -11,10 +11,7 @@ from ...hdl.fabric.errors import InvalidType, InvalidValue, MulticubeError
 from ..engines import Engine
 from .program_requests import Pause, Program, Request, RequestCoder, SentRequest, Step
 
-__all__ = [
-    "ProgramRunner",
-    "ProgramsStuck",
-]
+__all__ = ["ProgramRunner", "ProgramsStuck"]
 
 
 _SHOWN = 8

@@ -10,10 +10,7 @@ from amaranth.lib import wiring
 from ..engines.amaranth_internals import BaseProcess, MemoryInstance
 from .simulator import Simulator
 
-__all__ = [
-    "MODULE_NAME",
-    "CocotbHost",
-]
+__all__ = ["MODULE_NAME", "CocotbHost"]
 
 
 MODULE_NAME = "cocotb.simulator"

@@ -168,12 +168,7 @@ class TwoLevel:
     def joining_links(self) -> float:
         """Links of level 2."""
         k, dimension = self.clusters, self.dimension
-        return {
-            "bh": dimension * k / 2,
-            "br": k,
-            "cc": k * (k - 1) / 2,
-            "ccc": 3 * k / 2,
-        }[self.top]
+        return {"bh": dimension * k / 2, "br": k, "cc": k * (k - 1) / 2, "ccc": 3 * k / 2}[self.top]
 
     def links(self, replication: int = 1) -> float:
         """Equations (6), (9), (11), (13)."""

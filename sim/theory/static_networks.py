@@ -62,8 +62,7 @@ NETWORKS: dict[str, StaticNetwork] = {
             "L": Formula("1/2 log N + 2/N", lambda s: s.bits / 2 + 2 / s.nodes),
             "C": Formula("N - 1", lambda s: s.nodes - 1),
             "LC": Formula(
-                "(N - 1) (1/2 log N + 2/N)",
-                lambda s: (s.nodes - 1) * (s.bits / 2 + 2 / s.nodes),
+                "(N - 1) (1/2 log N + 2/N)", lambda s: (s.nodes - 1) * (s.bits / 2 + 2 / s.nodes)
             ),
         },
         _orders("1", "log N", "1/N", "log N", "N", "N log N"),
@@ -178,8 +177,7 @@ NETWORKS: dict[str, StaticNetwork] = {
         {
             "d": Formula("2 log_b(N (b - 1) + 1) - 2", lambda s: 2 * s.levels),
             "F": Formula(
-                "(b + 1) (log_b(N (b - 1) + 1) - 1) - 1",
-                lambda s: (s.branching + 1) * s.levels - 1,
+                "(b + 1) (log_b(N (b - 1) + 1) - 1) - 1", lambda s: (s.branching + 1) * s.levels - 1
             ),
             "D": Formula(
                 "N",

@@ -63,12 +63,7 @@ class Bench:
         )
 
     def run(
-        self,
-        test: str,
-        environment: Mapping[str, str],
-        seed: int = 1,
-        *,
-        module: str = "traffic",
+        self, test: str, environment: Mapping[str, str], seed: int = 1, *, module: str = "traffic"
     ) -> str | None:
         log, results = self._folder / f"{test}.log", self._folder / f"{test}.xml"
         # Under pytest, cocotb's runner leaves the program if the test fails.

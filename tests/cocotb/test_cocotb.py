@@ -84,14 +84,10 @@ FAST = ("wormhole-xor",)
 
 
 @pytest.mark.parametrize(
-    ("case", "simulator"),
-    [run if run[0] in FAST else long(*run) for run in RUNS],
+    ("case", "simulator"), [run if run[0] in FAST else long(*run) for run in RUNS]
 )
 def test_exported_network_carries_all_packets_and_keeps_amaranths_time(
-    case: str,
-    simulator: str,
-    tmp_path: Path,
-    compile_bench: Callable[..., Any],
+    case: str, simulator: str, tmp_path: Path, compile_bench: Callable[..., Any]
 ) -> None:
     verilog, environment = _export(tmp_path, case)
     bench = compile_bench(simulator, verilog)

@@ -53,10 +53,7 @@ RUNS: dict[str, dict[str, list[str]]] = {
         "--vcd": ["waves.vcd", "-", "none/x.vcd"],
         "--activity": ["a.saif", "-", "none/a.saif"],
     },
-    "sweep": {
-        **OPTIONS,
-        "-o": ["a.csv", "a.json", "-", "a.gif", "none/a.csv"],
-    },
+    "sweep": {**OPTIONS, "-o": ["a.csv", "a.json", "-", "a.gif", "none/a.csv"]},
     "compare": {
         **OPTIONS,
         "--per": ["terminal", "wire", "bisection"],
@@ -64,9 +61,7 @@ RUNS: dict[str, dict[str, list[str]]] = {
     },
 }
 
-SLOW: dict[str, dict[str, list[str]]] = {
-    "bench": {"--load": OPTIONS["--load"], "--json": []},
-}
+SLOW: dict[str, dict[str, list[str]]] = {"bench": {"--load": OPTIONS["--load"], "--json": []}}
 """Each run takes seconds."""
 
 OTHERS: dict[str, dict[str, list[str]]] = {
@@ -261,9 +256,7 @@ def check(words: list[str], folder: Path, before: dict[str, bytes]) -> None:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
-    ("commands", "count"),
-    [(RUNS, 6), (OTHERS, 24), long(SLOW, 4)],
-    ids=["runs", "others", "slow"],
+    ("commands", "count"), [(RUNS, 6), (OTHERS, 24), long(SLOW, 4)], ids=["runs", "others", "slow"]
 )
 def test_command_lines(commands: dict[str, dict[str, list[str]]], count: int, folder: Path) -> None:
     fuzz(lambda words: run(words, folder), command_lines(commands), count=count)

@@ -278,12 +278,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "depth": 2,
     },
     "ReplaySource": {"packet": STAMPED, "tags": TAGS, "depth": 2, "trace": (2, 3)},
-    "DependentSource": {
-        "packet": NUMBERED,
-        "tags": TAGS,
-        "blocks": 2,
-        "arrivals": 2,
-    },
+    "DependentSource": {"packet": NUMBERED, "tags": TAGS, "blocks": 2, "arrivals": 2},
     "WaitingRows": {"count_bits": 2, "delay_bits": 3},
     "FlowSource": {"packet": STAMPED, "tags": TAGS, "depth": 2, "windows": 1},
     "CollectiveSource": {

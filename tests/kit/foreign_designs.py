@@ -86,10 +86,7 @@ DESIGNS: dict[str, tuple[Callable[[], Elaboratable], Mapping[str, Any]]] = {
         {"clocks": {"sync": 1e-6, "fast": 0.5e-6}},
     ),
     "serial port": (made("amaranth_stdio.serial.AsyncSerial", divisor=6), {}),
-    "GPIO": (
-        made("amaranth_soc.gpio.Peripheral", pin_count=5, addr_width=4, data_width=8),
-        {},
-    ),
+    "GPIO": (made("amaranth_soc.gpio.Peripheral", pin_count=5, addr_width=4, data_width=8), {}),
     "Wishbone SRAM": (
         made("amaranth_soc.wishbone.sram.WishboneSRAM", size=64, data_width=32, granularity=8),
         {},
@@ -127,10 +124,7 @@ DESIGNS: dict[str, tuple[Callable[[], Elaboratable], Mapping[str, Any]]] = {
         USB,
     ),
     "USB 3 CRC": (made("luna.gateware.usb.usb3.link.crc.HeaderPacketCRC"), SUPER_SPEED),
-    "USB 3 scrambler": (
-        made("luna.gateware.usb.usb3.physical.scrambling.Scrambler"),
-        SUPER_SPEED,
-    ),
+    "USB 3 scrambler": (made("luna.gateware.usb.usb3.physical.scrambling.Scrambler"), SUPER_SPEED),
     "USB 3 link": (
         made("luna.gateware.usb.usb3.link.ltssm.LTSSMController", ss_clock_frequency=125e6),
         SUPER_SPEED,

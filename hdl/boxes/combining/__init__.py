@@ -5,10 +5,4 @@ from .combining_router import CombiningRouter
 from .combining_switch import MERGES, CombiningSwitch
 from .input_buffered_box import InputBufferedBox
 
-__all__ = [
-    "MERGES",
-    "CombiningBox",
-    "CombiningRouter",
-    "CombiningSwitch",
-    "InputBufferedBox",
-]
+__all__ = ["MERGES", "CombiningBox", "CombiningRouter", "CombiningSwitch", "InputBufferedBox"]

@@ -277,11 +277,7 @@ class CombiningSwitch(wiring.Component):
             more = {i: waits[i, j].more if waits else Const(0, 1) for i in inputs}
             m.d.comb += last.eq(
                 Cat(
-                    Mux(
-                        target == place,
-                        room[i] & ~hits[i],
-                        ~hits[i] | (room[i] & ~more[i]),
-                    )
+                    Mux(target == place, room[i] & ~hits[i], ~hits[i] | (room[i] & ~more[i]))
                     for place, i in enumerate(inputs)
                 ).all()
             )

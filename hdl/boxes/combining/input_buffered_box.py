@@ -14,9 +14,7 @@ from ...primitives.pacing import Lengths, check_lengths, paced
 from ...primitives.round_robin import RoundRobin
 from ...primitives.word_buffer import WordBuffer, check_room
 
-__all__ = [
-    "InputBufferedBox",
-]
+__all__ = ["InputBufferedBox"]
 
 
 class InputBufferedBox(wiring.Component):

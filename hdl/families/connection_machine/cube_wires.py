@@ -55,13 +55,7 @@ class Wires(wiring.Component):
     """
 
     def __init__(
-        self,
-        message: Message,
-        *,
-        dimensions: int,
-        shared: bool,
-        serial: bool,
-        least: int = 1,
+        self, message: Message, *, dimensions: int, shared: bool, serial: bool, least: int = 1
     ) -> None:
         dimensions = check_integer("Dimensions", dimensions, 1)
         self.message = message

@@ -99,8 +99,5 @@ class Deliver(wiring.Component):
                 m.d.sync += output.valid.eq(0)
             with m.If(flags.any()):
                 payload = chosen(flags, [message.payload for message in messages])
-                m.d.sync += [
-                    output.valid.eq(1),
-                    Value.cast(output.payload.payload).eq(payload),
-                ]
+                m.d.sync += [output.valid.eq(1), Value.cast(output.payload.payload).eq(payload)]
         return m

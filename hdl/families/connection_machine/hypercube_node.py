@@ -292,10 +292,7 @@ class HypercubeNode(wiring.Component):
                 left[i].eq(slot.valid & ~deliver.taken[i] & ~_any(route.sent, i)),
                 *(part.before[i].eq(seniority.before[i]) for part in (route, refer, deliver)),
             ]
-        m.d.comb += [
-            refer.left.eq(left),
-            refer.free.eq(Cat(~sent.any() for sent in route.sent)),
-        ]
+        m.d.comb += [refer.left.eq(left), refer.free.eq(Cat(~sent.any() for sent in route.sent))]
         for w, (sent, dimension) in enumerate(zip(links.sent, dimensions)):
             flags = route.sent[w] | refer.sent[w]
             message = Signal(self.message, name=f"message_{w}")
@@ -307,21 +304,14 @@ class HypercubeNode(wiring.Component):
             ]
 
         stay = Cat(left[i] & ~_any(refer.sent, i) for i in range(places))
-        m.d.comb += [
-            buffer.stay.eq(stay),
-            inject.room.eq(buffer.room),
-            self.level.eq(buffer.level),
-        ]
+        m.d.comb += [buffer.stay.eq(stay), inject.room.eq(buffer.room), self.level.eq(buffer.level)]
         with m.If(step):
             m.d.comb += [
                 self.crossed.eq(ones(sent.valid for sent in links.sent)),
                 self.referred.eq(refer.referred),
             ]
         for w, (entry, slot) in enumerate(zip(buffer.arrived, slots[self.buffers :])):
-            m.d.comb += [
-                entry.message.eq(slot.message),
-                entry.valid.eq(stay[self.buffers + w]),
-            ]
+            m.d.comb += [entry.message.eq(slot.message), entry.valid.eq(stay[self.buffers + w])]
         for entry, injected in zip(buffer.injected, inject.o):
             m.d.comb += entry.eq(injected)
         return m

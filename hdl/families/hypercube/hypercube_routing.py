@@ -15,12 +15,7 @@ from typing import Literal
 from ...fabric.errors import InvalidValue
 from ...graphs.graph import Channel
 
-__all__ = [
-    "HYPERCUBE_ROUTINGS",
-    "HypercubeRouting",
-    "next_channels",
-    "next_dimensions",
-]
+__all__ = ["HYPERCUBE_ROUTINGS", "HypercubeRouting", "next_channels", "next_dimensions"]
 
 HypercubeRouting = Literal["ecube", "pcube", "adaptive"]
 HYPERCUBE_ROUTINGS: tuple[HypercubeRouting, ...] = ("ecube", "pcube", "adaptive")

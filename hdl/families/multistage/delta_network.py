@@ -16,13 +16,7 @@ from .multistage_network import MultistageNetwork
 from .multistage_parameters import MOST_PORTS, StageParameters
 from .switching import SWITCHES
 
-__all__ = [
-    "FAMILIES",
-    "DeltaNetwork",
-    "DeltaParameters",
-    "SwBanyanNetwork",
-    "SwBanyanParameters",
-]
+__all__ = ["FAMILIES", "DeltaNetwork", "DeltaParameters", "SwBanyanNetwork", "SwBanyanParameters"]
 
 _MOST_STAGES = 16
 

@@ -22,10 +22,7 @@ def chosen_straps(type_: CellType, values: Mapping[str, Value]) -> dict[str, Val
 
 
 def place_ends(
-    fabric: Fabric | Scope,
-    code: AddressCode,
-    terminals: Terminals,
-    ends: Ends,
+    fabric: Fabric | Scope, code: AddressCode, terminals: Terminals, ends: Ends
 ) -> Terminals:
     """Place an interface at each input of a network, and one at each output.
 

@@ -282,12 +282,7 @@ class MultistageNetwork(PacketNetwork):
         return CellType(CircuitParityChecker, packet=packet, **size)
 
     def _place_copy(
-        self,
-        fabric: Fabric | Scope,
-        boxes: list[CellType],
-        name: str,
-        copy: int,
-        within: str = "",
+        self, fabric: Fabric | Scope, boxes: list[CellType], name: str, copy: int, within: str = ""
     ) -> Terminals:
         """Place and link the boxes."""
 

@@ -59,10 +59,7 @@ PLANS: dict[str, tuple[Callable[[int], tuple[list[Stage], Digits]], str]] = {
     ),
     "omega": (_omega, "a perfect shuffle of all lines in front of every stage"),
     "baseline": (_baseline, "each stage halves the network: inverse shuffles of ever fewer digits"),
-    "indirect-cube": (
-        _indirect_cube,
-        "a Generalized Cube with the lowest digit first",
-    ),
+    "indirect-cube": (_indirect_cube, "a Generalized Cube with the lowest digit first"),
     "butterfly": (
         _butterfly,
         "b-ary n-fly: digit 0 trades places with each other digit, the highest first",

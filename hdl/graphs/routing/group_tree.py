@@ -314,11 +314,7 @@ def _searched(relation: Relation, start: int, ends: Sequence[int], steps: _Steps
 
 
 def _join(
-    tree: _Tree,
-    start: int,
-    end: int,
-    steps: _Steps,
-    turns: Mapping[int, Collection[Turn]] | None,
+    tree: _Tree, start: int, end: int, steps: _Steps, turns: Mapping[int, Collection[Turn]] | None
 ) -> bool:
     """Add the shortest way to a node to a tree, if there is one, and say so.
 

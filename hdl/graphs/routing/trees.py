@@ -29,9 +29,7 @@ _ROUNDS = 4
 
 
 def spread_trees(
-    graph: Graph,
-    after: Callable[[int, Link], int | None] = lambda phase, link: 0,
-    phases: int = 1,
+    graph: Graph, after: Callable[[int, Link], int | None] = lambda phase, link: 0, phases: int = 1
 ) -> list[Tree]:
     """For each terminal, a tree of shortest paths from all nodes, by `Graph.length`; no link has
     many more of them than others if that can be helped.

@@ -6,11 +6,7 @@ from math import isqrt
 from ...fabric.checks import check_limit
 from .collective_program import Transfer
 
-__all__ = [
-    "CollectiveDraft",
-    "Pair",
-    "binomial_pairs",
-]
+__all__ = ["CollectiveDraft", "Pair", "binomial_pairs"]
 
 Pair = tuple[int, int]
 """The ranks of a sender and a receiver."""
@@ -36,11 +32,7 @@ class CollectiveDraft:
     """The transfers of an algorithm between ranks; the root has rank 0."""
 
     def __init__(
-        self,
-        count: int,
-        words: int,
-        algorithm: str,
-        pairs: Callable[[bool], Sequence[Pair]] | None,
+        self, count: int, words: int, algorithm: str, pairs: Callable[[bool], Sequence[Pair]] | None
     ) -> None:
         self.count = count
         self.words = words
@@ -62,13 +54,7 @@ class CollectiveDraft:
         return [(child, parent) for parent, child in reversed(tree)] if folding else tree
 
     def _vector(
-        self,
-        source: int,
-        destination: int,
-        *,
-        bank: int = 0,
-        banks: int = 1,
-        folds: bool = False,
+        self, source: int, destination: int, *, bank: int = 0, banks: int = 1, folds: bool = False
     ) -> Transfer:
         return Transfer(source, destination, 0, 0, self.words, bank, banks, folds)
 

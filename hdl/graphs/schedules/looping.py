@@ -146,9 +146,7 @@ def _partners(boxes: Sequence[int]) -> list[int]:
     return [both[box] - packet for packet, box in enumerate(boxes)]
 
 
-def _halvings(
-    destinations: Permutation,
-) -> Iterator[tuple[int, list[int], list[int], list[int]]]:
+def _halvings(destinations: Permutation) -> Iterator[tuple[int, list[int], list[int], list[int]]]:
     """From the outer stages to the middle one: the bit in which lines of a box differ, the line on
     which each packet enters the one stage, that on which it leaves the other, and the inner network
     that it takes between them; in the middle stage, the output of its box.

@@ -12,15 +12,7 @@ from typing import NamedTuple
 from ..permutations import Permutation
 from .communication_steps import Schedule
 
-__all__ = [
-    "OWN",
-    "RESULT",
-    "ROWS",
-    "Instruction",
-    "StepProgram",
-    "accumulating",
-    "delivering",
-]
+__all__ = ["OWN", "RESULT", "ROWS", "Instruction", "StepProgram", "accumulating", "delivering"]
 
 RESULT = 0
 """The place of the result. It begins as the node's own value."""

@@ -73,11 +73,7 @@ def part_words(arithmetic: Arithmetic, cell: nir.Part, value: Words, offset: Wor
         total,
     )
     offset_width = len(cell.offset) + cell.stride.bit_length()
-    shift = a.mul(
-        a.part(offset, 0, offset_width),
-        a.const(cell.stride, offset_width),
-        offset_width,
-    )
+    shift = a.mul(a.part(offset, 0, offset_width), a.const(cell.stride, offset_width), offset_width)
     return a.part(a.shift_right(extended, shift, total, fill), 0, cell.width)
 
 

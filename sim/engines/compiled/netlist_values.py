@@ -8,11 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from ....hdl.fabric.pins import Path
-from ..amaranth_internals import (
-    Matches,
-    PriorityMatch,
-    nir,
-)
+from ..amaranth_internals import Matches, PriorityMatch, nir
 from .compiled_errors import UnsupportedConstruct
 from .ir import Node, Words
 from .netlist_operators import matched, operator_words, part_words, place

@@ -14,10 +14,7 @@ from .word_graph import Graph
 if TYPE_CHECKING:
     from .emit_slices import SliceEmitter
 
-__all__ = [
-    "SliceFunction",
-    "plane_rows",
-]
+__all__ = ["SliceFunction", "plane_rows"]
 
 
 def plane_rows(

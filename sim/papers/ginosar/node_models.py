@@ -95,11 +95,7 @@ MODELS = Item(
     rows=_rows,
     draw=Panel(
         "nodes",
-        [
-            Lines("adopted", "-o", "{network}"),
-            Lines("divided", "--s"),
-            Lines("link_limited", ":x"),
-        ],
+        [Lines("adopted", "-o", "{network}"), Lines("divided", "--s"), Lines("link_limited", ":x")],
         ["network"],
         title="solid: the paper's model; dashed: model 2; dotted: model 3",
         xlabel="N (nodes)",
