@@ -13,7 +13,7 @@ from ...hdl.export.style import MEMORIES, RESETS, Style
 from ...hdl.fabric.errors import InvalidValue
 from ..synthesis import DEVICES
 from .cell_report import print_cells
-from .hardware import only_type
+from .export_command import only_type
 from .shared_arguments import network_from, refuse_given
 from .terminal_table import print_figures
 
