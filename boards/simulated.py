@@ -87,7 +87,7 @@ class SimulatedBoard:
     board : BoardDesign
         The design on the board.
     engine : str
-        One of `sim.engines.selection.ENGINES`.
+        One of `sim.engines.engine_selection.ENGINES`.
 
     Attributes
     ----------

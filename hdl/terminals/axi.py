@@ -40,10 +40,10 @@ class AxiTarget(wiring.Component):
     write is answered when all its beats have been performed.
 
     All bursts, of whole or narrow beats, aligned or not, are taken: INCR, WRAP and FIXED. The top
-    two bits of an address choose what a write does (`operations.bus.WINDOWS`): it stores the bytes
-    of its strobes, or adds, ANDs or ORs each beat in one indivisible step. A read in the first
-    quarter loads words; one in the others shows the old value that the last read-modify-write of
-    this port found; it should be sent after that one's response.
+    two bits of an address choose what a write does (`operations.bus_operations.WINDOWS`): it stores
+    the bytes of its strobes, or adds, ANDs or ORs each beat in one indivisible step. A read in the
+    first quarter loads words; one in the others shows the old value that the last read-modify-write
+    of this port found; it should be sent after that one's response.
 
     With `atomics`, `awatop` is that of AXI5: AtomicStore and AtomicLoad with ADD, CLR, EOR and SET,
     little-endian, and AtomicSwap, of one beat of all bytes, whatever the quarter of the address.

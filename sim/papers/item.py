@@ -59,7 +59,7 @@ class Options:
         Length of the measurement window; None for the item's own.
     seed : int
     engine : str
-        One of `engines.selection.ENGINES`.
+        One of `engines.engine_selection.ENGINES`.
     progress : bool
         Show progress bars on standard error, if it is a terminal.
     scheduler : str or None

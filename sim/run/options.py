@@ -35,7 +35,7 @@ class Options:
     Attributes
     ----------
     engine : str
-        One of `engines.selection.ENGINES`.
+        One of `engines.engine_selection.ENGINES`.
     bins : int, optional
         Number of bins of each latency histogram, one per cycle. By default 2,048, or fewer if all
         sinks together would have more than `MOST_BINS`.
