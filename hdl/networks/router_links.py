@@ -3,7 +3,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from ..fabric.cell import Cell, CellType
 from ..fabric.fabric import Fabric, Scope
@@ -14,6 +14,7 @@ from ..links.packet import Packet
 from ..primitives.link_end import LinkEnd
 from ..routers.credit_link import CreditLink
 from ..switch.shape import RouterShape, space_needed
+from .router_parameters import RouterParameters
 
 __all__ = ["RouterLinks", "link_ends", "link_name", "spare_links"]
 
@@ -58,6 +59,7 @@ def spare_links(graph: Graph, shapes: Sequence[RouterShape]) -> Iterable[Link]:
             yield Link(node, port, node, peer_port, outputs[port], graph.latency)
 
 
+@dataclass(frozen=True)
 class RouterLinks:
     """Places links between routers.
 
@@ -73,21 +75,18 @@ class RouterLinks:
         Most flits of a packet.
     """
 
-    def __init__(
-        self, relation: Relation, shapes: Sequence[RouterShape], given: Any, longest: int
-    ) -> None:
-        self._relation = relation
-        self._shapes = shapes
-        self._given = given
-        self._longest = longest
+    relation: Relation
+    shapes: Sequence[RouterShape]
+    given: RouterParameters
+    longest: int
 
     def place(self, fabric: Fabric | Scope, packet: Packet, link: Link) -> None:
         """The wires of a link; if it takes several cycles, a cell."""
-        given = self._given
-        sender, receiver = self._shapes[link.node], self._shapes[link.peer]
+        given = self.given
+        sender, receiver = self.shapes[link.node], self.shapes[link.peer]
         here, there, name = f"router_{link.node}", f"router_{link.peer}", link_name(link)
         guarded = sender.guarded_outputs(given.switch)
-        ends = link_ends(self._shapes, link)
+        ends = link_ends(self.shapes, link)
         waits = tuple(c for c, (output, _) in enumerate(ends) if output in guarded)
         if link.latency > 1:
             kind = CellType(
@@ -97,10 +96,10 @@ class RouterLinks:
                 latency=link.latency,
                 depth=given.depth,
                 guarded=waits,
-                needed=space_needed(given.switch, given.depth, self._longest),
-                levels=self._relation.senses,
+                needed=space_needed(given.switch, given.depth, self.longest),
+                levels=self.relation.senses,
             )
-            title = f"link to node {self._relation.graph.name(link.peer)}"
+            title = f"link to node {self.relation.graph.name(link.peer)}"
             fabric.place(Cell(name, kind, title=title))
         for c, (output, entry) in enumerate(ends):
             leaves, comes = Pin(here, ("o", output)), Pin(there, ("i", entry))
@@ -129,4 +128,4 @@ class RouterLinks:
 
     def _is_unused(self, channel: Channel) -> bool:
         """Whether a channel must not be linked, since with refill paths could lead around it."""
-        return self._given.refill == "yes" and not self._relation.carries(channel)
+        return self.given.refill == "yes" and not self.relation.carries(channel)
