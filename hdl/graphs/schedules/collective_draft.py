@@ -40,6 +40,10 @@ class CollectiveDraft:
         self.banks = 1
         self._scheduled = pairs
 
+    def transfers(self, kind: str) -> Iterator[Transfer]:
+        """All transfers of a kind of collective, in order."""
+        return iter(getattr(self, f"_{kind}")())
+
     # What the kinds have in common.
 
     def _pairs(self, *, folding: bool) -> Sequence[Pair]:

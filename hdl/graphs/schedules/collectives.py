@@ -111,7 +111,7 @@ def collective_program(
     check_word(f"Algorithm of {kind}", algorithm, ALGORITHMS[kind])
     count, at = len(members), tuple(members).index(root)
     draft = CollectiveDraft(count, words, algorithm, pairs)
-    transfers = list(islice(getattr(draft, f"_{kind}")(), _MOST_TRANSFERS + 1))
+    transfers = list(islice(draft.transfers(kind), _MOST_TRANSFERS + 1))
     if len(transfers) > _MOST_TRANSFERS:
         raise TooLarge(f"Messages of {kind} by {algorithm} must be at most {_MOST_TRANSFERS}")
     turned = [members[(at + rank) % count] for rank in range(count)]
