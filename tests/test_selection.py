@@ -171,6 +171,20 @@ def test_path_counts_and_weights(graph: Graph) -> None:
     assert weight_bits(relation) == bits
 
 
+@pytest.mark.parametrize("name", ["data-manipulator", "dynamic-redundancy"])
+def test_weights_count_ways_to_where_packets_leave(name: str) -> None:
+    """Against networkx, in graphs that packets leave at other nodes than those they enter at."""
+    relation = build(name, routing="adaptive", selection="random").relation
+    graph = relation.graph
+    plain = nx.DiGraph(to_networkx(graph))
+    for destination, end in enumerate(graph.exit_homes):
+        for _, _, nexts in relation.steps(destination):
+            for channel in itertools.filterfalse(relation.is_escape, nexts):
+                peer = graph.link_of(channel).peer
+                ways = len(list(nx.all_shortest_paths(plain, peer, end)))
+                assert relation.weight(channel, destination) == ways
+
+
 # Four shortest paths from 0 to 6, three of them over node 1.
 FORK = [(0, 1), (0, 2), (1, 3), (1, 4), (1, 5), (2, 7), (3, 6), (4, 6), (5, 6), (7, 6)]
 

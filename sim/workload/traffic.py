@@ -253,10 +253,10 @@ def _from_text(text: str, ports: int, sinks: int) -> Pattern:
         form, make = _FORMS[name]
         required = len(form.split("[")[0].split(":")) - 1
         if required <= len(words) <= form.count(":"):
-            found = make(text, ports, words)
+            made = make(text, ports, words)
             if _TERMINAL in form:
-                check_integer(f"Terminal T of {name}", found.where.favourites[0], 0, sinks - 1)
-            return found
+                check_integer(f"Terminal T of {name}", made.where.favourites[0], 0, sinks - 1)
+            return made
         raise InvalidValue(f"Traffic {name} must be written as {name}{form}, not {text!r}")
     suggestion = nearest(name, _FORMS)
     if suggestion:

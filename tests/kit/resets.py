@@ -7,10 +7,11 @@ from amaranth.lib.wiring import Out
 from multicube.hdl import AxiStreamNetwork, Network, PacketNetwork
 from multicube.hdl.bench import Bench, bench_for
 from multicube.hdl.fabric.pins import Pin
-from multicube.sim import Run, pattern
+from multicube.sim import Run
 from multicube.sim.engines import PortEngine, ResetEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run.probe import Probe
+from multicube.sim.workload.class_traffic import network_traffic
 from random_modules import flat
 
 __all__ = [
@@ -33,7 +34,7 @@ _LONGEST_DRAIN = 40_000
 
 def reset_bench(network: Network, *, load: float = 0.5, seed: int = 1) -> Bench:
     """A bench of the network with uniform traffic."""
-    run = Run(pattern("uniform", network.sources), load, seed=seed, source_depth=8)
+    run = Run(network_traffic("uniform", network), load, seed=seed, source_depth=8)
     return bench_for(network, run.sources(network), bins=64)
 
 

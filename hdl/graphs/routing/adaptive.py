@@ -50,7 +50,7 @@ class Adaptive(Relation):
         channel."""
         if self.is_escape(channel):
             return 1
-        home = self._graph.homes[destination]
+        home = self._graph.exit_homes[destination]
         return self._graph.path_counts[home][self._graph.link_of(channel).peer]
 
     def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
