@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl import PacketNetwork, build
+from multicube.hdl import GraphNetwork, PacketNetwork, build
 from multicube.hdl.bench import bench_for
+from multicube.hdl.graphs.graph import Link, ListedGraph
 from multicube.sim import Run, Trace, TracePacket, simulate
 from multicube.sim.workload.traffic import pattern
 
@@ -190,6 +191,21 @@ def test_channels_of_all_classes_share_the_link_of_two_stages() -> None:
     assert all(found == {0, 1, 2, 3} for found in between.values())
     assert all(channels[link] == {0} for link in channels.keys() - between.keys())
     assert len(channels) == 4 + 8
+
+
+def test_parallel_links_with_unequal_channels() -> None:
+    """Channels of one link have one name, however many the links beside it have."""
+    counts = (2, 1, 3)
+    links = [Link(0, port, 1, port, channels=count) for port, count in enumerate(counts)]
+    network = GraphNetwork(ListedGraph(2, [*links, Link(1, 0, 0, 0)]), allow_deadlock=1)
+    channels: dict[str, list[int]] = {}
+    for wire in network.wires.values():
+        if "terminal" not in wire.link:
+            channels.setdefault(wire.link, []).append(wire.channel)
+    assert channels == {
+        **{f"node 0 -> node 1, link {n}": [*range(count)] for n, count in enumerate(counts)},
+        "node 1 -> node 0": [0],
+    }
 
 
 @pytest.mark.parametrize("words", ["torus k=3 n=2", "cube ports=4 parity=byte", "dcsh k=3 n=1"])

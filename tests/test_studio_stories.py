@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -367,6 +368,24 @@ def test_story_of_a_phone_and_a_keyboard(opened: Opened) -> None:
     assert page.text_content("#command") == "multicube view ring k=4 -o network.html"
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     page.close()
+
+
+@needs_chromium
+@pytest.mark.long
+def test_command_that_compares_is_for_a_shell(page: Any) -> None:
+    """Traffic of classes has a semicolon, and names of files may have a quote."""
+    names, traffic = ["torus k=4 classes=2", "graph file=it's.json"], "uniform@3; tornado"
+    page.evaluate(
+        """([names, traffic]) => {
+            studio.work.run = async () => null;
+            for (const name of names) studio.curves.sweep(name, { options: { traffic } });
+        }""",
+        [names, traffic],
+    )
+    line = page.text_content("#compare-command")
+    assert shlex.split(line) == [
+        *("multicube", "compare", *names, f"--traffic={traffic}", "-o", "all.svg")
+    ]
 
 
 @needs_chromium

@@ -296,6 +296,32 @@ def test_groups_are_those_of_the_metadata(tmp_path: Path) -> None:
     assert len(messages) == 2 + 4 * 3
 
 
+def test_groups_of_the_same_ranks_take_turns_of_their_own(tmp_path: Path) -> None:
+    """Rank 0 begins with one of them, after 5 cycles, and rank 1 with the other, after 9."""
+    listed = '[{"pg_name": "7", "ranks": [0, 1]}, {"pg_name": "8", "ranks": [0, 1]}]'
+    groups = number(1, 0) + number(3, 1) + text(8, text(1, listed))
+
+    def coll(name: int, group: str, after: Sequence[int] = ()) -> bytes:
+        each = node(name, COLL, after, comm_type=2, comm_size=16)
+        return each + text(10, text(1, "pg_name") + text(29, group))
+
+    ranks = [
+        [groups, node(1, COMP, micros=5), coll(2, "7", [1]), coll(3, "8", [2])],
+        [groups, node(1, COMP, micros=9), coll(2, "8", [1]), coll(3, "7")],
+    ]
+    workload = read_chakra(files(tmp_path, *ranks), Scale(cycle_ns=1000))
+    sent = {
+        place[-len("0.et, node 2") :]: one for one, place in zip(workload.messages, workload.places)
+    }
+    seven = sent["0.et, node 2"].id, sent["1.et, node 3"].id
+    assert set(sent["0.et, node 3"].after) == {*seven, sent["0.et, node 1"].id}
+
+
+@pytest.mark.parametrize(("micros", "cycle_ns", "cycles"), [(7, 0.7, 10000), (1, 0.3, 3334)])
+def test_times_are_divided_as_they_are_written(micros: int, cycle_ns: float, cycles: int) -> None:
+    assert Scale(cycle_ns=cycle_ns).cycles(micros * 1000) == cycles
+
+
 ALONE = {"comm_dst": 1, "comm_size": 16}
 
 

@@ -1,6 +1,5 @@
 """Names of the links of a fabric for people: `node 5 -> node 6, +x`."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -53,6 +52,7 @@ def named_wires(
     fabric : Fabric
         The fabric that has the cells. A pin of its boundary is a terminal.
     links : Iterable[tuple[Pin, Pin]]
+        The channels of a link in their order, before those of the next link with these ends.
     lane : Callable[[Pin], Lane]
         What a driver tells of its link.
     terminal : str
@@ -64,6 +64,8 @@ def named_wires(
         By driver.
     """
     wires: dict[Pin, Wire] = {}
+    numbers: dict[Pin, int] = {}
+    latest: dict[str, tuple[int, int]] = {}
     cells = fabric.cells
     for driver, receiver in links:
         (cell, path), (other, to) = driver, receiver
@@ -71,14 +73,14 @@ def named_wires(
             direction, channel = lane(driver)
             begin = f"{terminal} {path[1]}" if cell is None else cells[cell].title
             end = f"{terminal} {to[1]}" if other is None else cells[other].title
-            ends = f"{begin} -> {end}"
-            wires[driver] = Wire(f"{ends}, {direction}" if direction else ends, channel)
-    alike = Counter(wires.values())
-    numbers: Counter[Wire] = Counter()
-    for driver, wire in wires.items() if len(alike) < len(wires) else ():
-        if alike[wire] > 1:
-            wires[driver] = Wire(f"{wire.link}, link {numbers[wire]}", wire.channel)
-            numbers[wire] += 1
+            name = f"{begin} -> {end}, {direction}" if direction else f"{begin} -> {end}"
+            number, before = latest.get(name, (0, -1))
+            number += channel <= before
+            latest[name], numbers[driver] = (number, channel), number
+            wires[driver] = Wire(name, channel)
+    for driver, (name, channel) in wires.items():
+        if latest[name][0]:
+            wires[driver] = Wire(f"{name}, link {numbers[driver]}", channel)
     return wires
 
 

@@ -230,17 +230,18 @@ class _Conversion:
 
     def _collectives(self) -> dict[tuple[int, int], tuple[list[Transfer], list[_Flow]]]:
         """By rank and node: the messages of the whole operation."""
-        turns: dict[tuple[int, ...], dict[int, list[_Node]]] = {}
+        # Groups of the same ranks take turns of their own.
+        turns: dict[tuple[str, tuple[int, ...]], dict[int, list[_Node]]] = {}
         for rank, nodes in enumerate(self.ranks):
             groups = _groups(nodes, len(self.ranks))
             for node in nodes:
                 if node.kind == "COMM_COLL":
-                    group = _group(node, groups)
+                    name, group = _group(node, groups)
                     if rank not in group:
                         raise InvalidValue(f"{node.place}: its group has no rank {rank}")
-                    turns.setdefault(group, {}).setdefault(rank, []).append(node)
+                    turns.setdefault((name, group), {}).setdefault(rank, []).append(node)
         found = {}
-        for group, nodes_of in turns.items():
+        for (_, group), nodes_of in turns.items():
             counts = {rank: len(nodes_of.get(rank, [])) for rank in group}
             first = next(iter(nodes_of.values()))[0]
             if len(set(counts.values())) > 1:
@@ -318,7 +319,8 @@ def _groups(nodes: Sequence[_Node], ranks: int) -> dict[str, tuple[int, ...]]:
     return groups
 
 
-def _group(node: _Node, groups: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
+def _group(node: _Node, groups: dict[str, tuple[int, ...]]) -> tuple[str, tuple[int, ...]]:
+    """The name of the group of an operation, and its ranks."""
     if not all(node.attributes.get("involved_dim", [])):
         raise InvalidValue(f"{node.place}: involved_dim must be true in all dimensions")
     name = str(node.attributes.get("pg_name", ""))
@@ -327,7 +329,7 @@ def _group(node: _Node, groups: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
     group = groups[name]
     if len(set(group)) != len(group) or not set(group) <= set(groups[""]):
         raise InvalidValue(f"{node.place}: group {name} must have different ranks of the trace")
-    return group
+    return name, group
 
 
 # Files.

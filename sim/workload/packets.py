@@ -1,6 +1,8 @@
 """Amounts of data as packets: what the readers of traces have in common."""
 
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 
 from ...hdl.fabric.checks import check_integer, check_kind, check_limit, check_number
 from ...hdl.fabric.errors import InvalidValue
@@ -96,7 +98,7 @@ class Scale:
         whole, rest = divmod(flits, self.longest)
         return [self.longest] * whole + ([rest] if rest else [])
 
-    def cycles(self, nanoseconds: int) -> int:
+    def cycles(self, nanoseconds: float) -> int:
         """The cycles of a time, of which a part counts as a whole one.
 
         Parameters
@@ -109,4 +111,5 @@ class Scale:
         int
             Cycles.
         """
-        return -int(-nanoseconds // self.cycle_ns)
+        # As they are written: 0.7 is a little less in floating point, and 7 / 0.7 more than 10.
+        return ceil(Fraction(str(nanoseconds)) / Fraction(str(self.cycle_ns)))

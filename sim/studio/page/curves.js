@@ -33,7 +33,7 @@ class Curves {
     const number = before < 0 ? this.begun++ : this.curves[before].number;
     const [colour, shape] = SERIES[number % SERIES.length];
     const curve = { name, number, colour, shape, points: [], state: "", task: null, what: `sweep ${name}`,
-      options: Object.entries(request.options).map(([option, value]) => `--${option}=${value} `).join("") };
+      options: Object.entries(request.options).map(([option, value]) => `${quoted(`--${option}=${value}`)} `).join("") };
     if (before < 0) this.curves.push(curve);
     else {
       this.work.stopAll(curve.what);
@@ -70,7 +70,7 @@ class Curves {
     byId("numbers").replaceChildren(...this.curves.flatMap(({ name, points }) => points.map(({ load, throughput, latency, predicted, saturated }) =>
       element("tr", { "data-network": name }, ...[name, load, throughput, latency, predicted.latency ?? predicted.throughput ?? "", saturated ? "saturated" : ""]
         .map((value) => element("td", {}, typeof value === "number" ? String(Number(value.toPrecision(5))) : value ?? "–"))))));
-    const names = this.curves.map(({ name }) => `"${name}"`), options = new Set(this.curves.map(({ options }) => options));
+    const names = this.curves.map(({ name }) => quoted(name)), options = new Set(this.curves.map(({ options }) => options));
     byId("compare").hidden = names.length < 2 || options.size > 1;
     byId("compare-command").textContent = `multicube compare ${names.join(" ")} ${[...options].join("")}-o all.svg`;
   }

@@ -19,6 +19,9 @@ function drawn(name, attributes = {}, ...children) {
   return filled(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 }
 
+/** A word of a command as a shell reads it. */
+const quoted = (word) => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+
 async function asked(path, options) {
   let response;
   try {
