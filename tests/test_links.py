@@ -9,7 +9,8 @@ import pytest
 from long_runs import long
 from multicube.hdl import GraphNetwork, PacketNetwork, build
 from multicube.hdl.bench import bench_for
-from multicube.hdl.graphs.graph import Link, ListedGraph
+from multicube.hdl.graphs.graph import Link
+from multicube.hdl.graphs.listed_graph import ListedGraph
 from multicube.sim import Run, Trace, TracePacket, simulate
 from multicube.sim.workload.traffic import pattern
 
