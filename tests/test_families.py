@@ -12,7 +12,7 @@ WHEEL = '''"""Wheels: a ring, and a hub that all its nodes are linked to."""
 
 from dataclasses import dataclass
 
-from ..fabric.parameters import integer
+from ..fabric.parameter_fields import integer
 from ..graphs.graph import Graph, Link
 from ..networks.family import GraphFamily, Group
 
