@@ -405,6 +405,8 @@ def test_every_family_performs_collectives_or_refuses(family: Family) -> None:
 
 
 def test_the_command_prints_a_line_or_json(capsys: pytest.CaptureFixture) -> None:
+    assert exit_status("collective", "barrier", "mesh", "k=2", "--group", "all") == 0
+    assert "barrier, 4 members, root 0, by " in capsys.readouterr().out
     words = ["collective", "reduce", *MESH.split(), "--group", "2,0-1", "--flits", "2"]
     assert exit_status(*words, "--algorithm", "ring") == 0
     assert "reduce of 2 flits, 3 members, root 2, by ring: " in capsys.readouterr().out
@@ -418,9 +420,9 @@ def test_the_command_prints_a_line_or_json(capsys: pytest.CaptureFixture) -> Non
 
 test_the_command_refuses_in_a_line = command_refusals(
     "collective reduce mesh k=2",
-    ("--group 0,x", "Group must be terminals such as 0,3,8-15, not '0,x'"),
-    ("--group 3-1", "Group must have ranges that go up, not '3-1'"),
-    ("--group 0-99999999", "Group must have at most 1048576 members, not '0-99999999'"),
+    ("--group 0,x", "Members of a group must be terminals such as 0,3,8-15, or all, not '0,x'"),
+    ("--group 3-1", "Members of a group must be from 0 to 3, in order, not 3-1"),
+    ("--group 0-99999999", "Members of a group must be from 0 to 3, in order, not 0-99999999"),
     ("--flits 0", "Flits must be at least 1, not 0"),
 )
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.numerals import is_natural
 from ...hdl.support.counted import counted
 from .shared_arguments import (
     check_outputs,
@@ -25,29 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["collective"]
 
 
-def _read_group(_context: object, _option: object, text: str | None) -> tuple[int, ...] | None:
-    """The terminals of `0,3,8-15`."""
-    if text is None:
-        return None
-    members: list[int] = []
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        ends = (first, last if dash else first)
-        if not all(is_natural(each) and len(each) < 10 for each in ends):
-            raise InvalidValue(f"Group must be terminals such as 0,3,8-15, not {text!r}")
-        low, high = map(int, ends)
-        if high < low:
-            raise InvalidValue(f"Group must have ranges that go up, not {part.strip()!r}")
-        if high - low >= _MOST:
-            raise InvalidValue(f"Group must have at most {_MOST} members, not {part.strip()!r}")
-        members += range(low, high + 1)
-    return tuple(members)
-
-
-_MOST = 2**20
-"""Most members of a range: more terminals than any network has."""
-
-
 @click.command()
 @click.argument("kind")
 @network_arguments
@@ -59,9 +35,8 @@ _MOST = 2**20
 )
 @click.option(
     "--group",
-    callback=_read_group,
     metavar="LIST",
-    help="The members in the order of their ranks, such as 0,3,8-15. Default: all terminals.",
+    help="The members in the order of their ranks, such as 0,3,8-15, or all, the default.",
 )
 @click.option(
     "--flits",
@@ -93,7 +68,7 @@ def collective(
     network: str,
     parameters: tuple[str, ...],
     root: int | None,
-    group: tuple[int, ...] | None,
+    group: str | None,
     flits: int,
     algorithm: str,
     operation: str,
@@ -105,6 +80,7 @@ def collective(
 
     KIND is broadcast, reduce, allreduce, gather, scatter, alltoall or barrier.
     """
+    from ...hdl.graphs.routing.group_tree import parse_members
     from ...hdl.graphs.schedules.collectives import KINDS
     from ..run.collective_run import run_collective
 
@@ -118,7 +94,8 @@ def collective(
     if page is not None and algorithm != "network":
         raise InvalidValue(f"Option --page needs --algorithm network, not {algorithm}")
     built = network_from(network, parameters)
-    what: dict[str, Any] = {"root": root, "group": group, "flits": flits, "operation": operation}
+    members = None if group is None else parse_members(group, built.sinks)
+    what: dict[str, Any] = {"root": root, "group": members, "flits": flits, "operation": operation}
     run = run_collective(built, kind, **what, algorithm=algorithm, engine=engine)
     if page is not None:
         _write_page(page, built, kind, what)

@@ -6,7 +6,6 @@ several exits where its way divides. Packets that are merged come from all membe
 those of its children, and sends one on towards the root.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -14,15 +13,20 @@ from functools import cached_property
 
 from ...fabric.checks import check_integer, check_several
 from ...fabric.errors import InvalidValue
+from ...fabric.numerals import is_natural
 from ..graph import Channel, End, Graph, Turn
 from .relation import Relation
 
-__all__ = ["GroupNode", "GroupTree", "Kind", "checked_group", "group_tree", "parse_group"]
+__all__ = [
+    "GroupNode",
+    "GroupTree",
+    "Kind",
+    "checked_group",
+    "group_tree",
+    "parse_group",
+    "parse_members",
+]
 
-
-_GROUP = re.compile(
-    r"([0-9]{1,9}):(all|[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)"
-)
 
 _Tree = dict[int, Channel]
 """For each node of a tree but the first, its channel."""
@@ -375,19 +379,43 @@ def parse_group(words: str, terminals: int) -> tuple[int, list[int]]:
     >>> parse_group("5:0-2,7", 8)
     (5, [0, 1, 2, 7])
     """
-    match = _GROUP.fullmatch(words)
-    if match is None:
+    root, _, members = words.partition(":")
+    if not members or not _is_number(root):
         raise InvalidValue(f"Group must be ROOT:MEMBERS as 0:all or 5:0-7,12, not {words!r}")
-    root, members = match.groups()
-    if members == "all":
-        return int(root), list(range(terminals))
+    return int(root), parse_members(members, terminals)
+
+
+def parse_members(words: str, terminals: int) -> list[int]:
+    """The members of a group, in the order of words such as "0,3,8-15", or "all" terminals.
+
+    Raises
+    ------
+    ValueError
+        If it is not of this form.
+
+    Examples
+    --------
+    >>> parse_members("3,0-1", 4)
+    [3, 0, 1]
+    """
+    if words == "all":
+        return list(range(terminals))
     found: list[int] = []
-    for part in members.split(","):
-        first, _, last = part.partition("-")
-        low, high = int(first), int(last or first)
+    for part in words.split(","):
+        first, dash, last = part.strip().partition("-")
+        ends = (first, last if dash else first)
+        if not all(map(_is_number, ends)):
+            raise InvalidValue(
+                f"Members of a group must be terminals such as 0,3,8-15, or all, not {words!r}"
+            )
+        low, high = map(int, ends)
         if low > high or high >= terminals:
             raise InvalidValue(
                 f"Members of a group must be from 0 to {terminals - 1}, in order, not {part}"
             )
         found += range(low, high + 1)
-    return int(root), found
+    return found
+
+
+def _is_number(word: str) -> bool:
+    return is_natural(word) and len(word) < 10
