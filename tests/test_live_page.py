@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -176,6 +177,24 @@ def test_a_page_measures_loads_that_its_traffic_can_have(
         assert ("--load" in found["command"]) == (len(loads) > 1)
         _, *line = found["command"].split()
         assert call(*line, "--json").record["throughput"] == found["throughput"]
+
+
+@needs_chromium
+def test_a_shell_reads_the_command_of_classes(chromium: Any, tmp_path: Path, call: Call) -> None:
+    """Their traffic has a semicolon and spaces."""
+    network = build("cube ports=4 classes=2 switch=wormhole")
+    LivePage(network, traffic="uniform@3; tornado").save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    found = tab.do(
+        """async () => {
+            const [result] = await multicube.laboratory.measure([0.2], { warmup: 0, cycles: 90 });
+            return { ...result, command: document.getElementById("command").textContent };
+        }"""
+    )
+    tab.close()
+    _, *line = shlex.split(found["command"])
+    assert "uniform@3; tornado" in line
+    assert call(*line, "--json").record["throughput"] == found["throughput"]
 
 
 @needs_chromium

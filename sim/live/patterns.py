@@ -1,5 +1,6 @@
 """The traffic patterns of a page: what each writes to the straps of the sources."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -66,6 +67,7 @@ def _straps(network: Network, run: Run, traffic: Pattern) -> dict[str, Any]:
     name = traffic.name.split(":")[0]
     return {
         "name": name if name == "hotspot" else traffic.name,
+        "word": shlex.quote(traffic.name),
         "rates": list(traffic.when.rates),
         "paced": "load" in plan.straps[0] and not traffic.when.quota,
         "hurry": traffic.when.hurry,

@@ -86,8 +86,9 @@ class Laboratory {
         .map((text) => element("td", {}, String(text))))));
     const left = this.points.filter(({ untimed }) => untimed);
     byId("untimed").hidden = !left.length;
-    const pattern = setting.pattern === "hotspot" ? `hotspot:${setting.share}:${setting.target}` : setting.pattern;
-    const load = patternOf(ABOUT, setting).paced ? ` --load ${this.points.at(-1).load}` : "";
+    const { word, paced } = patternOf(ABOUT, setting);
+    const pattern = setting.pattern === "hotspot" ? `hotspot:${setting.share}:${setting.target}` : word;
+    const load = paced ? ` --load ${this.points.at(-1).load}` : "";
     const command = `multicube sim ${ABOUT.words} --traffic ${pattern}${load} --seed ${setting.seed} --warmup ${warmup} --cycles ${cycles}`;
     // Links that are broken here, and tables that a lesson has written, are in no such line.
     const changed = dead.length || setting.tables;
