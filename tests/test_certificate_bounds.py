@@ -4,10 +4,11 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from driving import exercise
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.networks.packet_network import PacketNetwork
-from multicube.sim import Simulator, simulate
+from multicube.sim import simulate
 from multicube.sim.proofs.certificate import certificate
 from multicube.sim.proofs.latency_bound import Hop, Lengths, turns
 
@@ -60,19 +61,16 @@ def test_the_bound_counts_from_acceptance() -> None:
     """In one box it is nearly reached; a run's latency begins before, at the head of a queue."""
     network = build("crossbar ports=4 depth=2")
     assert isinstance(network, PacketNetwork)
-    simulator = Simulator(network)
-    simulator.add_clock(1e-6)
     taken: list[list[int]] = [[] for _ in range(4)]
     delivered: Counter[int] = Counter()
     waits = []
 
     async def all_to_one(ctx: Any) -> None:
-        for each in network.i:
+        for source, each in enumerate(network.i):
             ctx.set(each.payload.tag, network.tags.tag(0, 0))
+            ctx.set(each.payload.payload, source)
             ctx.set(each.valid, 1)
         ctx.set(network.o[0].ready, 1)
-        for source, each in enumerate(network.i):
-            ctx.set(each.payload.payload, source)
         for cycle in range(200):
             for each, cycles in zip(network.i, taken):
                 if ctx.get(each.ready):
@@ -83,8 +81,7 @@ def test_the_bound_counts_from_acceptance() -> None:
                 delivered[source] += 1
             await ctx.tick()
 
-    simulator.add_testbench(all_to_one)
-    simulator.run()
+    exercise(network, all_to_one)
     most = certificate(network, limit=0)["bounds"]["most"]
     assert len(waits) > 190
     assert most - 3 < max(waits) <= most

@@ -51,10 +51,10 @@ def every_word() -> Iterator[str]:
             word = f"{name}={choice}"
             if choice != default and not choice.isupper() and word not in PLAIN:
                 family = ELSEWHERE.get(word, families[turn % len(families)])
-                yield " ".join([family, NEEDS.get(word, NEEDS.get(name, "")), word])
+                yield " ".join([family, *NEEDS.get(word, NEEDS.get(name, "")).split(), word])
 
 
-WORDS = [" ".join(words.split()) for words in every_word()]
+WORDS = list(every_word())
 
 
 ROUTERS = {
