@@ -7,7 +7,7 @@ All have 16 terminals. Random links between boxes or routers are severed: what i
 lost. A link of the torus and of the fat tree is severed in both directions. The Extra Stage Cube
 has the configuration for as many of the faults, in the order drawn, as one configuration can avoid.
 The torus and the fat tree have new up*/down* tables, written into the running engine before the
-first packet (`run_rerouted` writes them later, into a network that has been drained). If a router
+first packet (`simulate(..., reroute=50)` writes them later, when the network is empty). If a router
 is cut off from the others, the old tables stay.
 """
 

@@ -1,64 +1,24 @@
 """Links that die while a network runs, and new routing tables that lead around them."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ...hdl.bench import Bench, bench_for
-from ...hdl.fabric.checks import check_integer, check_kind
+from ...hdl.fabric.checks import check_integer
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.pins import Pin
 from ...hdl.networks.network import Network
 from ..engines import StateEngine
-from ..engines.compiled import CompiledEngine
 from ..measure.result import Result
-from ..workload.class_traffic import network_traffic
-from ..workload.faults import inject
 from ..workload.injection import Injection
 from .observers import NEVER, Ask, Observer
-from .probe import Probe
 
-__all__ = [
-    "Rerouted",
-    "Rerouter",
-    "Rerouting",
-    "rerouting",
-    "run_rerouted",
-    "write_tables",
-]
+__all__ = ["Rerouter", "Rerouting", "rerouting", "write_tables"]
 
 Tables = Mapping[str, Mapping[str, Sequence[int]]]
 """Memories by cell and name, as `Network.tables_around` gives them."""
 
 _EMPTY = object()
-
-
-@dataclass(frozen=True)
-class Rerouted:
-    """A run in which links die and packets are led around them.
-
-    Attributes
-    ----------
-    before, during, after : float
-        Packets delivered per terminal per cycle: before the fault, from the fault until the sources
-        stop, and after the new tables have been written.
-    drain : int
-        Cycles from the stop of the sources until the tables were written.
-    lost : int
-        Packets that entered and were not delivered.
-    damaged : int
-        Flits that were damaged: the last ones of packets that were cut.
-    lost_after : int
-        Packets of those that entered after the new tables, and were not delivered.
-    """
-
-    before: float
-    during: float
-    after: float
-    drain: int
-    lost: int
-    damaged: int
-    lost_after: int
 
 
 def write_tables(engine: StateEngine, tables: Tables, run: int = 0) -> None:
@@ -188,75 +148,3 @@ def _emptying(engine: StateEngine, network: Network) -> Iterator[None]:
         quiet = 0 if busy else quiet + 1
         if engine.cycle - begin > 10_000 + 100 * network.zero_load_cycles:
             raise InvalidValue("The network does not drain, so tables can't be replaced")
-
-
-def run_rerouted(
-    network: Network,
-    dead: Collection[Pin],
-    *,
-    load: float,
-    cycles: int = 1000,
-    notice: int = 100,
-    traffic: str = "uniform",
-    seed: int = 1,
-) -> Rerouted:
-    """Run a network in which links are severed, drain it, write new tables, and go on.
-
-    The links die in cycle 2 * `cycles`: what is sent into them is lost, and packets that were
-    passing are cut. `notice` cycles later the sources stop. When no flit is left in the routers,
-    tables for the graph without these links are written, and the sources go on.
-
-    Parameters
-    ----------
-    network : Network
-        Its tables can be replaced.
-    dead : Collection[Pin]
-        Outputs of routers that drive the links, one for each channel of them.
-    load : float
-        Packets per terminal per cycle.
-    cycles : int
-        Cycles of warm-up, of the measurement before the fault, and of that after the new tables
-        and another warm-up.
-    notice : int
-    traffic : str
-    seed : int
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for `Network.tables_around`.
-    """
-    check_kind("Network", network, Network, "a network")
-    sources = network_traffic(traffic, network).sources(network, load, seed, 256)
-    bench: Bench = bench_for(network, sources, bins=2, losses=True)
-    faults = [Injection(pin, "severed", start=2 * cycles) for pin in dead]
-    tables = network.tables_around(dead)
-    with CompiledEngine(inject(bench, None, faults)) as engine:
-        probe = Probe(engine, [0], bench)
-
-        def delivered() -> int:
-            return sum(probe.sinks("delivered"))
-
-        def rate(span: int) -> float:
-            first = delivered()
-            engine.step(span)
-            return (delivered() - first) / (span * network.sinks)
-
-        engine.set("send", 1)
-        engine.step(cycles)
-        before = rate(cycles)
-        during = rate(notice)
-        stopped = engine.cycle
-        for _ in _emptying(engine, network):
-            engine.step(1)
-        drain = engine.cycle - stopped
-        lost = sum(probe.sources("injected")) - delivered()
-        write_tables(engine, tables)
-        engine.set("send", 1)
-        engine.step(cycles)
-        after = rate(cycles)
-        for _ in _emptying(engine, network):
-            engine.step(1)
-        lost_in_all = sum(probe.sources("injected")) - delivered()
-        damaged = sum(probe.sinks("damaged")) if network.flits else 0
-    return Rerouted(before, during, after, drain, lost_in_all, damaged, lost_in_all - lost)
