@@ -3,9 +3,8 @@
 import base64
 import html
 import json
-import os
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 from importlib.resources import files
@@ -18,7 +17,6 @@ from ...hdl.fabric.checks import check_integer, check_kind, shown
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.pins import Pin
 from ...hdl.networks.network import Network
-from ...hdl.support.output_file import whole_file
 from ...hdl.support.printable import printable
 from ..engines.compiled.program import Group
 from ..measure.confidence_intervals import CONFIDENCE, PARTS
@@ -29,6 +27,7 @@ from ..theory.prediction import predict
 from ..workload.class_traffic import network_traffic
 from ..workload.pattern import Pattern
 from .cells import described
+from .html_page import HtmlPage
 from .image import Entry, Image
 from .lessons import lesson_titles, lessons_for, patterns_of
 from .live_bench import LiveBench, LiveFabric
@@ -59,24 +58,17 @@ _PAGE_SCRIPTS = (
     "page.js",
 )
 
-_FRAME_HEIGHT = 820
 
-
-class Page(ABC):
+class Page(HtmlPage):
     """A page in which a fabric runs, as the compiled engine runs it.
 
     Attributes
     ----------
-    title, name : str
-        What it shows, in full and in short.
     bench : LiveFabric
     lessons : dict
         The lessons that it offers, by name.
-    html : str
     """
 
-    title: str
-    name: str
     bench: LiveFabric
     lessons: dict[str, dict[str, Any]]
 
@@ -123,24 +115,6 @@ class Page(ABC):
             "script": _in_script("\n".join(map(_source, _PAGE_SCRIPTS))),
         }
         return filled("page.html", parts)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file, which is complete or absent.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-        """
-        with whole_file(path) as file:
-            file.write_text(self.html, encoding="utf-8")
-
-    def _repr_html_(self) -> str:
-        inner = html.escape(self.html)
-        return (
-            f'<iframe srcdoc="{inner}" style="width: 100%; height: {_FRAME_HEIGHT}px; border: 0" '
-            f'title="{html.escape(self.title)}"></iframe>'
-        )
 
 
 class LivePage(Page):

@@ -1,18 +1,17 @@
 """Two live pages side by side, under one hand."""
 
 import html
-import os
 from functools import cached_property
 
 from ...hdl.fabric.checks import check_kind
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.support.output_file import whole_file
+from .html_page import HtmlPage
 from .page import LivePage, filled
 
 __all__ = ["LivePair"]
 
 
-class LivePair:
+class LivePair(HtmlPage):
     """A page with two live pages: what is done to one of them is done to both.
 
     Parameters
@@ -22,12 +21,10 @@ class LivePair:
 
     Attributes
     ----------
-    name : str
+    title, name : str
         The names of both, or the one that they have in common.
     lessons : dict
         The lessons of the first page, by name.
-    html : str
-        The page, complete in itself.
 
     Raises
     ------
@@ -51,7 +48,7 @@ class LivePair:
                 f"not {first.network.ports} and {second.network.ports}"
             )
         self.pages = first, second
-        self.name = " and ".join(dict.fromkeys((first.name, second.name)))
+        self.title = self.name = " and ".join(dict.fromkeys((first.name, second.name)))
         self.lessons = first.lessons
 
     @cached_property
@@ -62,15 +59,4 @@ class LivePair:
             f'srcdoc="{html.escape(page.html)}"></iframe>'
             for page in self.pages
         )
-        return filled("pair.html", {"title": html.escape(self.name), "frames": frames})
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file, which is complete or absent.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-        """
-        with whole_file(path) as file:
-            file.write_text(self.html, encoding="utf-8")
+        return filled("pair.html", {"title": html.escape(self.title), "frames": frames})
