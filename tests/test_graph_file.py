@@ -38,6 +38,13 @@ def joined(graph: ListedGraph) -> dict[tuple[str, str], list[tuple[int, int]]]:
     return found
 
 
+def test_a_name_with_spaces(tmp_path: Path) -> None:
+    path = written(tmp_path, "my square.json", SQUARE)
+    network = build("graph", file=str(path))
+    again = build(str(network))
+    assert (str(again), again.ports) == (str(network), 4)
+
+
 def test_json(tmp_path: Path) -> None:
     square = read_graph(written(tmp_path, "square.json", SQUARE))
     assert list(square.homes) == [0, 1, 2, 3]

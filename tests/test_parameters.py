@@ -1,6 +1,7 @@
 """Parameters of networks: stated once, as records that say what they allow."""
 
 import pickle
+import shlex
 from dataclasses import FrozenInstanceError, dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from amaranth.lib import data
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric.errors import InvalidType, InvalidValue
 from multicube.hdl.fabric.parameter_fields import fixed, integer, text, word
-from multicube.hdl.fabric.parameters import Parameters
+from multicube.hdl.fabric.parameters import Parameters, pairs, words_in
 from multicube.hdl.fabric.payload_shape import payload_shape
 
 
@@ -48,6 +49,14 @@ def test_a_record_is_a_mapping() -> None:
         oven["door"]
     with pytest.raises(FrozenInstanceError):
         oven.shelves = 4  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("recipe", ["apple pie.txt", "it's", 'C:\\new "one"', "#1; $x", "a,b:c=1/2"])
+def test_a_summary_holds_any_text(recipe: str) -> None:
+    """It is read as a shell reads it, but for backslashes, of which names of files may have some."""
+    words = Oven.summary({"recipe": recipe, "shelves": 3})
+    assert pairs(words_in(words)) == pairs(shlex.split(words)) == {"recipe": recipe, "shelves": "3"}
+    assert words_in(r"graph file=C:\nets\a.json") == ["graph", r"file=C:\nets\a.json"]
 
 
 def test_fields_say_what_they_are() -> None:
@@ -129,3 +138,4 @@ def test_altered_stays_of_its_family_unless_that_is_what_is_altered() -> None:
 def test_chosen_parameters_build_the_network_again(name: str) -> None:
     network = build(name, **FAMILIES[name].example)
     assert build(name, **network.chosen).parameters == network.parameters
+    assert str(build(str(network))) == str(network)

@@ -225,6 +225,7 @@ test_build_refuses = refusals(
     (lambda: build("cube ports=8", ports=8), "Parameter ports is given twice"),
     (lambda: build("cube", ports=8, Ports=8), "Parameter ports is given twice"),
     (lambda: build(""), "Network must be one of ..., not ''"),
+    (lambda: build("cube 'ports=8"), "Words \"cube 'ports=8\" can't be read: No closing quotation"),
     (lambda: build("cube 8"), "Parameter must be written as name=value, not '8'"),
     error=InvalidValue,
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..fabric.checks import check_kind, nearest
 from ..fabric.errors import InvalidValue
-from ..fabric.parameters import Parameters, pairs
+from ..fabric.parameters import Parameters, pairs, words_in
 from ..families.machines import PRESETS
 from ..networks.family import Family, GraphFamily, Group
 from ..networks.network import Network
@@ -121,7 +121,7 @@ def described(text: str) -> tuple[Family, dict[str, str]]:
         If it begins with no name of a network, or another word is not NAME=VALUE.
     """
     check_kind("Network", text, str, "the name of a network")
-    name, *words = text.split() or [""]
+    name, *words = words_in(text) or [""]
     return find(name), pairs(words)
 
 

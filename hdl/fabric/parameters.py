@@ -5,6 +5,7 @@ line, the checks and the output of `multicube list` are derived from it.
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -15,7 +16,14 @@ from typing import Any, ClassVar
 from .errors import InvalidType, InvalidValue
 from .parameter_fields import Parameter
 
-__all__ = ["Parameters", "check_described", "pairs", "plain_values", "with_parameters"]
+__all__ = [
+    "Parameters",
+    "check_described",
+    "pairs",
+    "plain_values",
+    "with_parameters",
+    "words_in",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +74,11 @@ class Parameters(Mapping[str, Any]):
 
     @classmethod
     def summary(cls, values: Mapping[str, Any]) -> str:
-        """Values as words NAME=VALUE, without those that a summary leaves out."""
+        """Values as words NAME=VALUE for a shell, without those that a summary leaves out."""
         plain = cls.plain()
         given = plain_values(values)
         shown = {name: value for name, value in given.items() if value != plain.get(name)}
-        return " ".join(f"{name}={value}" for name, value in shown.items())
+        return shlex.join(f"{name}={value}" for name, value in shown.items())
 
     def __getitem__(self, name: str) -> Any:
         if name not in _names(type(self)):
@@ -130,6 +138,40 @@ def _described(record: type) -> tuple[Parameter, ...]:
         for each in sorted(fields(record), key=lambda each: bool(each.kw_only))
         if "about" in each.metadata
     )
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text; those with spaces are in quotes, as for a shell.
+
+    A backslash has no meaning of its own, since names of files may have some.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+
+    Returns
+    -------
+    list[str]
+        The words, without quotes.
+
+    Raises
+    ------
+    ValueError
+        If a quote has no end.
+
+    Examples
+    --------
+    >>> from multicube.hdl.fabric.parameters import words_in
+    >>> words_in("graph 'file=my net.json' depth=2")
+    ['graph', 'file=my net.json', 'depth=2']
+    """
+    reader = shlex.shlex(text, posix=True, punctuation_chars=False)
+    reader.whitespace_split, reader.escape, reader.commenters = True, "", ""
+    try:
+        return list(reader)
+    except ValueError as error:
+        raise InvalidValue(f"Words {text!r} can't be read: {error}") from None
 
 
 def pairs(words: Iterable[str]) -> dict[str, str]:

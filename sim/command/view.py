@@ -99,7 +99,7 @@ def _page(
 ) -> "tuple[Page | LivePair, str]":
     """The page that is asked for, and the name of its file."""
     from ...hdl.catalogue.catalogue import FAMILIES, described
-    from ...hdl.fabric.parameters import pairs
+    from ...hdl.fabric.parameters import pairs, words_in
     from ...hdl.networks.network import Network
     from ..live import DesignPage, LivePage, LivePair, lesson_network
     from ..live.design_page import own_design
@@ -130,6 +130,6 @@ def _page(
         if network is not None:
             family, words = described(network)
             given = family.values({**words, **pairs(parameters)})
-        other = family.build(**given | family.values(pairs(beside.split())))
+        other = family.build(**given | family.values(pairs(words_in(beside))))
         return LivePair(page, LivePage(other, traffic, load=load, seed=seed)), name
     return page, name

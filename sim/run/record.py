@@ -1,6 +1,5 @@
 """What a result records of its run, such that it can be run again."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cache
@@ -10,6 +9,7 @@ from typing import Any
 from ...hdl.fabric.digest import digest
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.numerals import integer_of, number_of
+from ...hdl.fabric.parameters import words_in
 from ...hdl.networks.network import Network
 from ..workload.class_traffic import network_traffic
 from ..workload.traffic import Trace, read_trace
@@ -23,7 +23,6 @@ __all__ = [
     "recorded",
     "run_from",
     "this_version",
-    "words",
 ]
 
 _FIELDS = {each.name: each for each in fields(Run)}
@@ -132,18 +131,10 @@ def from_cells(cells: Mapping[str, str]) -> dict[str, Any]:
         If the words in a cell can't be told apart.
     """
     return {
-        name: words(text) if name in _LISTS else _value(name, text)
+        name: words_in(text) if name in _LISTS else _value(name, text)
         for name, text in cells.items()
         if name in NAMES
     }
-
-
-def words(text: str) -> list[str]:
-    """The words of a cell; those with spaces are in quotes."""
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise InvalidValue(f"Words {text!r} can't be read: {error}") from None
 
 
 def _value(name: str, text: str) -> Any:

@@ -11,13 +11,13 @@ from typing import Any
 
 from ...hdl.catalogue.catalogue import build
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.parameters import pairs
+from ...hdl.fabric.parameters import pairs, words_in
 from ...hdl.support.input_file import given_once, read_text
 from ..engines import ActivityEngine
 from ..engines.engine_selection import ENGINES, check_engine, engines_that_can
 from ..measure.result import Result, SimulationError
 from ..measure.row import MEASURED, row_of
-from .record import NAMES, changes, from_cells, run_from, this_version, words
+from .record import NAMES, changes, from_cells, run_from, this_version
 from .resume import results_in
 from .simulation import simulate_runs
 
@@ -304,6 +304,6 @@ def _row(cells: Mapping[str, str]) -> Record:
         for name in cells:
             if name not in ("network", "parameters", *NAMES, *MEASURED):
                 raise InvalidValue(f"Column {name!r} is not one that multicube writes")
-    parameters = pairs(words(cells["parameters"]))
+    parameters = pairs(words_in(cells["parameters"]))
     measured = {name: cells[name] for name in MEASURED if name in cells}
     return Record(cells["network"], parameters, from_cells(cells), measured, table=True)
