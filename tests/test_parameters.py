@@ -51,9 +51,11 @@ def test_a_record_is_a_mapping() -> None:
         oven.shelves = 4  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("recipe", ["apple pie.txt", "it's", 'C:\\new "one"', "#1; $x", "a,b:c=1/2"])
+@pytest.mark.parametrize(
+    "recipe", ["apple pie.txt", "it's", 'C:\\new "a"', "#1; $x", "a,b:c=1/2"]
+)
 def test_a_summary_holds_any_text(recipe: str) -> None:
-    """It is read as a shell reads it, but for backslashes, of which names of files may have some."""
+    """It is read as a shell reads it, but for backslashes, which names of files may have."""
     words = Oven.summary({"recipe": recipe, "shelves": 3})
     assert pairs(words_in(words)) == pairs(shlex.split(words)) == {"recipe": recipe, "shelves": "3"}
     assert words_in(r"graph file=C:\nets\a.json") == ["graph", r"file=C:\nets\a.json"]

@@ -27,7 +27,7 @@ from ..routers.pipelined_router import PipelinedRouter
 from ..routers.route_table import RouteTable
 from ..routers.worm_router import WormRouter
 from ..switch.route import ClassedRoute, RouteLogic
-from ..switch.shape import RouterShape
+from ..switch.shape import OutputChannel, RouterShape
 from ..terminals.retransmission import LONGEST_WAIT, acknowledged, clearing_cycles
 from .channel_model import ChannelModel, cycles_of_flit
 from .detours import place_detours
@@ -453,12 +453,11 @@ class RoutedNetwork(PacketNetwork):
         slow = given.depth == 1 and given.refill == "no"
 
         def cycles(pin: Pin) -> int | None:
-            output = self.shapes[int(str(pin.cell).rpartition("_")[2])].outputs[int(pin.path[1])]
-            if output.is_terminal:
+            found = self._link_channel(pin)
+            if found is None:
                 return 1
-            link = self.link_end(pin)
-            assert link is not None
-            count, own = graph.by_output[link].channels, output.end[1] % self.classes
+            link, number = found
+            count, own = link.channels, number % self.classes
             waits = slow or (given.refill == "yes" and count > 1)
             return cycles_of_flit(count, own, given.between, slow=waits)
 
@@ -480,8 +479,8 @@ class RoutedNetwork(PacketNetwork):
         }
 
     def is_escape(self, channel: Pin) -> bool:
-        node, output = int(str(channel.cell).rpartition("_")[2]), int(channel.path[1])
-        return self.shapes[node].outputs[output].escape
+        found = self._router_output(channel)
+        return found is not None and found[1].escape
 
     def link_end(self, output: Pin) -> End | None:
         """The node and the port that the link of an output leaves; None if it is no link's.
@@ -489,18 +488,15 @@ class RoutedNetwork(PacketNetwork):
         Parameters
         ----------
         output : Pin
-            The output of a router.
+            The output of a router, or of a link of several cycles.
 
         Returns
         -------
         End or None
             Node and port.
         """
-        kind, _, node = str(output.cell).partition("_")
-        outputs = self.shapes[int(node)].outputs if kind == "router" else []
-        if output.path[:1] != ("o",) or outputs[int(output.path[1])].is_terminal:
-            return None
-        return int(node), outputs[int(output.path[1])].end[0]
+        found = self._link_channel(output)
+        return None if found is None else (found[0].node, found[0].port)
 
     def tables_around(self, dead: Collection[Pin]) -> Mapping[str, Mapping[str, Sequence[int]]]:
         if not self.relation.rewritable:
@@ -584,22 +580,31 @@ class RoutedNetwork(PacketNetwork):
         ]
 
     def lane(self, output: Pin) -> Lane:
-        graph = self.relation.graph
-        kind, *numbers = str(output.cell).split("_")
-        if kind == "link":
-            port, number = int(numbers[1]), int(output.path[1])
-        elif kind == "router":
-            port, number = self.shapes[int(numbers[0])].outputs[int(output.path[1])].end
-        else:
-            return Lane()
-        link = graph.by_output.get((int(numbers[0]), port))
-        return Lane() if link is None else Lane(graph.direction(link), number)
+        found = self._link_channel(output)
+        return Lane() if found is None else Lane(self.relation.graph.direction(found[0]), found[1])
 
     def joins_switches(self, output: Pin) -> bool:
+        found = self._router_output(output)
+        return found is not None and not found[1].is_terminal
+
+    def _link_channel(self, output: Pin) -> tuple[Link, int] | None:
+        """The link and the channel that an output belongs to, of a router or of the link itself."""
         kind, *numbers = str(output.cell).split("_")
-        if kind != "router":
-            return False
-        return not self.shapes[int(numbers[0])].outputs[int(output.path[1])].is_terminal
+        if kind == "link":
+            (node, port), number = map(int, numbers), int(output.path[1])
+        elif found := self._router_output(output):
+            node, (port, number) = found[0], found[1].end
+        else:
+            return None
+        link = self.relation.graph.by_output.get((node, port))
+        return None if link is None else (link, number)
+
+    def _router_output(self, output: Pin) -> tuple[int, OutputChannel] | None:
+        """The node of a router's output, and what it is; None if it is no such output."""
+        kind, _, node = str(output.cell).partition("_")
+        if kind != "router" or output.path[0] != "o":
+            return None
+        return int(node), self.shapes[int(node)].outputs[int(output.path[1])]
 
     def _output(self, channel: Channel) -> int:
         """The number of its router's output for a channel."""
