@@ -73,7 +73,9 @@ class BoardTop(Elaboratable):
         divide = self.board.divide
         if divide == 1:
             return ClockSignal()
-        slow, locked, clock = Signal(), Signal(), Signal()
+        slow = Signal()
+        locked = Signal()
+        clock = Signal()
         m.submodules.pll = Instance(
             "EHXPLLL",
             p_FEEDBK_PATH="CLKOP",

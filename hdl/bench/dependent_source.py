@@ -137,7 +137,8 @@ class DependentSource(wiring.Component):
         m.d.sync += self.finished.eq(self.finished + any_ended)
 
         held = Signal()
-        kept, pick = Signal(range(self.depth)), Signal(range(self.depth))
+        kept = Signal(range(self.depth))
+        pick = Signal(range(self.depth))
         since = Signal.like(order.birth)
         departure = sender.i.ready
         m.d.comb += [

@@ -111,7 +111,8 @@ class FlowSource(wiring.Component):
         m.submodules.random = random = Xoroshiro128()
         port = memory.read_port()
         slot = data.View(row, port.data)
-        flow, drawn = Signal(entry), Signal()
+        flow = Signal(entry)
+        drawn = Signal()
         low = random.value[:CHANCE_BITS]
         m.d.comb += [
             random.seed.eq(self.seed),
@@ -139,7 +140,8 @@ class FlowSource(wiring.Component):
             first, end, period = (
                 port.word_select(number, COUNT_BITS) for port in (self.on, self.off, self.period)
             )
-            phase, following = Signal(COUNT_BITS, name=f"phase_{number}"), Signal(COUNT_BITS)
+            phase = Signal(COUNT_BITS, name=f"phase_{number}")
+            following = Signal(COUNT_BITS)
             m.d.comb += [
                 following.eq(Mux(phase + 1 == period, 0, phase + 1)),
                 on[1 + number].eq((following >= first) & (following < end)),

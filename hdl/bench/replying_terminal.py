@@ -99,7 +99,8 @@ class ReplyingTerminal(wiring.Component):
         m.d.comb += random.seed.eq(self.seed)
 
         arrived, back = self.i[0], self.i[-1]
-        asks, shared = Signal(), len(self.i) == 1
+        asks = Signal()
+        shared = len(self.i) == 1
         if shared and self.queued:
             m.submodules.entry = entry = ArrivalQueue(self.packet, depth=2)
             wiring.connect(m, wiring.flipped(arrived), entry.i[0])
@@ -115,7 +116,8 @@ class ReplyingTerminal(wiring.Component):
         m.d.sync += self.received.eq(self.received + came)
 
         # The next request, which stays until it is taken.
-        wanted, other = Signal(), Signal.like(self.address)
+        wanted = Signal()
+        other = Signal.like(self.address)
         own_code: AddressCode = self.tags.code
         drawn = uniform_code(random.value[-40:], own_code)[self.class_bits :]
         taken = Signal()
@@ -130,7 +132,8 @@ class ReplyingTerminal(wiring.Component):
             self._offer(m, 1, replies, queue.o.payload, Const(1, 1))
             m.d.comb += [taken.eq(wanted & self.o[0].ready), queue.o.ready.eq(self.o[1].ready)]
         else:
-            held, first = Signal(), Signal()
+            held = Signal()
+            first = Signal()
             m.d.comb += first.eq(replies & ~held)
             where = Mux(first, queue.o.payload, other)
             self._offer(m, 0, replies | wanted, where, first)

@@ -153,7 +153,8 @@ class ComputerNode(wiring.Component):
         bus, read = core.ibus, self.program.read_port()
         shown = Signal(_ADDRESS_BITS)
         known = Signal()
-        hit, row = Signal(), Signal(_ADDRESS_BITS)
+        hit = Signal()
+        row = Signal(_ADDRESS_BITS)
         m.d.comb += [
             hit.eq(known & (shown == bus.adr)),
             row.eq(bus.adr + (bus.ack | bus.err)),
@@ -172,8 +173,12 @@ class ComputerNode(wiring.Component):
     def _access(self, m: Module, core: Core) -> None:
         """Loads and stores, by their address."""
         bus, shared = core.dbus, self.bus
-        begins, answered = Signal(), Signal()
-        in_program, in_local, in_device, is_shared = Signal(), Signal(), Signal(), Signal()
+        begins = Signal()
+        answered = Signal()
+        in_program = Signal()
+        in_local = Signal()
+        in_device = Signal()
+        is_shared = Signal()
         m.d.comb += [
             in_program.eq(self._is_program(bus.adr) & ~bus.we),
             in_local.eq(_within(bus.adr, LOCAL, self.local.depth)),
@@ -183,7 +188,8 @@ class ComputerNode(wiring.Component):
         ]
         ready, refused = self._messages(m, core, begins & in_device)
         here = in_program | in_local | (in_device & ~refused)
-        wrong, failed = Signal(), Signal()
+        wrong = Signal()
+        failed = Signal()
         m.d.comb += wrong.eq(begins & ~here & ~is_shared)
         m.d.sync += [answered.eq(begins & here & ready), failed.eq(wrong & ~failed)]
 
@@ -230,7 +236,9 @@ class ComputerNode(wiring.Component):
         """Send and receive; whether an access to a device ends, and whether it can't be."""
         bus, ports = core.dbus, self.messages
         self._received, self._sender = Signal(32, name="received"), Signal(16, name="sender")
-        device, ready, refused = bus.adr[:4], Signal(init=1), Signal()
+        device = bus.adr[:4]
+        ready = Signal(init=1)
+        refused = Signal()
         m.d.comb += [ports.destination.eq(self._destination), ports.sent.eq(bus.dat_w)]
         with m.If(begins & bus.we & (device == Device.SEND)):
             m.d.comb += [

@@ -40,7 +40,8 @@ class SharedWindow(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         i, o = self.i, self.o
-        exists, failed = Signal(), Signal()
+        exists = Signal()
+        failed = Signal()
         m.d.comb += [
             exists.eq(~i.adr[self.words : SHARED_BITS].any()),
             o.adr.eq(Cat(i.adr[: self.words], i.adr[SHARED_BITS:])),

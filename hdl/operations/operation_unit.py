@@ -59,7 +59,8 @@ class OperationUnit(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        of_x, of_operand = Signal(init=1), Signal()
+        of_x = Signal(init=1)
+        of_operand = Signal()
         x, operand = self._extended(m)
         m.d.comb += self.result.eq(select_ones(x, operand, of_x, of_operand))
         groups: dict[Callable, list[int]] = {}

@@ -196,8 +196,11 @@ class ArrivalQueue(wiring.Component):
         ]
 
         # A position in the queue is a bank and a row; the next one is in the next bank.
-        head_bank, tail_bank = Signal(range(len(banks))), Signal(range(len(banks)))
-        head_row, tail_row, following_row = (Signal(range(rows)) for _ in range(3))
+        head_bank = Signal(range(len(banks)))
+        tail_bank = Signal(range(len(banks)))
+        head_row = Signal(range(rows))
+        tail_row = Signal(range(rows))
+        following_row = Signal(range(rows))
         m.d.comb += following_row.eq(_next_row(tail_row, rows))
         m.submodules.box = box = InterchangeBox(self.writers, self.shape, len(banks), blank=False)
         m.d.comb += [entry.eq(port.payload) for entry, port in zip(box.i, self.i)]
@@ -228,7 +231,8 @@ class ArrivalQueue(wiring.Component):
 
     def _place(self, m: Module, rank: Sequence[Value], accepted: Value) -> ValueLike:
         """Store the first of the arrivals, if it is accepted, in the only slot."""
-        first, place = Signal(self.shape), Signal(self.shape, reset_less=True)
+        first = Signal(self.shape)
+        place = Signal(self.shape, reset_less=True)
         # Input 0 is the first unless another is: a choice of two is one look-up table per bit.
         m.d.comb += first.eq(self.i[0].payload)
         for port, before in zip(self.i[1:], rank[1:]):

@@ -79,7 +79,8 @@ class LaneQueue(wiring.Component):
 
         # Arrivals are accepted in cyclic order from `turn`, and stored behind what stays.
         turn = Signal(range(self.writers))
-        stays, room = Signal(range(self.depth + 1)), Signal(range(self.depth + 1))
+        stays = Signal(range(self.depth + 1))
+        room = Signal(range(self.depth + 1))
         count = Signal(range(self.writers + 1))
         ranks = arrival_ranks(m, self.i, turn)
         m.d.comb += [

@@ -58,7 +58,8 @@ class ReplayQueue(wiring.Component):
         bits = max(1, (self.depth - 1).bit_length())
         m.submodules.flits = flits = Memory(shape=self.shape, depth=1 << bits, init=[])
         write, read = flits.write_port(), flits.read_port(domain="comb")
-        base, end = Signal(bits), Signal(bits)
+        base = Signal(bits)
+        end = Signal(bits)
         passed = Signal(range(self.depth + 1))
         entered, left = self.i.valid & self.i.ready, self.o.valid & self.o.ready
         freed = left & ~self.stays

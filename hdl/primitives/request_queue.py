@@ -91,8 +91,10 @@ class RequestQueue(wiring.Component):
         behind = self._pair(m, platform, more) if self.depth == 2 else self._rows(m, enters)
         # What is next if the first packet is taken, and if not. These are gates and no choices:
         # tools make enables and resets of registers from choices, and those take longer.
-        moved, stayed = Signal(self.outputs), Signal(self.outputs)
-        grown, left = Signal(self.depth), Signal(self.depth)
+        moved = Signal(self.outputs)
+        stayed = Signal(self.outputs)
+        grown = Signal(self.depth)
+        left = Signal(self.depth)
         arriving = Mux(self.i.valid, self.wanted, 0)
         m.d.comb += [
             moved.eq(Mux(more[1], behind, arriving)),
@@ -132,7 +134,8 @@ class RequestQueue(wiring.Component):
     def _rows(self, m: Module, enters: Value) -> Value:
         """Memories of the packets, and of what they request."""
         # Rows of the next arrival, of the first packet, and of the one behind it.
-        tail, first = Signal(range(self.depth)), Signal(range(self.depth))
+        tail = Signal(range(self.depth))
+        first = Signal(range(self.depth))
         second = Signal(range(self.depth), init=1)
         m.submodules.packets = packets = Memory(shape=self.shape, depth=self.depth, init=[])
         m.submodules.requests = requests = Memory(shape=self.outputs, depth=self.depth, init=[])

@@ -168,7 +168,8 @@ class LeastDelayDetour(wiring.Component):
 
         m.submodules.random = random = RandomBits(_drawn_bits(self.terminals))
         m.d.comb += random.seed.eq(self.seed)
-        drawn, via = Signal(tag), Signal(tag)
+        drawn = Signal(tag)
+        via = Signal(tag)
         to = self.i.payload.tag
         m.d.comb += drawn.eq(_below(self.terminals, random.value))
         waiting = Array(

@@ -131,7 +131,8 @@ class ReplicatingQueue(wiring.Component):
         m.submodules.flits = flits = Memory(shape=self.packet, depth=1 << place_bits, init=[])
         write = flits.write_port()
         # One bit more than a place has, so that the end of a full queue is not its base.
-        base, end = Signal(place_bits + 1), Signal(place_bits + 1)
+        base = Signal(place_bits + 1)
+        end = Signal(place_bits + 1)
         entered = self.i.valid & self.i.ready
         m.d.comb += [
             self.i.ready.eq(self.level != self.depth),
@@ -148,12 +149,16 @@ class ReplicatingQueue(wiring.Component):
         ]
 
         # Until an output has taken its header, all stand at the base of the first packet.
-        begun, done = Signal(), self.done
-        kept, targets = Signal(self.readers), Signal(self.readers)
+        begun = Signal()
+        done = self.done
+        kept = Signal(self.readers)
+        targets = Signal(self.readers)
         m.d.comb += targets.eq(Mux(begun, kept, self.wanted))
         m.d.sync += kept.eq(targets)
-        finished, finishes = Signal(self.readers), Signal(self.readers)
-        takes, passed = Signal(self.readers), Signal(self.readers)
+        finished = Signal(self.readers)
+        finishes = Signal(self.readers)
+        takes = Signal(self.readers)
+        passed = Signal(self.readers)
         for j, port in enumerate(self.o):
             at = Signal.like(base, name=f"at_{j}")
             read = flits.read_port(domain="comb")

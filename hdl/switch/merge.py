@@ -176,8 +176,11 @@ class Merge(wiring.Component):
         valid = Cat(port.valid for port in self.i)
         last = ~Const(0, len(inputs)) if self.single else Cat(port.payload.last for port in self.i)
         # Whether packets are merged; those that go on, or the lane's own; and which have ended.
-        busy, parts, ended = Signal(), self.parts, Signal(len(inputs))
-        taken, left = Signal(len(inputs)), Signal(len(inputs))
+        busy = Signal()
+        parts = self.parts
+        ended = Signal(len(inputs))
+        taken = Signal(len(inputs))
+        left = Signal(len(inputs))
         moves, tail, ends = (Signal(name=name) for name in ("moves", "tail", "ends"))
         m.d.comb += [
             taken.eq(parts & ~ended),
@@ -194,7 +197,9 @@ class Merge(wiring.Component):
         begins = Signal()
         m.d.comb += begins.eq(complete & free)
         root = self.row.around.any()
-        kept, kept_kind, kept_exits = Signal(bits), Signal(2), Signal(len(self.exits))
+        kept = Signal(bits)
+        kept_kind = Signal(2)
+        kept_exits = Signal(len(self.exits))
         m.d.sync += busy.eq(Mux(busy, ~ends, begins))
         with m.If(begins):
             m.d.sync += [
@@ -223,9 +228,12 @@ class Merge(wiring.Component):
     def _look(self, m: Module, busy: Value, waits: Value) -> tuple[Signal, Signal]:
         """Whether all packets of a group that waits are there, and their kind."""
         numbers = [port.payload.tag[: self.groups.bits] for port in self.i]
-        candidate, around, complete = Signal(self.groups.bits), Signal(), Signal()
+        candidate = Signal(self.groups.bits)
+        around = Signal()
+        complete = Signal()
         missing = Signal(len(self.i))
-        seen, chosen = Signal(len(self.i)), Signal(len(self.i))
+        seen = Signal(len(self.i))
+        chosen = Signal(len(self.i))
         m.d.comb += [chosen.eq(lowest(waits & ~seen)), self.group.eq(candidate)]
         for i, port in enumerate(self.i):
             with m.If(chosen[i]):

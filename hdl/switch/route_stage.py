@@ -103,7 +103,8 @@ class RouteStage(wiring.Component):
     def _choose(self, m: Module, valid: Value) -> None:
         """Keep one of the exits of a header, for all flits of its packet."""
         wish, escape = (Signal(len(self.exits), name=name) for name in ("wish", "escape"))
-        begins, waits = Signal(init=1), Signal()
+        begins = Signal(init=1)
+        waits = Signal()
         order = sorted(range(len(self.exits)), key=lambda at: (self.exits[at].escape, at))
         adaptive = [at for at in order if not self.exits[at].escape]
         last = [at for at in order if self.exits[at].escape]

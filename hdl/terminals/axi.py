@@ -289,8 +289,11 @@ class AxiTarget(wiring.Component):
         response = self._refused(m, "aw", forbidden, word)
         ask, words = asks.payload, beats.o.payload
         whole = words.strobes.all() & ~user.any()
-        operation, operand = Signal.like(ask.operation), Signal(self.data)
-        kind, wrong, answers = Signal(2), Signal(), Signal()
+        operation = Signal.like(ask.operation)
+        operand = Signal(self.data)
+        kind = Signal(2)
+        wrong = Signal()
+        answers = Signal()
         window = address[-2:]
         m.d.comb += [
             operation.eq(Array(self._code(name) for name in WINDOWS)[window]),
@@ -334,7 +337,8 @@ class AxiTarget(wiring.Component):
         """From the windows to R and B."""
         bus = self.bus
         answer = Cat(bus.rid, bus.rdata, bus.rresp, bus.rlast)
-        worst, response = Signal(2), Signal(2)
+        worst = Signal(2)
+        response = Signal(2)
         read, write = reads.payload, writes.payload
         # An AtomicLoad is answered on both channels: on R from this register.
         shape = {"id": self.axi.ids, "data": self.data, "response": 2, "more": self._more}

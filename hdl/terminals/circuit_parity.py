@@ -72,14 +72,19 @@ class CircuitParityChecker(wiring.Component):
         write, read = words.write_port(), words.read_port(domain="comb")
         start, end, head = (Signal(range(rows), name=name) for name in ("start", "end", "head"))
         # Words that have been checked together with their packet's last, and those before.
-        good, pending = Signal(range(rows + 1)), Signal(range(rows + 1))
-        bad, before = Signal(), Signal()
+        good = Signal(range(rows + 1))
+        pending = Signal(range(rows + 1))
+        bad = Signal()
+        before = Signal()
 
         arrived = self.i.payload
         for name in self.packet.members:
             port = arrived.payload.payload if name == "payload" else arrived[name]
             m.d.comb += write.data[name].eq(port)
-        accepted, sound, complete, released = Signal(), Signal(), Signal(), Signal()
+        accepted = Signal()
+        sound = Signal()
+        complete = Signal()
+        released = Signal()
         room = good + pending != rows
         right = parity_of(arrived, Value.cast(arrived.payload.payload), self.parity)
         taken = self.o.valid & self.o.ready

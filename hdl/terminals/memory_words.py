@@ -175,7 +175,8 @@ class MemoryEnd(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         request, word = self.o.request, self.i.payload.payload
-        first, second = Signal(header_bits(self.link)), Signal(self.link.width)
+        first = Signal(header_bits(self.link))
+        second = Signal(self.link.width)
         position = Signal(2)  # 2: any word after the second
         header = Mux(position == 0, word.word, first)
         m.d.comb += [

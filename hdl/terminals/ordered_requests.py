@@ -99,7 +99,8 @@ class OrderedRequests(wiring.Component):
         write = {name: memory.write_port() for name, memory in memories.items()}
         read = {name: memory.read_port(domain="comb") for name, memory in memories.items()}
 
-        asked, taken = Signal(), Signal()
+        asked = Signal()
+        taken = Signal()
         free, next_, shown, first = self._order(m, answered, asked, taken)
         tag, row, _ = self.words.place(m, "word", asks.payload.word)
         m.d.comb += [
@@ -134,7 +135,8 @@ class OrderedRequests(wiring.Component):
 
     def _order(self, m: Module, answered: Signal, asked: Signal, taken: Signal) -> _Order:
         entries = len(answered)
-        first, next_ = Signal(self.link.identity), Signal(self.link.identity)
+        first = Signal(self.link.identity)
+        next_ = Signal(self.link.identity)
         waiting = Signal(range(entries + 1))
         m.d.sync += [
             waiting.eq(waiting + asked - taken),

@@ -78,7 +78,8 @@ class Resubmitter(wiring.Component):
         # Times are modulo twice the longest delay: a time is past if it is less than half of that
         # ago.
         bits = self.delay.bit_length()
-        clock, elapsed = Signal(bits), Signal(bits)
+        clock = Signal(bits)
+        elapsed = Signal(bits)
         draw = Const(0, 1)
         if self.delay > 1:
             m.submodules.random = random = RandomBits(bits - 1)

@@ -209,7 +209,8 @@ class RetransmissionInterface(wiring.Component):
             data.StructLayout({"source": len(header.source), "turn": 1}), depth=_OWED
         )
         m.submodules.owed = owed
-        new, ends = Signal(), Signal()
+        new = Signal()
+        ends = Signal()
         m.d.comb += [
             now.addr.eq(header.source),
             new.eq(~header.acknowledgement & (header.turn == now.data)),
@@ -234,7 +235,9 @@ class RetransmissionInterface(wiring.Component):
         no other one to its destination is under way.
         """
         places, width = range(self.window), self.packet.members["tag"]
-        entry, newest, fresh = Signal(range(self.window)), Signal(range(self.window)), Signal()
+        entry = Signal(range(self.window))
+        newest = Signal(range(self.window))
+        fresh = Signal()
         for place in reversed(places):
             with m.If(~kept.busy[place]):
                 m.d.comb += entry.eq(place)
@@ -279,9 +282,14 @@ class RetransmissionInterface(wiring.Component):
         """
         places, room = range(self.window), (self.longest - 1).bit_length()
         m.submodules.choice = choice = RoundRobin(self.window)
-        sending, chosen, index = Signal(), Signal(self.window), Signal(range(self.longest))
-        current, number = Signal(self.window), Signal(range(self.window))
-        ack, present, ends = Signal(), Signal(), Signal()
+        sending = Signal()
+        chosen = Signal(self.window)
+        index = Signal(range(self.longest))
+        current = Signal(self.window)
+        number = Signal(range(self.window))
+        ack = Signal()
+        present = Signal()
+        ends = Signal()
         read = kept.flits.read_port(domain="comb")
         own, head = self.sent.payload.payload, owed.o
         m.d.comb += [

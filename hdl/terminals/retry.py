@@ -78,10 +78,12 @@ class RetryInterface(wiring.Component):
         places = 1 << ((self.length_max if self.delay else 1) + 1).bit_length()
         m.submodules.flits = flits = Memory(shape=self.packet, depth=places, init=[])
         write, read = flits.write_port(), flits.read_port(domain="comb")
-        end, next_ = Signal(range(places)), Signal(range(places))
-        base = Signal(range(places)) if self.delay else next_
+        end = Signal(range(places))
+        next_ = Signal(range(places))
+        base = Signal(range(places), name="base") if self.delay else next_
         after = Signal(range(places))
-        stored, flit = Signal(), read.data
+        stored = Signal()
+        flit = read.data
         m.d.comb += [
             write.addr.eq(end),
             write.data.eq(self.i.payload),
@@ -97,8 +99,10 @@ class RetryInterface(wiring.Component):
         # The fate of a packet is decided when its header has met the last switch.
         age = Signal(range(self.stages))
         decided = age == self.stages - 1
-        padding, silent = Signal(), Signal()
-        sent, closed = Signal(), Signal()
+        padding = Signal()
+        silent = Signal()
+        sent = Signal()
+        closed = Signal()
         m.d.comb += [
             link.payload.eq(flit),
             link.valid.eq(Mux(padding, decided, stored & ~silent)),

@@ -72,7 +72,10 @@ class WishboneTarget(wiring.Component):
         tag, row, exists = self.words.place(m, "word", bus.adr[: self.words.bits])
         sent = Signal(self.link.request_layout)
         old = Signal(self.data)
-        update, partial, abandoned, fetches = Signal(), Signal(), Signal(), Signal()
+        update = Signal()
+        partial = Signal()
+        abandoned = Signal()
+        fetches = Signal()
         codes = Array(window_codes(self.data, self.windows))
         m.d.comb += [
             update.eq(window != 0),

@@ -72,8 +72,12 @@ class WishboneBurstTarget(wiring.Component):
 
         # The cycle that is answered, and the address of the word that is asked for.
         sent = Signal(data.StructLayout({"we": 1, "sel": self.data // 8, "data": self.data}))
-        address, window = Signal(bits + 1), Signal(2)
-        burst, begun, constant, wraps = Signal(), Signal(), Signal(), Signal(2)
+        address = Signal(bits + 1)
+        window = Signal(2)
+        burst = Signal()
+        begun = Signal()
+        constant = Signal()
+        wraps = Signal(2)
         _, _, exists = self.words.place(m, "word", address[:bits])
         fetches = (window != 0) & ~sent.we
         wrong = ~exists | address[bits] | (sent.we & (window != 0) & ~sent.sel.all())
@@ -95,8 +99,12 @@ class WishboneBurstTarget(wiring.Component):
                     m.d.comb += following.eq(Cat((address + 1)[:low], address[low:]))
 
         # Answers of cycles that are over are dropped: the first `stale` of those `under_way`.
-        under_way, stale = (Signal(range((1 << self.link.identity) + 1)) for _ in range(2))
-        leaving, shown, ends, over = Signal(), Signal(), Signal(), Signal()
+        under_way = Signal(range((1 << self.link.identity) + 1))
+        stale = Signal.like(under_way)
+        leaving = Signal()
+        shown = Signal()
+        ends = Signal()
+        over = Signal()
         old = Signal(self.data)
         asked, taken = asks.valid & asks.ready, answers.valid & answers.ready
         still = under_way + asked - taken

@@ -116,8 +116,11 @@ class LinkFault(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        elapsed, phase = Signal(32), Signal(32)
-        begun, active, present = Signal(), Signal(), Signal()
+        elapsed = Signal(32)
+        phase = Signal(32)
+        begun = Signal()
+        active = Signal()
+        present = Signal()
         m.d.comb += [
             begun.eq(elapsed == self.start),
             active.eq(
@@ -141,7 +144,8 @@ class LinkFault(wiring.Component):
         # while the word waits.
         m.submodules.random = random = RandomBits(RATE_BITS)
         m.d.comb += random.seed.eq(self.seed)
-        struck, hit = Signal(), Signal()
+        struck = Signal()
+        hit = Signal()
         is_circuit = "request" in self.link.members
         busy = self.i.request if is_circuit else self.i.valid
         m.d.comb += hit.eq(active & (self.rate[-1] | struck))
@@ -151,7 +155,9 @@ class LinkFault(wiring.Component):
         dead, lost = active & self.dead, hit & self.lossy
         # A severed link: `gone` swallows what comes, `closing` ends what has begun to pass. A flit
         # that is offered stays until it is taken, even if the fault begins or ends.
-        gone, closing, end = Signal(), Signal(), 0
+        gone = Signal()
+        closing = Signal()
+        end = 0
         if not is_circuit:
             end = self._sever(m, active & self.severed, gone, closing)
         answers = _answers(m, self, dead)

@@ -111,7 +111,8 @@ class PayloadPart(wiring.Component):
             m.d.comb += self.later.payload[p].eq(payload[self.bits :])
 
         # All bits but the last, which is on the wire at the end of the step.
-        received, bit = Signal(self.cycles - 1), Signal()
+        received = Signal(self.cycles - 1)
+        bit = Signal()
         arrived = Cat(received, bit)[: self.bits]
         m.d.comb += bit.eq((self.i_wire & now.wire).any())
         m.d.sync += received.eq(Cat(received, bit)[1:])
@@ -128,7 +129,8 @@ class PayloadPart(wiring.Component):
             with m.If(self.done[p]):
                 m.d.sync += output.eq(chosen(list(flags), places))
 
-        shifter, sent = Signal(self.cycles), Signal(self.bits)
+        shifter = Signal(self.cycles)
+        sent = Signal(self.bits)
         m.d.comb += [
             sent.eq(chosen(list(now.sent), places)),
             self.o_wire.eq(now.wire & shifter[0].replicate(len(now.wire))),

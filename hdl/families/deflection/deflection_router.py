@@ -133,7 +133,9 @@ class DeflectionRouter(wiring.Component):
 
         # What came over the first ring, or from the terminal in its place.
         layout = data.StructLayout({"packet": self.packet, "right": 1})
-        comes, turns, came = Signal(), Signal(), Signal(layout)
+        comes = Signal()
+        turns = Signal()
+        came = Signal(layout)
         right, turning = positions(self.i.payload, here)
         m.d.comb += self.i.ready.eq(~first.valid)
         m.d.sync += [
@@ -143,7 +145,8 @@ class DeflectionRouter(wiring.Component):
             turns.eq(Mux(first.valid, first.payload.turns, self.i.valid & turning)),
         ]
         onward = Signal(self.packet)
-        arrives, room = Signal(), Signal()
+        arrives = Signal()
+        room = Signal()
         coming, going = positions(came.packet, beyond), positions(second.payload.packet, beyond)
         m.d.comb += [
             to_first.valid.eq(Mux(turns, second.valid, comes)),
