@@ -142,6 +142,17 @@ def test_signatures_are_in_the_room_of_links() -> None:
     assert {kind.__module__.rpartition(".")[0] for kind in own} == {"multicube.hdl.links"}
 
 
+def test_signals_have_names() -> None:
+    """Amaranth names a signal by its line if that only assigns it; else the line says a name."""
+    nameless = re.compile(
+        r"^ +(?:\w+, .*= .*|\w+ = (?=.* if ))\bSignal(?:\.like)?\((?!.*name=).*", re.M
+    )
+    rooms = (each for room in ("hdl", "sim", "boards") for each in (ROOT / room).rglob("*.py"))
+    lines = {path: nameless.findall(path.read_text()) for path in rooms}
+    assert len(lines) > 400
+    assert {path: found for path, found in lines.items() if found} == {}
+
+
 def _kinds(kind: type) -> Iterator[type]:
     for each in kind.__subclasses__():
         yield each

@@ -200,7 +200,9 @@ class AxiTarget(wiring.Component):
             ]
         sizes = range(self.lane_bits + 1)
         step = Signal(self.lane_bits + 1)
-        within, aligned, following = (Signal.like(address) for _ in range(3))
+        within = Signal.like(address)
+        aligned = Signal.like(address)
+        following = Signal.like(address)
         with m.Switch(burst.size):
             for size in sizes:
                 with m.Case(size):
