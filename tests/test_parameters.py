@@ -51,9 +51,7 @@ def test_a_record_is_a_mapping() -> None:
         oven.shelves = 4  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(
-    "recipe", ["apple pie.txt", "it's", 'C:\\new "a"', "#1; $x", "a,b:c=1/2"]
-)
+@pytest.mark.parametrize("recipe", ["apple pie.txt", "it's", 'C:\\new "a"', "#1; $x", "a,b:c=1/2"])
 def test_a_summary_holds_any_text(recipe: str) -> None:
     """It is read as a shell reads it, but for backslashes, which names of files may have."""
     words = Oven.summary({"recipe": recipe, "shelves": 3})

@@ -83,7 +83,6 @@ def test_what_can_not_be_rerouted_is_refused() -> None:
 
 @pytest.mark.parametrize("latency", [1, 3])
 def test_link_ends_are_the_links_of_outputs(latency: int) -> None:
-    """A link of several cycles is severed at either of its cells."""
     graph = Rewritable(UpDown, Torus(3, 2, latency=latency))
     network = GraphNetwork(graph=graph)
     for k, one in enumerate(network.shapes[4].outputs):
@@ -92,9 +91,9 @@ def test_link_ends_are_the_links_of_outputs(latency: int) -> None:
         if end is not None and latency > 1:
             assert network.link_end(Pin(f"link_4_{end[1]}", ("o", one.end[1]))) == end
     assert network.link_end(Pin("table_4", ("exits", 0))) is None
-    for pin in network_links(network)[:4]:
-        tables = network.tables_around([pin])
-        assert network.link_end(pin) not in walked(network, tables, 0, 8)
+    if latency > 1:
+        with pytest.raises(ValueError, match=r"^Packets can't be led around link_4_0.o.0: what"):
+            network.tables_around([Pin("link_4_0", ("o", 0))])
 
 
 # As part of any run

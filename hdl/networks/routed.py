@@ -505,6 +505,11 @@ class RoutedNetwork(PacketNetwork):
         for pin, end in ends.items():
             if end is None:
                 raise InvalidValue(f"Packets can't be led around {pin}: it is not between routers")
+            if not self.joins_switches(pin):
+                raise InvalidValue(
+                    f"Packets can't be led around {pin}: what is lost behind a link of several "
+                    "cycles takes its credits with it, and the network would not become empty"
+                )
         relation = self.relation.without({end for end in ends.values() if end is not None})
         memories = table_memories(relation, tuple(self.shapes), 1).contents
         return {f"table_{node}": rows for node, rows in enumerate(memories)}
