@@ -144,6 +144,26 @@ def test_a_network_is_its_file_as_it_was_read(here: Path) -> None:
     assert network.altered().digest == network.digest != build("graph file=h.json").digest
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "hierarchical level1=ring:k=2,n=1+graph:file=g.json level2=ring:k=2,n=1",
+        "combining-graph network=hierarchical:level1=[graph:file=g.json],level2=[ring:k=2,n=1]",
+    ],
+)
+def test_parts_of_a_network_are_their_files_as_they_were_read(words: str) -> None:
+    """Also in other processes: a resumed sweep had the points of another network."""
+    Path("g.json").write_text(ring(1))
+    network = build(words)
+    Path("g.json").write_text(json.dumps({"nodes": 4, "links": [[0, 1], [1, 2], [2, 3]]}))
+    assert build(words).digest != network.digest
+    Path("g.json").unlink()
+    altered = network.altered(depth=5).altered(depth=network.parameters["depth"])
+    for copy in (altered, pickle.loads(pickle.dumps(network))):
+        assert copy.digest == network.digest
+        assert copy.fabric.digest == network.fabric.digest
+
+
 def test_a_network_is_its_graph_as_it_was_given() -> None:
     graph = nx.cycle_graph(4)
     network = GraphNetwork(graph)

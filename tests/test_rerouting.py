@@ -145,10 +145,14 @@ def test_nothing_is_lost_after_the_new_tables(length: int) -> None:
     assert lost[100][0] < lost[None][0] < lost[None][1] - 10
 
 
+AROUND = "Reroute leads around severed links, not around"
+
+
 @pytest.mark.parametrize(
-    ("network", "fault", "reroute", "message"),
+    ("network", "faults", "reroute", "message"),
     [
-        (TREE, "link:router_0.o.0", 5, "Reroute needs a link that is severed for ever"),
+        (TREE, "link:router_0.o.0", 5, f"{AROUND} link:router_0.o.0, which is dead for ever"),
+        (TREE, f"{SEVERED} cell:router_1:severed", 5, f"{AROUND} cell:router_1, which is severed"),
         (TREE, "link:router_0.o.0:severed:for=9", 5, "Reroute needs a link that is severed for"),
         (TREE, SEVERED, -1, "Reroute must be at least 0, not -1"),
         (TREE, SEVERED, "x", "Reroute must be an integer"),
@@ -159,10 +163,10 @@ def test_nothing_is_lost_after_the_new_tables(length: int) -> None:
     ],
 )
 def test_runs_that_can_not_be_rerouted(
-    network: str, fault: str, reroute: Any, message: str
+    network: str, faults: str, reroute: Any, message: str
 ) -> None:
     with pytest.raises((ValueError, TypeError), match=f"^{re.escape(message)}"):
-        simulate(network, faults=[fault], reroute=reroute, cycles=10)
+        simulate(network, faults=faults.split(), reroute=reroute, cycles=10)
 
 
 @pytest.mark.long

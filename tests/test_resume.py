@@ -93,7 +93,9 @@ CHANGES: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("text", ["", "[]", '{"kind": "other"}', *CHANGES])
+@pytest.mark.parametrize(
+    "text", ["", "[]", pytest.param("[" * 9999, id="deep"), '{"kind": "other"}', *CHANGES]
+)
 def test_files_that_are_not_of_a_sweep(text: str, tmp_path: Path) -> None:
     """They are refused, and not touched."""
     kept = tmp_path / "points.json"

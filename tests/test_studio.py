@@ -84,17 +84,18 @@ def test_files_have_plain_names(served: Served) -> None:
 
 
 def test_files_of_one_name_do_not_meet(served: Served) -> None:
-    """One took the place of the other, and the network was built of it twice."""
-    kept = []
-    for text in ({"a": 1}, {"a": 2}):
-        kept.append(json.loads(served.ask("/files?name=a.json", "POST", text)[1])["file"])
-    levels = {"level1": kept[0], "level2": kept[1]}
-    body = {"kind": "deadlock", "network": "hierarchical", "parameters": levels}
-    status, text = served.ask("/tasks", "POST", body)
-    assert status == 400
-    assert json.loads(text)["error"] == "Files of a command must have different names: a.json"
-    status, _ = served.ask("/tasks", "POST", {**body, "parameters": {**levels, "level2": kept[0]}})
-    assert status == 202
+    """A network was built of one of them twice; the curve of one took the place of the other's."""
+
+    def kept(content: object) -> str:
+        return json.loads(served.ask("/files?name=a.b.json", "POST", content)[1])["file"]
+
+    graphs = [{"nodes": nodes, "links": [[0, 1]]} for nodes in (2, "b")]
+    names = [kept(graphs[number]) for number in (0, 1, 1, 0)]
+    assert names == ["a.b.json", "a.b-2.json", "a.b-2.json", "a.b.json"]
+    levels = {f"level{n}": f"graph:file={name}" for n, name in enumerate(names[:2], 1)}
+    record = served.ended(served.start("deadlock", "hierarchical", **levels))
+    refusal = "File a.b-2.json: Entry nodes must be a list, not 'b'"
+    assert record["error"].endswith(refusal)
 
 
 @pytest.mark.one_in(2)

@@ -319,6 +319,7 @@ def test_story_of_a_graph_file(page: Any, call: Call, tmp_path: Path) -> None:
     page.click("#sketch-use")
     frame = _done(page)
     assert page.text_content("#error") == ""
+    assert page.text_content("#command") == "multicube view graph file=drawn-2.json -o network.html"
     assert frame.evaluate("() => multicube.drawing.nodes.map(({ label }) => label)") == [*"012"]
     assert page.text_content("#verdict").startswith("Free of deadlock")
     frame.evaluate("() => multicube.advance(200)")

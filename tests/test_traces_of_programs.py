@@ -322,6 +322,7 @@ def test_times_are_divided_as_they_are_written(micros: int, cycle_ns: float, cyc
     assert Scale(cycle_ns=cycle_ns).cycles(micros * 1000) == cycles
 
 
+GROUP = '[{{"pg_name": "1", "ranks": {}}}]'
 ALONE = {"comm_dst": 1, "comm_size": 16}
 
 
@@ -377,6 +378,20 @@ ALONE = {"comm_dst": 1, "comm_size": 16}
                 ]
             ],
             ".0.et, node 1: pg_name x is no group that a METADATA node lists",
+        ),
+        *(
+            (
+                [[number(1, 4) + number(3, 1) + text(8, text(1, listed))]],
+                ".0.et, node 4: its process groups can't be read",
+            )
+            for listed in (
+                "[" * 9999 + '"pg_name"',
+                *map(GROUP.format, ("[0.5]", "[1e999]", "[true]", '"0"', "null")),
+            )
+        ),
+        (
+            [[node(1, COLL, comm_type=0, involved_dim=1)]],
+            ".0.et, node 1: involved_dim must be a list, true in all dimensions",
         ),
         ([[node(1, COMP)[:-1]]], ".0.et: message 1 is no Node of Chakra"),
         ([[b"\xff\xff\xff"]], ".0.et: message 1 is no Node of Chakra"),

@@ -52,8 +52,8 @@ class CombiningGraphParameters(Parameters):
     """The parameters of `CombiningGraphNetwork`.
 
     `depth`, `wait` and `merge` are those of the routers (`CombiningRouter`). `combine` may also be
-    a `Policy`, and `operations` a tuple of `Operation`. `read` is the network of routers as it was
-    built once: a file that changes does not change the network, nor its copies in other processes.
+    a `Policy`, and `operations` a tuple of `Operation`. `read` is the `Recipe` of the network of
+    routers, behind what it was built of.
     """
 
     network: str = text("torus:k=4,n=2", "the network of routers: nodes and links", FORM)
@@ -76,16 +76,15 @@ class CombiningGraphParameters(Parameters):
         super().__post_init__()
         words = self.network, self.allow_deadlock
         if not isinstance(self.read, tuple) or self.read[:1] != (words,):
-            built = named_network("Network", self.network, allow_deadlock=self.allow_deadlock)
-            parameters = tuple(built.parameters.items())
-            self._resolve(read=(words, type(built), built.family, parameters))
+            recipe = named_network("Network", self.network, allow_deadlock=self.allow_deadlock)
+            self._resolve(read=(words, recipe))
 
     @property
     def routers(self) -> RoutedNetwork:
         """The network that `network` describes."""
         assert self.read is not None
-        _, kind, family, parameters = self.read
-        network: RoutedNetwork = kind(family=family, **dict(parameters))
+        network = self.read[1].build()
+        assert isinstance(network, RoutedNetwork)
         return network
 
 

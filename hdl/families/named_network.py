@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import pairs
@@ -13,13 +13,52 @@ from ..networks.network import Network
 from ..networks.routed import RoutedNetwork
 from .graph_network import GraphNetwork
 
-__all__ = ["FORM", "apart", "named_network", "named_relation"]
+__all__ = ["FORM", "Recipe", "apart", "named_network", "named_part"]
 
 FORM = "NETWORK[:NAME=VALUE,...]"
 
 
-def named_relation(title: str, words: str) -> Relation:
-    """The routing, and its graph, of the network that words describe: "hypercube:n=3".
+class Recipe(NamedTuple):
+    """How a network was built, to build it again: here or in another process, with the same files.
+
+    A parameter of a network has it beside the words that describe a part. A file that changes does
+    then not change the network, nor its copies; and as another network it is another run.
+
+    Attributes
+    ----------
+    kind : type[Network]
+    family : str
+    parameters : tuple[tuple[str, Any], ...]
+        All by name, with what was read of files.
+    """
+
+    kind: type[Network]
+    family: str
+    parameters: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def of(cls, network: Network) -> "Recipe":
+        """That of a network."""
+        return cls(type(network), network.family, tuple(network.parameters.items()))
+
+    def build(self) -> Network:
+        """The network."""
+        return self.kind(family=self.family, **dict(self.parameters))
+
+    @property
+    def relation(self) -> Relation:
+        """The routing of the network, and its graph.
+
+        Raises
+        ------
+        ValueError
+            If it is not described as nodes and links.
+        """
+        return _relation(self.build())
+
+
+def named_part(title: str, words: str) -> Recipe:
+    """The network of nodes and links that words describe: "hypercube:n=3".
 
     They have a name and parameters of its description, its `routing` and its `channels`. A value
     that has commas is in brackets: "hierarchical:level1=[torus:k=3,n=1]".
@@ -36,24 +75,26 @@ def named_relation(title: str, words: str) -> Relation:
         If there is no such network, or it is not described as nodes and links.
     """
     with _written(title, words):
-        return _relation(_built(words))
+        network = _built(words)
+        _relation(network)
+        return Recipe.of(network)
 
 
-def named_network(title: str, words: str, **routers: Any) -> RoutedNetwork:
-    """As `named_relation`, with the routers that packets would have.
+def named_network(title: str, words: str, **routers: Any) -> Recipe:
+    """As `named_part`, with the routers that packets would have.
 
     Parameters
     ----------
     title, words
-        As in `named_relation`.
+        As in `named_part`.
     **routers : Any
         Parameters of its routers.
     """
     with _written(title, words):
         network = _built(words, **routers)
-        if isinstance(network, RoutedNetwork):
-            return network
-        return GraphNetwork(graph=_relation(network), **routers)
+        if not isinstance(network, RoutedNetwork):
+            network = GraphNetwork(graph=_relation(network), **routers)
+        return Recipe.of(network)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from ...hdl.fabric.pins import Pin
 from ...hdl.networks.network import Network
 from ..engines import StateEngine
 from ..measure.result import Result
-from ..workload.injection import Injection
+from ..workload.injection import Injection, place_text
 from .observers import NEVER, Ask, Observer
 
 __all__ = ["Rerouter", "Rerouting", "rerouting", "write_tables"]
@@ -46,17 +46,24 @@ def rerouting(
     Raises
     ------
     TypeError, ValueError
-        If `notice` is neither a number of cycles nor None, there is no such link, or the network
-        can't lead packets around them.
+        If `notice` is neither a number of cycles nor None, there is no such link, the network can't
+        lead packets around them, or another link or cell passes nothing for ever.
     """
     if notice is None:
         return None
     notice = check_integer("Reroute", notice, 0)
-    severed = [each for each in faults if each.effect == "severed" and each.permanent]
-    dead = [each.place for each in severed if isinstance(each.place, Pin) and each.place.path]
+    broken = [each for each in faults if each.effect in ("dead", "severed") and each.permanent]
+    dead: list[Pin] = []
+    for place, effect in ((each.place, each.effect) for each in broken):
+        if effect == "dead" or not isinstance(place, Pin) or not place.path:
+            raise InvalidValue(
+                f"Reroute leads around severed links, not around {place_text(place)}, "
+                f"which is {effect} for ever"
+            )
+        dead.append(place)
     if not dead:
         raise InvalidValue("Reroute needs a link that is severed for ever, as link:router_0.o.0")
-    when = max(each.start for each in severed) + notice
+    when = max(each.start for each in broken) + notice
     return Rerouting(network.tables_around(dead), when)
 
 

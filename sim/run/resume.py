@@ -155,7 +155,7 @@ def _read(path: str | os.PathLike[str]) -> _Points:
         return {}
     try:
         content = json.loads(read_input(path))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise _damaged(path) from None
     if not isinstance(content, dict) or content.get("kind") != _KIND:
         raise _damaged(path)

@@ -1,13 +1,14 @@
 """The server of the workbench: on the loopback address alone, and for who has its token."""
 
 import asyncio
+import itertools
 import json
 import re
 import secrets
 import socket
 import tempfile
 import webbrowser
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -191,32 +192,21 @@ class Studio:
             name, *given = words_of(asked, await self.catalogue_of())
             whose = f"Command {kind.command}"
             options = _given(whose, "option", asked.get("options", {}), kind.chosen)
-            values = [word.partition("=") for word in given]
-            files = self._files(value for _, _, value in values)
         except (ValueError, RecursionError) as error:
             return JSONResponse({"error": str(error)}, 400)
         # A kept file lies beside the command, so that the same line does the same elsewhere.
-        given = [
-            f"{key}={self.kept[value].name if value in self.kept else value}"
-            for key, _, value in values
-        ]
+        named = set(re.findall(r"[\w.-]+", " ".join(given)))
+        files = [path for kept, path in self.kept.items() if kept in named]
         chosen = [f"--{key}={value}" for key, value in options.items()]
         words = [kind.command, name, *given, *chosen, *kind.options]
         task = self.tasks.start(words, kind.lane, files)
         return JSONResponse(self.tasks.record(task), 202)
 
-    def _files(self, values: Iterable[str]) -> list[Path]:
-        """The kept files among some values, which are to lie in one folder."""
-        found: dict[str, Path] = {}
-        for value in values:
-            if value in self.kept:
-                path = self.kept[value]
-                if found.setdefault(path.name, path) != path:
-                    raise InvalidValue(f"Files of a command must have different names: {path.name}")
-        return [*found.values()]
-
     async def keep(self, request: Request) -> Response:
-        """Keep a file that a page sends, such as a graph, and answer what parameters call it."""
+        """Keep a file that a page sends, such as a graph, and answer what parameters call it.
+
+        Files of other contents have other names: by its name a network is known, and its curve.
+        """
         name = request.query_params.get("name", "")
         try:
             if not re.fullmatch(r"\w[\w.-]{0,80}", name, re.ASCII):
@@ -227,12 +217,16 @@ class Studio:
                 raise InvalidValue(f"File {name} must have at most {LARGEST_FILE} bytes")
         except ValueError as error:
             return JSONResponse({"error": str(error)}, 400)
-        folder = self.tasks.folder / f"files-{secrets.token_hex(4)}"
-        folder.mkdir()
-        path = folder / name
-        path.write_bytes(await request.body())
-        self.kept[called := f"{folder.name}/{name}"] = path
-        return JSONResponse({"file": called}, 201)
+        body = await request.body()
+        path = self.tasks.folder / "files" / name
+        path.parent.mkdir(exist_ok=True)
+        for number in itertools.count(2):
+            if not path.exists() or path.read_bytes() == body:
+                break
+            path = path.with_name(f"{Path(name).stem}-{number}{path.suffix}")
+        path.write_bytes(body)
+        self.kept[path.name] = path
+        return JSONResponse({"file": path.name}, 201)
 
     def _task(self, request: Request) -> Task | None:
         return self.tasks.tasks.get(request.path_params["key"])

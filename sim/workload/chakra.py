@@ -312,17 +312,20 @@ def _groups(nodes: Sequence[_Node], ranks: int) -> dict[str, tuple[int, ...]]:
                 if isinstance(listed, list) and listed and isinstance(listed[0], str):
                     listed = json.loads(listed[0])
                 for each in listed:
-                    members = [int(rank) for rank in each["ranks"]] or range(ranks)
-                    groups[str(each["pg_name"])] = tuple(members)
-            except (ValueError, TypeError, KeyError):
+                    members = each["ranks"]
+                    if not isinstance(members, list) or {*map(type, members)} - {int}:
+                        raise ValueError
+                    groups[str(each["pg_name"])] = tuple(members or range(ranks))
+            except (ValueError, TypeError, KeyError, RecursionError):
                 raise InvalidValue(f"{node.place}: its process groups can't be read") from None
     return groups
 
 
 def _group(node: _Node, groups: dict[str, tuple[int, ...]]) -> tuple[str, tuple[int, ...]]:
     """The name of the group of an operation, and its ranks."""
-    if not all(node.attributes.get("involved_dim", [])):
-        raise InvalidValue(f"{node.place}: involved_dim must be true in all dimensions")
+    involved = node.attributes.get("involved_dim", [])
+    if not isinstance(involved, list) or not all(involved):
+        raise InvalidValue(f"{node.place}: involved_dim must be a list, true in all dimensions")
     name = str(node.attributes.get("pg_name", ""))
     if name not in groups:
         raise InvalidValue(f"{node.place}: pg_name {name} is no group that a METADATA node lists")

@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Hierarchical networks: any networks joined, and those of Dandamudi and Eager."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from ...fabric.numerals import integer_of
 from ...fabric.parameter_fields import fixed, integer, text
 from ...networks.any_routing import AnyRoutingNetwork, AnyRoutingParameters
 from ...networks.family import Family, Group
-from ..named_network import FORM, apart, named_relation
+from ..named_network import FORM, Recipe, apart, named_part
 from .hierarchical_graph import Hierarchical
 
 __all__ = [
@@ -41,7 +42,10 @@ def _interval() -> Any:
 
 @dataclass(frozen=True, eq=False)
 class HierarchicalParameters(AnyRoutingParameters):
-    """The parameters of `HierarchicalNetwork`."""
+    """The parameters of `HierarchicalNetwork`.
+
+    `read` has the `Recipe` of each network of the levels, behind its words.
+    """
 
     level1: str = text("hypercube:n=3", "the network of a cluster", _FORM)
     level2: str = text("hypercube:n=2", "the network of the clusters' interface nodes", _FORM)
@@ -50,6 +54,40 @@ class HierarchicalParameters(AnyRoutingParameters):
     interface: int = integer(0, "terminal of each network that is its interface", least=0)
     replication: int = integer(1, "parallel links for each one above level 1", least=1, most=64)
     interval: int | str = _interval()
+    read: tuple[tuple[str, Recipe], ...] | None = fixed(None, "the networks as they were built")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known = dict(self.read) if isinstance(self.read, tuple) else {}
+        self._resolve(read=tuple(_recipes(self.levels, known).items()))
+
+    @property
+    def levels(self) -> list[str]:
+        """The networks of all levels that there are."""
+        words = [self.level1, self.level2, self.level3, self.level4]
+        chosen = [word for word in words if word != "none"]
+        if "none" in words[: max(len(chosen), 2)]:
+            missing = words.index("none") + 1
+            above = [f"level{i}" for i in range(missing + 1, 5) if words[i - 1] != "none"]
+            raise InvalidValue(
+                f"Level{missing} must be a network, not none, below "
+                f"{' and '.join(f'{name}={self[name]}' for name in above) or 'all others'}"
+            )
+        return chosen
+
+
+def _parts(number: int, words: str) -> list[str]:
+    """The networks that take turns in a level."""
+    return apart(f"Level{number} must be networks parted by +", words, "+")
+
+
+def _recipes(levels: Sequence[str], known: Mapping[str, Recipe]) -> dict[str, Recipe]:
+    """The networks of all levels by their words, but for those that are known built anew."""
+    return {
+        words: known.get(words) or named_part(f"Level{i}", words)
+        for i, level in enumerate(levels, 1)
+        for words in _parts(i, level)
+    }
 
 
 class _JoinedNetwork(AnyRoutingNetwork):
@@ -60,14 +98,12 @@ class _JoinedNetwork(AnyRoutingNetwork):
         raise NotImplementedError
 
     def _described(self) -> Hierarchical:
+        given, words = self.parameters, self._words()
+        recipes = _recipes(words, dict(given.get("read", ())))
         levels = [
-            [
-                named_relation(f"Level{i}", kind)
-                for kind in apart(f"Level{i} must be networks parted by +", words, "+")
-            ]
-            for i, words in enumerate(self._words(), 1)
+            [recipes[part].relation for part in _parts(i, level)]
+            for i, level in enumerate(words, 1)
         ]
-        given = self.parameters
         described = Hierarchical(
             levels, given.get("interface", 0), given.replication, _intervals(given.interval)
         )
@@ -105,17 +141,7 @@ class HierarchicalNetwork(_JoinedNetwork):
     family = "hierarchical"
 
     def _words(self) -> list[str]:
-        given = self.parameters
-        words = [given.level1, given.level2, given.level3, given.level4]
-        chosen = [word for word in words if word != "none"]
-        if "none" in words[: max(len(chosen), 2)]:
-            missing = words.index("none") + 1
-            above = [f"level{i}" for i in range(missing + 1, 5) if words[i - 1] != "none"]
-            raise InvalidValue(
-                f"Level{missing} must be a network, not none, below "
-                f"{' and '.join(f'{name}={given[name]}' for name in above) or 'all others'}"
-            )
-        return chosen
+        return self.parameters.levels
 
 
 def _intervals(text: int | str) -> list[int]:

@@ -67,7 +67,7 @@ class Studio {
 
   /** The words of a network, as curves and the command have them. */
   nameOf({ network, parameters }) {
-    return [network, ...Object.entries(parameters).map(([name, value]) => `${name}=${value.split("/").at(-1)}`)].join(" ");
+    return [network, ...Object.entries(parameters).map(([name, value]) => `${name}=${value}`)].join(" ");
   }
 
   tell(text) { byId("state").textContent = text; }
@@ -101,7 +101,7 @@ class Studio {
       if (!current(drawing)) return this.stopped(shown);
       byId("picture").replaceChildren(element("img", { src: this.address(drawing, "network.svg"), alt: `Drawing of ${this.nameOf(request)}` }));
       this.offer(drawing, "network.svg", "SVG");
-      const graph = (request.parameters.file ?? "").split("/").at(-1);
+      const graph = request.parameters.file;
       if (drawing.files.includes(graph)) this.offer(drawing, graph, "graph file");
       byId("command").textContent = drawing.command;
       byId("away").hidden = false;
