@@ -107,7 +107,7 @@ def test_port_list_beside_it_is_true(exported: Path) -> None:
 
 @pytest.mark.long
 def test_tools_have_nothing_to_say(exported: Path) -> None:
-    assert_lint_free(exported)
+    assert_lint_free([exported])
     assert "Warning" not in check_with_yosys([exported])
 
 

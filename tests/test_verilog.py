@@ -419,8 +419,7 @@ def test_verilog_text_rejects_name(name: str) -> None:
         verilog_text(build("cube").fabric, name)
 
 
-@pytest.mark.long
-def test_a_port_of_a_cell_may_be_a_keyword() -> None:
+def test_a_port_of_a_cell_may_be_a_keyword_and_have_the_name_of_the_cell() -> None:
     """Only ports of the top must be legal as they are: those of cells get an underscore."""
 
     class Inside(wiring.Component):

@@ -92,6 +92,8 @@ def _template(
     """The module of a cell type whose memories have these contents, and its paths."""
     component, ports = type_.build(dict(contents)), _ports(type_, style)
     name = plain_name(type_.name)
+    while name in ports:  # Amaranth would give the port another name
+        name += "_"
     for port, count in Counter(ports).items():
         if count > 1:
             raise InvalidValue(f"Port name {port!r} of {type_.name} is that of {count} ports")
