@@ -211,7 +211,9 @@ def test_story_of_a_deadlock(page: Any, call: Call) -> None:
     words = ["torus", "k=5", "n=2", "channels=1", "allow_deadlock=1"]
     _choose(page, "torus", k=5, n=2, channels=1, allow_deadlock=1)
     frame = _done(page)
-    cycle = call("deadlock", *words, "--json").record["cycle"]
+    found = call("deadlock", *words, "--json")
+    assert found.status == 1
+    cycle = json.loads(found.out)["cycle"]
     assert page.text_content("#verdict").startswith(f"It can deadlock: {len(cycle) - 1} channels")
     marked = frame.evaluate(
         "() => multicube.drawing.marked.map((n) => ABOUT.bench.channels.name[n])"
