@@ -126,7 +126,7 @@ test_refused = command_refusals(
     "words",
     [
         long("cube ports=64 --load 0.5 --cycles 1000000"),
-        long("torus k=8 length=4 --load 0.1 --cycles 200000"),
+        long("torus k=8 length=4 --load 0.1 --cycles 600000"),
     ],
 )
 def test_killed_command_continues(
