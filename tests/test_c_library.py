@@ -405,7 +405,7 @@ def test_name_of_a_graph_stays_in_comments(tmp_path: Path) -> None:
     file.write_text("graph g { 0 -- 1 }")
     write_c_library(build("graph", file=str(file)), tmp_path / "library")
     run_tool("gcc", "-fsyntax-only", "-Wall", "-Werror", "mc.h", folder=tmp_path / "library")
-    assert "/a_/b ?.dot switch=" in (tmp_path / "library/mc.pc").read_text()
+    assert "/a_/b ?.dot' switch=" in (tmp_path / "library/mc.pc").read_text()
 
 
 def test_own_functions_have_no_prefix(tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ class CLibrary:
     def _title(self) -> str:
         """The network in a line, as all files can have it: names of files have any characters."""
         line = " ".join(str(self.network).split())
-        return re.sub(r"[*$#\\]", "_", printable(line))
+        return re.sub(r"[*$#\\\"]", "_", printable(line))
 
     def _header(self) -> str:
         network = self.network
