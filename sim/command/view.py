@@ -11,8 +11,7 @@ from ...hdl.support.output_file import check_output, is_standard_output
 from .shared_arguments import messages, network_from, refuse_option
 
 if TYPE_CHECKING:
-    from ..live import LivePair
-    from ..live.page import Page
+    from ..live.html_page import HtmlPage
 
 __all__ = ["view"]
 
@@ -96,7 +95,7 @@ def _page(
     traffic: str,
     load: float,
     seed: int,
-) -> "tuple[Page | LivePair, str]":
+) -> "tuple[HtmlPage, str]":
     """The page that is asked for, and the name of its file."""
     from ...hdl.catalogue.catalogue import FAMILIES, described
     from ...hdl.fabric.parameters import pairs, words_in

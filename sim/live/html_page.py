@@ -3,6 +3,7 @@
 import html
 import os
 from abc import ABC, abstractmethod
+from typing import Any
 
 from ...hdl.support.output_file import whole_file
 
@@ -18,10 +19,13 @@ class HtmlPage(ABC):
     ----------
     title, name : str
         What it shows, in full and in short.
+    lessons : dict
+        The lessons that it offers, by name.
     """
 
     title: str
     name: str
+    lessons: dict[str, dict[str, Any]]
 
     @property
     @abstractmethod

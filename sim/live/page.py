@@ -65,12 +65,9 @@ class Page(HtmlPage):
     Attributes
     ----------
     bench : LiveFabric
-    lessons : dict
-        The lessons that it offers, by name.
     """
 
     bench: LiveFabric
-    lessons: dict[str, dict[str, Any]]
 
     @abstractmethod
     def about(self) -> dict[str, Any]:

@@ -54,13 +54,13 @@ def rerouting(
     notice = check_integer("Reroute", notice, 0)
     broken = [each for each in faults if each.effect in ("dead", "severed") and each.permanent]
     dead: list[Pin] = []
-    for place, effect in ((each.place, each.effect) for each in broken):
-        if effect == "dead" or not isinstance(place, Pin) or not place.path:
+    for each in broken:
+        if each.effect == "dead" or not isinstance(each.place, Pin) or not each.place.path:
             raise InvalidValue(
-                f"Reroute leads around severed links, not around {place_text(place)}, "
-                f"which is {effect} for ever"
+                f"Reroute leads around severed links, not around {place_text(each.place)}, "
+                f"which is {each.effect} for ever"
             )
-        dead.append(place)
+        dead.append(each.place)
     if not dead:
         raise InvalidValue("Reroute needs a link that is severed for ever, as link:router_0.o.0")
     when = max(each.start for each in broken) + notice

@@ -155,7 +155,7 @@ class Studio:
         self.tasks = tasks
         self.token = token
         self.cookie = cookie
-        self.kept: dict[str, Path] = {}
+        self.files = tasks.folder / "files"
         self._catalogue: dict[str, Any] | None = None
         self._lock = asyncio.Lock()
 
@@ -196,10 +196,10 @@ class Studio:
             return JSONResponse({"error": str(error)}, 400)
         # A kept file lies beside the command, so that the same line does the same elsewhere.
         named = set(re.findall(r"[\w.-]+", " ".join(given)))
-        files = [path for kept, path in self.kept.items() if kept in named]
+        kept = [path for path in self.files.glob("*") if path.name in named]
         chosen = [f"--{key}={value}" for key, value in options.items()]
         words = [kind.command, name, *given, *chosen, *kind.options]
-        task = self.tasks.start(words, kind.lane, files)
+        task = self.tasks.start(words, kind.lane, kept)
         return JSONResponse(self.tasks.record(task), 202)
 
     async def keep(self, request: Request) -> Response:
@@ -218,14 +218,13 @@ class Studio:
         except ValueError as error:
             return JSONResponse({"error": str(error)}, 400)
         body = await request.body()
-        path = self.tasks.folder / "files" / name
-        path.parent.mkdir(exist_ok=True)
+        self.files.mkdir(exist_ok=True)
+        path = self.files / name
         for number in itertools.count(2):
             if not path.exists() or path.read_bytes() == body:
                 break
             path = path.with_name(f"{Path(name).stem}-{number}{path.suffix}")
         path.write_bytes(body)
-        self.kept[path.name] = path
         return JSONResponse({"file": path.name}, 201)
 
     def _task(self, request: Request) -> Task | None:
