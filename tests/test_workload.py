@@ -440,15 +440,15 @@ test_options_that_do_not_fit = command_refusals(
     f"sim {RING}",
     (
         ["--workload", "w.csv", "--load", "0.3"],
-        "A workload takes no --load: it lists every message itself",
+        "A workload takes no --load: its file lists all messages, and each must arrive",
     ),
     (
         ["--workload", "w.csv", "--fault", "link:1:1"],
-        "A workload takes no --fault: it lists every message itself",
+        "A workload takes no --fault: its file lists all messages, and each must arrive",
     ),
     (
         ["--workload", "w.csv", "--trace", "t.csv"],
-        "A workload takes no --trace: it lists every message itself",
+        "A workload takes no --trace: its file lists all messages, and each must arrive",
     ),
     (
         ["--timeline", "t.json"],

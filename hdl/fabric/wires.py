@@ -44,8 +44,7 @@ def named_wires(
     """Name the wires of links, each given as its driver and its receiver.
 
     A name consists of the titles of both cells and the direction. Links that would have the same
-    name are numbered. A link from a cell to itself, as at the edge of a mesh, carries nothing and
-    is left out.
+    name are numbered.
 
     Parameters
     ----------
@@ -69,15 +68,14 @@ def named_wires(
     cells = fabric.cells
     for driver, receiver in links:
         (cell, path), (other, to) = driver, receiver
-        if cell != other:
-            direction, channel = lane(driver)
-            begin = f"{terminal} {path[1]}" if cell is None else cells[cell].title
-            end = f"{terminal} {to[1]}" if other is None else cells[other].title
-            name = f"{begin} -> {end}, {direction}" if direction else f"{begin} -> {end}"
-            number, before = latest.get(name, (0, -1))
-            number += channel <= before
-            latest[name], numbers[driver] = (number, channel), number
-            wires[driver] = Wire(name, channel)
+        direction, channel = lane(driver)
+        begin = f"{terminal} {path[1]}" if cell is None else cells[cell].title
+        end = f"{terminal} {to[1]}" if other is None else cells[other].title
+        name = f"{begin} -> {end}, {direction}" if direction else f"{begin} -> {end}"
+        number, before = latest.get(name, (0, -1))
+        number += channel <= before
+        latest[name], numbers[driver] = (number, channel), number
+        wires[driver] = Wire(name, channel)
     for driver, (name, channel) in wires.items():
         if latest[name][0]:
             wires[driver] = Wire(f"{name}, link {numbers[driver]}", channel)

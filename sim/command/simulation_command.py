@@ -205,7 +205,7 @@ _OF_WORKLOADS = (
 )
 """Options of a workload."""
 
-_LISTED = ("A workload takes", "it lists every message itself")
+_LISTED = ("A workload takes", "its file lists all messages, and each must arrive")
 
 _MEASURED = ("load", "cycles", "warmup", "precision", "limit", "seeds")
 """Options for traffic without end."""
