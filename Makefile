@@ -139,6 +139,7 @@ lint: imports $(TOOLS) $(LINKS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --no-warn-unreachable
 
 # Who may import whom, as pyproject.toml says.
 imports: $(TOOLS) $(LINKS)

@@ -250,12 +250,12 @@ def _environment(board: Board) -> dict[str, str]:
 
 
 def _report(board: Board, bench: BoardDesign, folder: Path, bitstream: Path) -> Build:
-    report = json.loads((folder / _REPORT).read_text())
+    report = json.loads((folder / _REPORT).read_text("utf-8"))
     # The clock that is slowest relative to its target: the test bench's, unless the divider's is.
     slowest = min(
         report["fmax"].values(), key=lambda clock: clock["achieved"] / clock["constraint"]
     )
-    log = (folder / f"{_NAME}.tim").read_text()
+    log = (folder / f"{_NAME}.tim").read_text("utf-8")
     used = {name: row["used"] for name, row in report["utilization"].items()}
     luts, flipflops = (_ecp5_cells if board.tools == "ecp5" else _ice40_cells)(used, log)
     return Build(

@@ -3,6 +3,7 @@
 
 import os
 import select
+import sys
 import threading
 import tty
 from types import TracebackType
@@ -99,9 +100,7 @@ class SimulatedBoard:
         self._byte_cycles = 10 * board.divisor + 4
         (self._engine,) = open_engines(engine, [_with_adapter(board)])
         self._seen = 0
-        self._master, self._slave = os.openpty()
-        tty.setraw(self._slave)
-        self.path = os.ttyname(self._slave)
+        self._master, self._slave, self.path = _serial_line()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self.serve, daemon=True)
 
@@ -176,3 +175,12 @@ def _with_adapter(board: BoardDesign) -> Fabric:
     fabric.link(Pin(None, ("valid",)), Pin(_ADAPTER, ("i", "valid")))
     fabric.link(Pin(None, ("payload",)), Pin(_ADAPTER, ("i", "payload")))
     return fabric
+
+
+def _serial_line() -> tuple[int, int, str]:
+    """A new pseudo-terminal: its ends, and the name of the second one."""
+    if sys.platform == "win32":  # `check_pseudo_terminals`
+        raise NotImplementedError
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    return master, slave, os.ttyname(slave)

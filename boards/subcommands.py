@@ -14,6 +14,7 @@ from ..hdl.support.output_file import check_output, whole_file
 from ..sim.command.computer_command import finish, print_cores, program_options, shown_before_faults
 from ..sim.command.shared_arguments import (
     INTERRUPTED,
+    check_pseudo_terminals,
     engine_option,
     network_arguments,
     network_from,
@@ -177,7 +178,7 @@ def build(
         result = build_board(target, bench, folder, seed=seed, keep_modules=keep_modules)
         said, text = result.to_json(), _summary(result)
         with whole_file(folder / "build.json") as path:
-            path.write_text(json.dumps(said, indent=1) + "\n")
+            path.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
     click.echo(json.dumps(said) if as_json else text)
 
 
@@ -317,6 +318,7 @@ def simulate(
     **given: Any,
 ) -> None:
     """Simulate a board, and serve its serial line at a pseudo-terminal until interrupted."""
+    check_pseudo_terminals("A simulated board")
     from .simulated import SimulatedBoard
 
     built = network_from(network, parameters)

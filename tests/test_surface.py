@@ -1,5 +1,6 @@
 """What `import multicube` offers, and what its functions say to names that they don't know."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -151,6 +152,28 @@ def test_signals_have_names() -> None:
     lines = {path: nameless.findall(path.read_text()) for path in rooms}
     assert len(lines) > 400
     assert {path: found for path, found in lines.items() if found} == {}
+
+
+def test_texts_are_in_utf_8() -> None:
+    """Without a word on it, Windows reads and writes files in the encoding of the country."""
+    places = []
+    for path in (each for room in ("hdl", "sim", "boards") for each in (ROOT / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and _opens_text(node):
+                words = [*node.args, *(each.value for each in node.keywords)]
+                if not any(isinstance(w, ast.Constant) and w.value == "utf-8" for w in words):
+                    places.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert places == []
+
+
+def _opens_text(call: ast.Call) -> bool:
+    match call.func:
+        case ast.Attribute(attr="read_text" | "write_text"):
+            return True
+        case ast.Name("open"):
+            modes = [*call.args[1:2], *(each.value for each in call.keywords if each.arg == "mode")]
+            return not any(isinstance(each, ast.Constant) and "b" in each.value for each in modes)
+    return False
 
 
 def _kinds(kind: type) -> Iterator[type]:

@@ -263,7 +263,7 @@ def verdict(cert, verilog, check=check):
 def main(check=check, what=None):
     try:
         cert, net = sys.argv[1:]
-        verilog, found = Path(net).read_text(), json.loads(Path(cert).read_text())
+        verilog, found = Path(net).read_text("utf-8"), json.loads(Path(cert).read_text("utf-8"))
     except (OSError, RecursionError, ValueError) as error:
         sys.exit(f"void: cert.json and net.v can't be read: {error}")
     if why := verdict(found, verilog, check):

@@ -331,7 +331,7 @@ def write_verilog(
         texts[f"{path}.json"] = json.dumps(summary, indent=1) + "\n"
     with ExitStack() as files:
         for output, text in texts.items():
-            files.enter_context(whole_file(output)).write_text(text)
+            files.enter_context(whole_file(output)).write_text(text, "utf-8")
     return summary
 
 

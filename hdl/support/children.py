@@ -1,6 +1,7 @@
 """Child processes and temporary folders, neither of which outlives this process.
 
-They end with it even if it is killed (SIGKILL): a shell waits for its end, and then cleans up.
+They end with it even if it is killed (SIGKILL): a shell waits for its end, and then cleans up. On
+Windows they end with it if it is interrupted or fails, but not if it is killed.
 """
 
 import math
@@ -8,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -74,7 +76,7 @@ def run_program(
     """
     if temporary is not None:
         environment = {**(os.environ if environment is None else environment)}
-        environment["TMPDIR"] = os.fspath(temporary)
+        environment |= dict.fromkeys(("TMPDIR", "TEMP", "TMP"), os.fspath(temporary))
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -82,7 +84,7 @@ def run_program(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         errors="replace",
         start_new_session=True,
     )
@@ -154,7 +156,13 @@ def in_threads(function: Callable[[Item], Answer], items: Iterable[Item]) -> lis
 
 @contextmanager
 def _at_death(script: str, word: str) -> Iterator[None]:
-    """A context in which a shell script, with a word as `$1`, runs if this process ends."""
+    """A context in which a shell script, with a word as `$1`, runs if this process ends.
+
+    Not on Windows, which has no shell.
+    """
+    if sys.platform == "win32":
+        yield
+        return
     # Until then nothing comes from the pipe that only this process holds; a line ends the shell.
     waiting = f"read -r line || {{ {script}; }}"
     heir = subprocess.Popen(
@@ -172,5 +180,11 @@ def _at_death(script: str, word: str) -> Iterator[None]:
 
 
 def _kill(process: "subprocess.Popen[str]") -> None:
+    if sys.platform == "win32":  # without sessions, those that it has started are looked for
+        with suppress(psutil.Error):
+            for each in psutil.Process(process.pid).children(recursive=True):
+                each.kill()
+        process.kill()
+        return
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

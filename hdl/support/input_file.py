@@ -3,6 +3,7 @@
 import codecs
 import os
 import re
+import sys
 from typing import Any
 
 from ..fabric.checks import check_path, shown
@@ -28,14 +29,21 @@ def read_input(path: str | os.PathLike[str], most: int = -1) -> bytes:
     ------
     OSError
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    os.set_blocking(descriptor, True)
     try:
-        with open(descriptor, "rb") as file:
+        with open(path, "rb", opener=_unwaiting) as file:
             return file.read(most)
     except OSError as error:
         error.filename = os.fspath(path)  # it has the number of the descriptor, or nothing
         raise
+
+
+def _unwaiting(path: str, flags: int) -> int:
+    """Open a file, also a FIFO that nobody writes to."""
+    if sys.platform == "win32":
+        return os.open(path, flags)
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def read_content(what: str, path: str | os.PathLike[str]) -> bytes:

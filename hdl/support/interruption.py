@@ -9,7 +9,11 @@ from typing import NoReturn
 
 __all__ = ["held_interrupts", "interrupt", "terminable"]
 
-_TERMINATIONS = (signal.SIGTERM, signal.SIGHUP)
+_TERMINATIONS = [
+    signal.Signals[name]
+    for name in ("SIGTERM", "SIGHUP", "SIGBREAK")  # the last is of Windows, which lacks the second
+    if name in signal.Signals.__members__
+]
 
 _came: list[int] = []
 

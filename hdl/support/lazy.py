@@ -26,7 +26,7 @@ def lazy_names(
         The module that makes the classes that the stub declares itself.
     """
     homes: dict[str, str] = {}
-    for node in ast.parse(Path(file).with_suffix(".pyi").read_text()).body:
+    for node in ast.parse(Path(file).with_suffix(".pyi").read_text("utf-8")).body:
         if isinstance(node, ast.ImportFrom):
             module = f"{node.level * '.'}{node.module}"
             homes |= {each.name: module for each in node.names if each.asname}

@@ -1,7 +1,6 @@
 """Output files that are either complete or absent."""
 
 import errno
-import fcntl
 import os
 import secrets
 import shutil
@@ -9,12 +8,13 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
 from ..fabric.checks import check_path
 from ..fabric.errors import InvalidValue
+from .locks import locked
 from .separate_files import note_written
 
 __all__ = [
@@ -106,12 +106,8 @@ def alone(path: AnyPath) -> Iterator[None]:
     OSError
         If the file system knows no locks.
     """
-    folder = os.open(_followed(path).parent, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+    with locked(_followed(path).parent):
         yield
-    finally:
-        os.close(folder)
 
 
 @contextmanager
@@ -182,23 +178,28 @@ def _naming(path: AnyPath) -> Iterator[None]:
 @contextmanager
 def _temporary(folder: Path) -> Iterator[Path]:
     """A new empty file, which has no name where that is possible."""
-    named = not (hasattr(os, "O_TMPFILE") and _OPEN_FILES.is_dir())
-    if not named:
+    handle = _nameless(folder)
+    if handle is not None:
         try:
-            # Nothing of it stays if the process is killed.
-            handle = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600)
-            path = _OPEN_FILES / str(handle)
-        except OSError:  # not on this file system
-            named = True
-    if named:
-        handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=folder)
-        path = Path(name)
+            yield _OPEN_FILES / str(handle)
+        finally:
+            os.close(handle)
+        return
+    handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=folder)
+    os.close(handle)  # Windows renames no open file
+    path = Path(name)
     try:
         yield path
     finally:
-        os.close(handle)
-        if named:
-            path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+
+
+def _nameless(folder: Path) -> int | None:
+    """A new file of which nothing stays if the process is killed; None if the system has none."""
+    if hasattr(os, "O_TMPFILE") and _OPEN_FILES.is_dir():
+        with suppress(OSError):  # not on this file system
+            return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600)
+    return None
 
 
 def _move(temporary: Path, path: Path) -> bool:
@@ -210,7 +211,8 @@ def _move(temporary: Path, path: Path) -> bool:
             os.umask(mask)
             temporary.chmod(0o666 & ~mask)
         else:
-            if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+            others = (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid)
+            if sys.platform != "win32" and others:
                 os.chown(temporary, old.st_uid, old.st_gid)
             temporary.chmod(stat.S_IMODE(old.st_mode))
         _give_name(temporary, path)

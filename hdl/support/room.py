@@ -4,7 +4,6 @@ OpenBLAS, which both load, waits for ever where it can't have the memory that it
 """
 
 import mmap
-import resource
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
@@ -39,6 +38,10 @@ class _Room(MetaPathFinder):
 
 def ask_for_room() -> None:
     """From now on, raise MemoryError where NumPy or a part of SciPy is imported without room."""
+    if sys.platform == "win32":  # its processes have no such limit
+        return
+    import resource
+
     limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
     if limited and not any(isinstance(finder, _Room) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Room())

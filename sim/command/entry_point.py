@@ -5,7 +5,6 @@ import gc
 import io
 import os
 import re
-import signal
 import sys
 import traceback
 import warnings
@@ -42,6 +41,9 @@ _PLUGINS = "multicube.commands"
 
 _BUG = 70
 """Exit status after an error of the library itself."""
+
+_UNREAD = 141
+"""Exit status if nobody reads what is printed: that of SIGPIPE."""
 
 
 _SUBCOMMANDS = {
@@ -105,7 +107,7 @@ def _while_read() -> Iterator[None]:
         yield
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is still to be flushed
-        sys.exit(128 + signal.SIGPIPE)
+        sys.exit(_UNREAD)
 
 
 @cache

@@ -50,7 +50,7 @@ def prove(
     built = network_from(network, parameters)
     found = certificate(built, top=top, limit=limit, tell=None if quiet else click.echo)
     with ExitStack() as files:
-        files.enter_context(whole_file(output)).write_text(json.dumps(found) + "\n")
+        files.enter_context(whole_file(output)).write_text(json.dumps(found) + "\n", "utf-8")
         write_verilog(built, verilog, top)
     what = "packets never deadlock"
     if found.get("delivers"):

@@ -6,6 +6,7 @@ import click
 
 from ...hdl.fabric.checks import check_integer
 from ...hdl.fabric.errors import InvalidValue
+from .shared_arguments import check_pseudo_terminals
 
 __all__ = ["studio"]
 
@@ -24,6 +25,7 @@ def studio(port: int, no_open: bool) -> None:
     address that it prints. Ctrl-C ends it.
     """
     check_integer("Port", port, 0, 65535)
+    check_pseudo_terminals("The workbench")
     if not all(map(importlib.util.find_spec, ("starlette", "uvicorn"))):
         raise InvalidValue(
             "The workbench needs the packages starlette and uvicorn: "

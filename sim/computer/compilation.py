@@ -126,7 +126,7 @@ def compile_program(
         script = _MEMORY.format(
             program=PROGRAM, own=LOCAL, stack=stack, shared=SHARED, shared_bytes=4 << SHARED_BITS
         )
-        (work / "memory.ld").write_text(script)
+        (work / "memory.ld").write_text(script, "utf-8")
         _call(work, *_OPTIONS, "-g0", "-c", str(_HERE / "runtime.c"), "-o", "runtime.o")
         flags = ("-g", "-gdwarf-4", *options, "-c", "-x", "c", str(source), "-o", "program.o")
         done = _call(work, *_OPTIONS, *flags)

@@ -107,7 +107,7 @@ class ComputerPage(DesignPage):
 def program_lessons() -> dict[str, dict[str, Any]]:
     """The lessons on programs: a title, a program of this folder, a network, and steps as those of
     `live.lessons`; a step may also go on to a `line` of core 0."""
-    lessons: dict[str, dict[str, Any]] = json.loads((_HERE / "lessons.json").read_text())
+    lessons: dict[str, dict[str, Any]] = json.loads((_HERE / "lessons.json").read_text("utf-8"))
     return lessons
 
 

@@ -55,7 +55,9 @@ class AmaranthEngine:
 
     def record(self, path: str | os.PathLike[str]) -> None:
         with ExitStack() as stack:
-            stream = stack.enter_context(open(stack.enter_context(whole_file(path)), "w"))
+            stream = stack.enter_context(
+                open(stack.enter_context(whole_file(path)), "w", encoding="utf-8")
+            )
             stack.enter_context(self._simulator.write_vcd(stream))
             self._stack = stack.pop_all()
 

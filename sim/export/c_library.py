@@ -110,7 +110,7 @@ def write_c_library(
             target.mkdir()
             stack.callback(_remove_empty, target)
         for file, text in texts.items():
-            stack.enter_context(whole_file(target / file)).write_text(text)
+            stack.enter_context(whole_file(target / file)).write_text(text, "utf-8")
     for path in target.glob(f"{name}_*.c"):  # those of a library of more kinds of cells
         begins = _renamed({"publish": f"{path.stem}_publish"}).strip().encode()
         if path.name not in texts and path.read_bytes().startswith(begins):
@@ -190,7 +190,7 @@ class CLibrary:
 
     def _fixed(self, file: str) -> str:
         """A file of this folder, whose names get the prefix of this library."""
-        text = files(__package__).joinpath(file).read_text()
+        text = files(__package__).joinpath(file).read_text("utf-8")
         renamed = re.sub(r"\bMC_", f"{self.name.upper()}_", re.sub(r"\bmc_", f"{self.name}_", text))
         return re.sub(r"\bMC_H\b", f"{self.name.upper()}_H", renamed)
 

@@ -41,7 +41,7 @@ class HtmlPage(ABC):
             The file.
         """
         with whole_file(path) as file:
-            file.write_text(self.html, encoding="utf-8")
+            file.write_text(self.html, "utf-8")
 
     def _repr_html_(self) -> str:
         inner = html.escape(self.html)

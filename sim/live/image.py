@@ -125,7 +125,7 @@ class Image:
         NoCompiler, CompilerFailed
         """
         program = self.engine_tables.program
-        driver = DRIVER + files(__package__).joinpath("live.c").read_text()
+        driver = DRIVER + files(__package__).joinpath("live.c").read_text("utf-8")
         units = {"driver": Unit(driver), "tables": Unit(STRUCTURES + self._declarations())}
         for number, source in enumerate(program.sources):
             names = ["publish", "update", *(f"late_{n}" for n in range(program.late[number]))]

@@ -22,7 +22,7 @@ __all__ = [
 
 @cache
 def _lessons() -> dict[str, dict[str, Any]]:
-    text = files(__package__).joinpath("lessons.json").read_text(encoding="utf-8")
+    text = files(__package__).joinpath("lessons.json").read_text("utf-8")
     return json.loads(text)
 
 

@@ -245,7 +245,7 @@ def filled(name: str, parts: Mapping[str, str]) -> str:
 
 
 def _source(name: str) -> str:
-    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
+    return files(__package__).joinpath("page", name).read_text("utf-8")
 
 
 def _in_script(text: str) -> str:

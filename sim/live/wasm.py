@@ -64,7 +64,7 @@ def _compiled(work: Path, units: Mapping[str, Unit]) -> Path:
     command = (sys.executable, "-m", "ziglang", "cc")
 
     def compile_(name: str) -> None:
-        (work / f"{name}.c").write_text(units[name].source)
+        (work / f"{name}.c").write_text(units[name].source, "utf-8")
         options = [*_OPTIONS, *units[name].options, "-c", f"{name}.c", "-o", f"{name}.o"]
         done = called([*command, *options], work)
         if done.returncode:

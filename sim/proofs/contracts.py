@@ -251,14 +251,14 @@ def _proved(what: str, text: str, top: str, limit: float) -> dict[str, Any]:
         found: dict[str, Any] = {"cycles": "for ever" if math.isinf(cycles) else cycles}
         found["seconds"] = round(time.monotonic() - began, 1)
         made = work / "proof.json"
-        made.write_text(json.dumps(found))
+        made.write_text(json.dumps(found), "utf-8")
         return made
 
     try:
         stored = kept(digest(problem, SCRIPTS, need_tools()), ".json", make)
     except Unproved as error:
         return {**record, "cycles": 0, "because": str(error)}
-    return {**record, **json.loads(stored.read_text())}
+    return {**record, **json.loads(stored.read_text("utf-8"))}
 
 
 def _switch(component: RoutedSwitch) -> dict[str, Any]:

@@ -95,16 +95,16 @@ def prove_for_ever(text: str, top: str, limit: float) -> float:
 
 def _search(text: str, top: str, command: str, limit: float) -> float:
     with scratch_folder() as folder:
-        (folder / "top.v").write_text(text)
+        (folder / "top.v").write_text(text, "utf-8")
         for name, content in search_files(command).items():
-            (folder / name).write_text(content)
+            (folder / name).write_text(content, "utf-8")
         status = folder / "status.txt"
         # Yosys misses the gates that ABC would give back, and fails.
         with suppress(InvalidValue):
             run_yosys((_READ + SEARCH).format(top=top), folder, limit + 60)
         if not status.exists():
             raise Unproved("Yosys can't read the claims")
-        word, cycle, *_ = status.read_text().split()
+        word, cycle, *_ = status.read_text("utf-8").split()
     if word == "snl_UNSAT":
         return math.inf
     if word == "snl_SAT":
@@ -119,7 +119,7 @@ def _induction(top: str, steps: int) -> str:
 def prove_inductive(text: str, top: str, steps: int, limit: float) -> float:
     """Prove claims by induction over some cycles; returns infinity."""
     with scratch_folder() as folder:
-        (folder / "top.v").write_text(text)
+        (folder / "top.v").write_text(text, "utf-8")
         try:
             run_yosys(_induction(top, steps), folder, limit)
         except ToolTimeout:

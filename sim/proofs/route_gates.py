@@ -92,11 +92,11 @@ def route_rows(switch: RoutedSwitch) -> dict[str, object]:
 def _evaluated(text: str, tag: int, address: int) -> dict[str, list[int]]:
     """Each bit of each output as a number, of which bit n is its value for input n: all at once."""
     with scratch_folder() as folder:
-        (folder / "gates.v").write_text(text)
+        (folder / "gates.v").write_text(text, "utf-8")
         script = "read_verilog gates.v; prep -flatten -top gates; opt -full; techmap; simplemap; "
         script += "abc -g AND,OR,XOR,MUX; opt_clean; write_json gates.json"
         run_yosys(script, folder, 600)
-        module = json.loads((folder / "gates.json").read_text())["modules"]["gates"]
+        module = json.loads((folder / "gates.json").read_text("utf-8"))["modules"]["gates"]
     count = 1 << (tag + address)
     values: dict[object, int] = {"0": 0, "1": (1 << count) - 1, "x": 0}
     everything = values["1"]

@@ -108,9 +108,9 @@ def save_result(
     check_output(path)
     if kind == ".json":
         with whole_file(path) as file:
-            file.write_text(json.dumps(record) + "\n")
+            file.write_text(json.dumps(record) + "\n", "utf-8")
     elif kind == ".csv":
-        with whole_file(path) as file, open(file, "w", newline="") as stream:
+        with whole_file(path) as file, open(file, "w", newline="", encoding="utf-8") as stream:
             writer = csv.DictWriter(stream, columns)
             writer.writeheader()
             writer.writerows(rows)

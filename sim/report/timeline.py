@@ -35,7 +35,7 @@ def write_timeline(run: WorkloadRun, path: str | os.PathLike[str]) -> None:
     """
     check_kind("Run", run, WorkloadRun, "a WorkloadRun")
     with whole_file(path) as temporary:
-        temporary.write_text(json.dumps(timeline(run)) + "\n")
+        temporary.write_text(json.dumps(timeline(run)) + "\n", "utf-8")
 
 
 def timeline(run: WorkloadRun) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """The engines timed against each other; after equal cycles their counters must be equal."""
 
-import resource
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import psutil
 
 from ...hdl.bench import Bench, bench_for
 from ...hdl.fabric.checks import check_integer, check_kind, check_number, check_several, check_word
@@ -129,9 +131,20 @@ def _time(
         cycles_per_second=cycles * runs / spent,
         nanoseconds=1e9 * spent / (cycles * runs * len(first.cells)),
         hops_per_second=crossed * runs / spent,
-        memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        memory=_most_memory(),
         counters=counters,
     )
+
+
+def _most_memory() -> int:
+    """Most bytes of memory that this process has had."""
+    if sys.platform == "win32":
+        return psutil.Process().memory_info().peak_wset
+    import resource
+
+    # In bytes on macOS, else in units of 1,024.
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def time_engine(

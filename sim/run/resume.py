@@ -102,7 +102,7 @@ class FinishedPoints(Mapping[float, Result]):
             with alone(self._path):
                 kept = _read(self._path) | points
                 with whole_file(self._path) as file:
-                    file.write_text(json.dumps({"kind": _KIND, "points": kept}) + "\n")
+                    file.write_text(json.dumps({"kind": _KIND, "points": kept}) + "\n", "utf-8")
 
 
 def kept_results(path: str | os.PathLike[str]) -> list[dict[str, Any]]:

@@ -70,7 +70,7 @@ def write_saif(
     OSError, ValueError
         If the file can't be written.
     """
-    with whole_file(path) as file, open(file, "w") as stream:
+    with whole_file(path) as file, open(file, "w", encoding="utf-8") as stream:
         stream.writelines(_lines(network, cycles, nets, instances, top))
 
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +13,7 @@ from multiprocessing import resource_tracker as python_tracker
 from pickle import PicklingError
 from typing import Any
 
+import psutil
 from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
@@ -136,6 +138,9 @@ def _check_passed(error: Exception) -> None:
 def _blocked_interrupts() -> Iterator[None]:
     """A context in which processes are started that leave Ctrl-C to this one from the beginning:
     what is blocked here is blocked in them, until `_serve`."""
+    if sys.platform == "win32":
+        yield
+        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
     try:
         yield
@@ -149,7 +154,8 @@ def _start_trackers() -> None:
     os.environ["PYTHONWARNINGS"] = "ignore"
     try:
         loky_tracker.ensure_running()
-        python_tracker.ensure_running()
+        if sys.platform != "win32":
+            python_tracker.ensure_running()
     finally:
         del os.environ["PYTHONWARNINGS"]
         if usual is not None:
@@ -159,13 +165,15 @@ def _start_trackers() -> None:
 def _serve(parent: int) -> None:
     """Prepare a worker: it ends when its parent has ended, and leaves Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
     ask_for_room()
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
 
 def _watch(parent: int) -> None:
     """End this process, and with it the programs that it runs, soon after its parent."""
-    while os.getppid() == parent:
+    # On Windows nobody else becomes the parent when it has ended; elsewhere it may be there still.
+    while psutil.pid_exists(parent) if sys.platform == "win32" else os.getppid() == parent:
         time.sleep(_LOOK_SECONDS)
     os._exit(1)

@@ -318,4 +318,4 @@ def serve(port: int = 0, *, show: bool = True, tell: Callable[[str], None] = pri
 
 
 def _source(name: str) -> str:
-    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
+    return files(__package__).joinpath("page", name).read_text("utf-8")

@@ -165,7 +165,7 @@ class Tasks:
         printed = asyncio.create_task(process.communicate())
         stopped = asyncio.create_task(task.stopped.wait())
         await asyncio.wait({printed, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        if not printed.done():
+        if not printed.done() and sys.platform != "win32":
             # With all processes that it has started.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import sys
 import termios
 from contextlib import suppress
 from typing import Any
@@ -30,9 +31,7 @@ class Terminal:
     """
 
     def __init__(self) -> None:
-        self._own, self.its = os.openpty()
-        termios.tcsetwinsize(self.its, (_ROWS, _COLUMNS))
-        os.set_blocking(self._own, False)
+        self._own, self.its = _opened()
         self._said = b""
 
     def __enter__(self) -> "Terminal":
@@ -71,3 +70,13 @@ class Terminal:
         if bar := _BAR.match(now):
             return {"done": int(bar[2]), "total": int(bar[3]), "text": bar[1] or ""}
         return {"done": None, "total": None, "text": now}
+
+
+def _opened() -> tuple[int, int]:
+    """The ends of a new terminal: ours, at which nobody waits, and that of a process."""
+    if sys.platform == "win32":  # `check_pseudo_terminals`
+        raise NotImplementedError
+    own, its = os.openpty()
+    termios.tcsetwinsize(its, (_ROWS, _COLUMNS))
+    os.set_blocking(own, False)
+    return own, its

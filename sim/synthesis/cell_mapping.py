@@ -211,7 +211,7 @@ _TO_CELLS = (
 
 def _mapped(setup: CellSetup, roles: Roles, folder: Path) -> CellArea:
     """Map design.il to cells, in cells.v and cells.json, and in its harness, in harness_cells.*."""
-    (folder / "harness.v").write_text(harness_text(roles))
+    (folder / "harness.v").write_text(harness_text(roles), "utf-8")
     read_cells = f"read_liberty -lib -ignore_miss_func {LIBRARY}"
     design = [
         "read_rtlil design.il",
@@ -252,7 +252,7 @@ def _mapped(setup: CellSetup, roles: Roles, folder: Path) -> CellArea:
 
 def _areas(folder: Path) -> dict[str, float]:
     """The areas of the library's cells, 0 of those without one."""
-    modules = json.loads((folder / "functions.json").read_text())["modules"]
+    modules = json.loads((folder / "functions.json").read_text("utf-8"))["modules"]
     return {
         name: _area(name, each["attributes"].get("area", "0")) for name, each in modules.items()
     }

@@ -116,8 +116,8 @@ def cycle_energy(
     switching : Mapping[str, Switching]
         By the names of bits in the design.
     """
-    (module,) = json.loads(netlist.read_text())["modules"].values()
-    cells = json.loads(functions.read_text())["modules"]
+    (module,) = json.loads(netlist.read_text("utf-8"))["modules"].values()
+    cells = json.loads(functions.read_text("utf-8"))["modules"]
     voltage, energies = library
     (root,) = module["ports"][clock]["bits"]
     waves = _Waves(module, cells, root, switching)

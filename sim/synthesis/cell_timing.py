@@ -89,7 +89,7 @@ def time_cells(folder: Path, library: str, limit: float) -> tuple[CellTiming, st
     if found is None:
         raise SynthesisError(f"OpenSTA found no path: {said.strip()[-300:]}")
     period = float(found[1])
-    module = json.loads((folder / "harness_cells.json").read_text())["modules"][HARNESS]
+    module = json.loads((folder / "harness_cells.json").read_text("utf-8"))["modules"][HARNESS]
     names = names_of(module)
     outputs = {cell: names.get(bit, []) for cell, _, bit in driving(module)}
     # There is a path of each group: gates of the clock are one.
@@ -111,7 +111,7 @@ def _slack(path: str) -> float:
 
 
 def _sta(script: str, folder: Path, limit: float, *words: str) -> str:
-    (folder / "timing.tcl").write_text(script)
+    (folder / "timing.tcl").write_text(script, "utf-8")
     command = ["sta", *(words or ["-no_splash", "-exit", "timing.tcl"])]
     try:
         done = run_program(command, folder=folder, temporary=folder, limit=limit)

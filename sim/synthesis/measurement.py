@@ -289,7 +289,7 @@ def read_design(design: Design, folder: Path, limit: float) -> tuple[Roles, Stor
     """The roles of a design's ports, and its storage. Writes the design to design.il."""
     for path, text in design.files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
+        (folder / path).write_text(text, "utf-8")
     script = [
         *design.commands(),
         "proc",
@@ -300,7 +300,7 @@ def read_design(design: Design, folder: Path, limit: float) -> tuple[Roles, Stor
         "tee -o storage.json stat -json",
     ]
     run_yosys("\n".join(script), folder, limit)
-    ports = ports_of(json.loads((folder / "ports.json").read_text()), SUBJECT)
+    ports = ports_of(json.loads((folder / "ports.json").read_text("utf-8")), SUBJECT)
     storage = storage_of(stat_of(folder / "storage.json", SUBJECT))
     roles = find_roles(ports, design.clock, design.reset, design.other_clocks)
     if sum(storage) and roles.clock is None:
@@ -319,7 +319,7 @@ def synthesise(setup: Setup, roles: Roles | None, folder: Path) -> Area:
         "tee -o area.json stat -json",
     ]
     if roles is not None:
-        (folder / "harness.v").write_text(harness_text(roles))
+        (folder / "harness.v").write_text(harness_text(roles), "utf-8")
         script += [
             "design -stash mapped",
             "read_verilog harness.v",
@@ -335,7 +335,7 @@ def synthesise(setup: Setup, roles: Roles | None, folder: Path) -> Area:
 
 def stat_of(path: Path, module: str) -> dict[str, Any]:
     """What `stat -json` wrote of a module."""
-    return json.loads(path.read_text())["modules"][f"\\{module}"]
+    return json.loads(path.read_text("utf-8"))["modules"][f"\\{module}"]
 
 
 _OTHER_PIN = re.compile(r"clk_\d+")

@@ -99,7 +99,7 @@ def place_and_route(
             f"It can't be placed and routed on {device.name}: {_error(done)} "
             "(seeds=0 only counts its primitives)"
         )
-    return json.loads((folder / "report.json").read_text())
+    return json.loads((folder / "report.json").read_text("utf-8"))
 
 
 def _run(tool: str, words: list[str], folder: Path, limit: float) -> CompletedProcess[str]:

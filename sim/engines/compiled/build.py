@@ -13,7 +13,6 @@ library is kept in a temporary folder until the process ends.
 import atexit
 import ctypes
 import errno
-import fcntl
 import hashlib
 import importlib.util
 import os
@@ -29,7 +28,9 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 from ....hdl.fabric.digest import digest
+from ....hdl.fabric.parameters import words_in
 from ....hdl.support.children import in_threads, run_program, scratch_folder
+from ....hdl.support.locks import locked
 from .compiled_errors import CompilerFailed, NoCompiler
 
 __all__ = [
@@ -73,7 +74,7 @@ def cache_folder() -> Path:
 def _command(wanted: str | None, path: str | None) -> tuple[str, ...]:
     for candidate in (wanted, "cc", "gcc", "clang"):
         try:
-            words = shlex.split(candidate or "")
+            words = _split(candidate or "")
         except ValueError as error:
             raise NoCompiler(f"CC is not a command, {candidate!r}: {error}") from None
         program = shutil.which(words[0], path=path) if words else None
@@ -86,6 +87,11 @@ def _command(wanted: str | None, path: str | None) -> tuple[str, ...]:
     raise NoCompiler(
         "No C compiler was found (CC, cc, gcc or clang); `pip install ziglang` installs one"
     )
+
+
+def _split(text: str) -> list[str]:
+    """The words of a command, as the system's shell has them."""
+    return words_in(text) if sys.platform == "win32" else shlex.split(text)
 
 
 def compiler_command() -> tuple[str, ...]:
@@ -116,7 +122,7 @@ def called(command: Sequence[str], folder: Path | None = None) -> CompletedProce
 def _machine() -> str:
     """A description of this machine's processor, on which the meaning of -march=native depends."""
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
         return next(line for line in lines if line.startswith(("flags", "Features")))
     except (OSError, StopIteration):
         import platform
@@ -235,7 +241,7 @@ def _key(source: str) -> str:
 def _flags() -> list[str]:
     flags = os.environ.get("CFLAGS", "")
     try:
-        return shlex.split(flags)
+        return _split(flags)
     except ValueError as error:
         raise CompilerFailed(f"CFLAGS are not options, {flags!r}: {error}") from None
 
@@ -249,6 +255,8 @@ def _safe_folder() -> Path:
     """
     folder = cache_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if sys.platform == "win32":  # where files of others are closed without this
+        return folder
     if not _is_own(folder, stat.S_ISDIR):
         raise PermissionError(f"{folder} belongs to another user, or others can write to it")
     for above in folder.resolve().parents:
@@ -298,6 +306,8 @@ def _is_own(path: Path, kind: Callable[[int], bool]) -> bool:
         found = path.lstat()
     except FileNotFoundError:  # another process has removed it
         return False
+    if sys.platform == "win32":
+        return kind(found.st_mode)
     mine = found.st_uid == os.geteuid()
     return mine and kind(found.st_mode) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
@@ -310,7 +320,7 @@ def _digest(path: Path) -> str:
 
 
 def _compile(work: Path, command: Sequence[str], source: str) -> Path:
-    (work / "network.c").write_text(source)
+    (work / "network.c").write_text(source, "utf-8")
     failure = None
     for machine in (("-march=native",), ()):
         done = called([*command, *machine, "network.c", "-o", "network.so"], work)
@@ -349,20 +359,12 @@ def _trim(folder: Path, newest: Path) -> None:
 @contextmanager
 def _locked(folder: Path) -> Iterator[bool]:
     """A lock of a folder that no process outlives; False if it is another's, or can't be had."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        yield False
-        return
-    try:
+    with ExitStack() as files:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            locked = True
+            alone = files.enter_context(locked(folder, wait=False))
         except OSError:
-            locked = False
-        yield locked
-    finally:
-        os.close(handle)
+            alone = False
+        yield alone
 
 
 def _status(path: Path) -> tuple[float, int]:

@@ -257,7 +257,7 @@ class CompiledEngine:
         """Record all signals of some cells: `with engine.vcd(...) as waves: waves.step(100)`."""
         with (
             whole_file(path) as file,
-            open(file, "w") as stream,
+            open(file, "w", encoding="utf-8") as stream,
             VCDWriter(stream, timescale="1 us") as writer,
         ):
             yield VcdRecorder(self, writer, cells, run)
