@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import platform
 import random
 import shutil
 import subprocess
@@ -243,14 +244,19 @@ def test_example_host_ends(words: str, message: str, tmp_path: Path) -> None:
     assert message in done.stderr
 
 
-@pytest.fixture(params=["clang", "zig"])
+@pytest.fixture(params=["clang", "zig", "zig for 32 bits"])
 def other_compiler(request: pytest.FixtureRequest) -> list[str]:
     if request.param == "clang":
         if shutil.which("clang") is None:
             pytest.skip("clang is missing")
         return ["clang"]
     pytest.importorskip("ziglang")
-    return [sys.executable, "-m", "ziglang", "cc"]
+    zig = [sys.executable, "-m", "ziglang", "cc"]
+    if request.param == "zig":
+        return zig
+    if platform.machine() != "x86_64":
+        pytest.skip("programs for 32 bits don't run here")
+    return [*zig, "-target", "x86-linux-musl"]
 
 
 def test_parts_of_long_functions_are_accepted(tmp_path: Path) -> None:
