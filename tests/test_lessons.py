@@ -75,6 +75,30 @@ def test_the_sets_of_the_partition_lesson() -> None:
 
 @needs_chromium
 @pytest.mark.long
+@pytest.mark.parametrize("name", ["extra-stage", "around-a-dead-link"])
+def test_a_step_is_the_same_on_the_way_back(chromium: Any, tmp_path: Path, name: str) -> None:
+    """The links that a later step breaks work again, and the tables that it writes are gone."""
+    LivePage(lesson_network(name), lesson=name).save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    found = tab.do(
+        """async () => {
+            const found = [];
+            for (const at of [1, 2, 1]) {
+                await multicube.lessons.show(at);
+                multicube.pause();
+                await multicube.restart();
+                await multicube.advance(500);
+                found.push([[...multicube.drawing.dead], multicube.moment.counters.delivered]);
+            }
+            return found;
+        }"""
+    )
+    tab.close()
+    assert found[0] == found[2] != found[1]
+
+
+@needs_chromium
+@pytest.mark.long
 def test_new_tables_lead_around_the_dead_link(chromium: Any, tmp_path: Path) -> None:
     page = LivePage(lesson_network("around-a-dead-link"), lesson="around-a-dead-link")
     page.save(tmp_path / "page.html")

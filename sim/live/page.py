@@ -175,6 +175,10 @@ class LivePage(Page):
         self.lessons = lessons_for(network)
         if lesson is not None and (not isinstance(lesson, str) or lesson not in self.lessons):
             raise InvalidValue(f"Lesson {shown(lesson)} is not for {network}")
+        if found.parts_in(network):  # its sources have no other traffic, such as that of a lesson
+            if lesson is not None:
+                raise InvalidValue(f"Lesson {lesson} has traffic of its own, not {found.name}")
+            self.lessons = {}
         self.lesson = lesson
 
     @cached_property
