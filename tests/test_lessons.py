@@ -88,13 +88,17 @@ def test_a_step_is_the_same_on_the_way_back(chromium: Any, tmp_path: Path, name:
                 multicube.pause();
                 await multicube.restart();
                 await multicube.advance(500);
-                found.push([[...multicube.drawing.dead], multicube.moment.counters.delivered]);
+                await multicube.followAny();
+                const { drawing, moment, worms } = multicube;
+                found.push([[...drawing.dead], moment.counters.delivered, worms !== null]);
             }
             return found;
         }"""
     )
     tab.close()
     assert found[0] == found[2] != found[1]
+    ways = name == "around-a-dead-link"  # with other tables worms have other ways
+    assert [each[2] for each in found] == [ways, False, ways]
 
 
 @needs_chromium

@@ -613,6 +613,8 @@ def test_every_family_has_a_page(chromium: Any, tmp_path: Path, name: str) -> No
 def test_traffic_that_does_not_suit_is_refused_at_once() -> None:
     with pytest.raises(InvalidValue, match="needs a network with broadcast=1"):
         LivePage(build("omega ports=8"), traffic="broadcast:0.2")
+    with pytest.raises(InvalidValue, match="Lesson omega-routing has traffic of its own, not uni"):
+        LivePage(build("omega ports=8"), "uniform+bursts:4:8", lesson="omega-routing")
 
 
 test_view_refuses = command_refusals(
@@ -621,8 +623,8 @@ test_view_refuses = command_refusals(
     (["view", "--lesson", "none", "-o", "page.html"], "Lesson must be one of omega-routing,"),
     (["view", "cube", "ports=8", "--lesson", "combining", "-o", "p.html"], "is not for cube"),
     (
-        ["view", "--lesson", "partition", "--traffic", "uniform+bursts:4:8"],
-        "Lesson partition has traffic of its own, not uniform+bursts:4:8",
+        ["view", "--lesson", "partition", "--load", "0.1", "-o", "p.html"],
+        "A lesson takes no --load: it has its own",
     ),
     (["view", "cube", "--traffic", "one-each", "-o", "p.html"], "must go on for ever"),
     (["view", "cube", "--seed", "4294967296", "-o", "p.html"], "from 0 to 4294967295"),

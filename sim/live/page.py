@@ -180,6 +180,7 @@ class LivePage(Page):
                 raise InvalidValue(f"Lesson {lesson} has traffic of its own, not {found.name}")
             self.lessons = {}
         self.lesson = lesson
+        self.offered = patterns_of(self.lessons)  # besides what all pages offer
 
     @cached_property
     def bench(self) -> LiveBench:  # type: ignore[override]
@@ -211,7 +212,7 @@ class LivePage(Page):
             "diagram": self.bench.diagram(),
             "tags": self.bench.tags(),
             "measure": self._rules(),
-            "patterns": page_patterns(network, self.run, patterns_of(self.lessons)),
+            "patterns": page_patterns(network, self.run, self.offered),
             "theory": {
                 "load": loads,
                 "latency": [each["latency_mean"] for each in theory],

@@ -100,7 +100,8 @@ class Page {
   take(frame) {
     const before = this.moment;
     const moment = this.moment = new Moment(this.drawing, frame, frame.cycle >= (before?.cycle ?? 0) ? before : null);
-    if (frame.headers && ABOUT.bench.paths) this.worms = new Worms(ABOUT, this.drawing, moment);
+    // The paths are those of the tables that the network was built with.
+    if (frame.headers && ABOUT.bench.paths && !this.setting.tables) this.worms = new Worms(ABOUT, this.drawing, moment);
     moment.worms = this.worms;
     this.followed?.see(moment);
     this.noteReplies(moment);
@@ -273,7 +274,7 @@ class Page {
   async follow(flit) {
     if (ABOUT.bench.paths) {
       await this.refresh();
-      const worm = this.worms.byKey.get(flit.key);
+      const worm = this.worms?.byKey.get(flit.key);
       if (worm) return this.followWorm(worm);
     }
     this.drawing.selected = null;
