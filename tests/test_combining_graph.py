@@ -296,21 +296,22 @@ def test_replies_wait_in_the_reverse_order_of_requests() -> None:
 # What is refused, and what a network is
 
 
-FORM = "Network must be written as NETWORK[:NAME=VALUE,...], not "
-
 test_network_rejects = refusals(
     CombiningGraphNetwork,
     ("fat-tree", ONE_WAY),
     ("torus:k=4,channels=4", ONE_WAY),
     ("graph:routing=valiant", ONE_WAY),
     ("dragonfly:h=1,latency=3", "Latency of links must be 1 in a combining network, not 3"),
-    ("bh-bh:interval=2", FORM + "...: Interval must be 1 unless switch is packet, not 2 with ..."),
-    ("combining:ports=8", FORM + "...: Network must be described as nodes and links, ..."),
-    ("torus:depth=3", FORM + "'torus:depth=3': Parameter depth must be that of the whole network"),
-    ("torus:k=4,,n=2", FORM + "...: Parameters must be parted by commas, not 'k=4,,n=2'"),
-    ("mesh:k=1", FORM + "'mesh:k=1': Radix k must be at least 2, not 1"),
-    ("torus:k=5,n=1,channels=1", FORM + "...: Routing can deadlock: ..."),
-    ("graph:file=nothing.json", "...nothing.json..."),
+    ("bh-bh:interval=2", "Network ...: Interval must be 1 unless switch is packet, not 2 with ..."),
+    ("combining:ports=8", "Network ...: Network must be described as nodes and links, ..."),
+    ("torus:depth=3", "Network 'torus:depth=3': Parameter depth must be that of the whole network"),
+    ("torus:k=4,,n=2", "Network ...: Parameters must be parted by commas, not 'k=4,,n=2'"),
+    ("mesh:k=1", "Network 'mesh:k=1': Radix k must be at least 2, not 1"),
+    ("torus:k=5,n=1,channels=1", "Network ...: Routing can deadlock: ..."),
+    (
+        "graph:file=nothing.json",
+        "Network 'graph:file=nothing.json': File nothing.json can't be read: No such file...",
+    ),
     (3, TypeError, "Network must be text, not 3"),
 )
 

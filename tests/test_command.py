@@ -272,7 +272,7 @@ def test_a_broken_command_of_another_package_costs_no_other(
 ) -> None:
     module = importlib.import_module("multicube.sim.command.entry_point")
     given = {"gone": "nowhere:command", "wrong": "math:pi"}
-    pairs = (*given.items(), ("both", "one:command"), ("both", "other:command"))
+    pairs = (*given.items(), ("both", "one:command"), ("both", "other:command"), ("list", "far:it"))
     found = [EntryPoint(name, value, "multicube.commands") for name, value in pairs]
     monkeypatch.setattr(module, "entry_points", lambda group: found)
     module._plugins.cache_clear()
@@ -286,6 +286,9 @@ def test_a_broken_command_of_another_package_costs_no_other(
     message = "Command both must be of one other package, not of one:command, other:command"
     assert message in listed
     assert message in call("both").err
+    status, out, err = call("list", "ring", "--json")
+    assert (status, err) == (0, "multicube: list is its own command, not far:it\n")
+    assert json.loads(out)
     module._plugins.cache_clear()
 
 
@@ -416,13 +419,17 @@ def replace_simulate(monkeypatch: pytest.MonkeyPatch, change: Callable[..., Any]
     monkeypatch.setattr(module, "simulate", lambda *a, **o: change(original(*a, **o)))
 
 
-def test_unbalanced_books(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("interrupted", "status"), [(False, 1), (True, 130)])
+def test_unbalanced_books(
+    interrupted: bool, status: int, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def lose(result: Any) -> None:
+        result = replace(result, partial=interrupted)
         raise SimulationError("The books do not balance: 3 lost or stuck", result)
 
     replace_simulate(monkeypatch, lose)
     assert call("sim", "cube", "ports=2", *SHORT, "--json") == (
-        1,
+        status,
         "",
         "multicube: The books do not balance: 3 lost or stuck\n",
     )

@@ -404,3 +404,9 @@ test_deadlock_command_refuses = command_refusals(
     ("--group 3", "Group must be ROOT:MEMBERS as 0:all or 5:0-7,12, not '3'"),
     ("--kind reduce", "Kind needs a group: --group ROOT:MEMBERS"),
 )
+
+test_deadlock_command_refuses_beside_a_cycle = command_refusals(
+    "deadlock torus k=4 n=1 channels=1 allow_deadlock=1",
+    ("--group 0:9", "Members of a group must be from 0 to 3, in order, not 9"),
+    ("--kind reduce", "Kind needs a group: --group ROOT:MEMBERS"),
+)

@@ -224,6 +224,10 @@ def test_families(words: str, levels: list[Relation] | None, links: int | None) 
         ("hierarchical level2=crossbar:dilation=2", "Parameter dilation must be that of the whole"),
         ("hierarchical level1=torus:depth=8", "Parameter depth must be that of the whole network"),
         ("hierarchical level2=hypercub:n=2", "Level2 .* did you mean"),
+        (
+            "hierarchical level1=graph:file=none",
+            "Level1 'graph:file=none': File none can't be read",
+        ),
         ("hierarchical level2=none", "Level2 must be a network, not none"),
         (
             "hierarchical level4=hypercube:n=1",

@@ -10,8 +10,9 @@ from multicube.hdl import build
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.live import Design, DesignPage, LivePair
+from multicube.sim.live import Design, DesignPage, LivePage, LivePair, lesson_network
 from multicube.sim.live.design_page import own_design
+from multicube.sim.live.patterns import page_patterns
 
 OWN = """
 from amaranth.hdl import Module, Signal
@@ -159,6 +160,15 @@ def test_a_file_may_import_those_beside_it_and_print(
     own.write_text("from beside_own_file import fabric\nprint('said')")
     assert isinstance(own_design("own.py:fabric"), Fabric)
     assert capsys.readouterr() == ("", "said\n")  # a page or JSON may go to standard output
+
+
+def test_pages_side_by_side_have_the_traffic_of_a_lesson() -> None:
+    """The second one did not know its pattern, and ended."""
+    first = LivePage(lesson_network("partition"), lesson="partition")
+    second = LivePage(build("cube ports=8 payload=4"))
+    LivePair(first, second)
+    names = [each["name"] for each in page_patterns(second.network, second.run, second.offered)]
+    assert {"locality:1:4", "locality:1:2"} <= {*names}
 
 
 def test_any_parameter_may_differ_beside_a_network(

@@ -156,7 +156,8 @@ def test_a_page_measures_loads_that_its_traffic_can_have(
     chromium: Any, tmp_path: Path, call: Call
 ) -> None:
     """In bursts a terminal sends at most a part of the time; at intervals, when these say."""
-    for traffic, loads in (("uniform+bursts:4:8", [0.1, 0.33]), ("uniform+interval:5", [0.3])):
+    hot = "hotspot:0.9:1+interval:5"
+    for traffic, loads in (("uniform+bursts:4:8", [0.1, 0.33]), (hot, [0.3])):
         LivePage(build("omega ports=4"), traffic=traffic).save(tmp_path / "page.html")
         tab = Tab(chromium, tmp_path / "page.html")
         found = tab.do(
@@ -164,10 +165,10 @@ def test_a_page_measures_loads_that_its_traffic_can_have(
                 await multicube.change({ load });
                 const { laboratory, setting } = multicube;
                 await laboratory.measure([0.1, 0.6, 0.9], { warmup: 0, cycles: 90 });
-                const { load: measured, throughput } = laboratory.points.at(-1);
+                const { load: measured, throughput, latency } = laboratory.points.at(-1);
                 const command = document.getElementById("command").textContent;
                 const loads = laboratory.points.map((point) => point.load);
-                return { loads, command, now: setting.load, measured, throughput };
+                return { loads, command, now: setting.load, measured, throughput, latency };
             }""",
             0.9 if len(loads) > 1 else 0.3,
         )
@@ -176,7 +177,29 @@ def test_a_page_measures_loads_that_its_traffic_can_have(
         assert found["now"] == found["measured"] == loads[-1]
         assert ("--load" in found["command"]) == (len(loads) > 1)
         _, *line = found["command"].split()
-        assert call(*line, "--json").record["throughput"] == found["throughput"]
+        assert traffic in line
+        record = call(*line, "--json").record
+        assert record["throughput"] == found["throughput"]
+        assert record["latency"]["mean"] == found["latency"]
+
+
+@needs_chromium
+def test_the_header_of_a_worm_may_be_gone(tabs: dict[str, Tab]) -> None:
+    """Entries keep those of their last packets: one that waits for longer has none."""
+    found = _renew(tabs[NETWORKS[1]]).do(
+        """async () => {
+            await multicube.change({ load: 1 });
+            await multicube.advance(60);
+            const { moment, drawing } = multicube;
+            return [...moment.headers.keys()].map((key) => {
+                const headers = new Map(moment.headers);
+                headers.delete(key);
+                const without = Object.create(moment, { headers: { value: headers } });
+                return new Worms(ABOUT, drawing, without).byKey.size;
+            });
+        }"""
+    )
+    assert 0 < min(found) < max(found)
 
 
 @needs_chromium
@@ -590,6 +613,8 @@ def test_every_family_has_a_page(chromium: Any, tmp_path: Path, name: str) -> No
 def test_traffic_that_does_not_suit_is_refused_at_once() -> None:
     with pytest.raises(InvalidValue, match="needs a network with broadcast=1"):
         LivePage(build("omega ports=8"), traffic="broadcast:0.2")
+    with pytest.raises(InvalidValue, match="Lesson omega-routing has traffic of its own, not uni"):
+        LivePage(build("omega ports=8"), "uniform+bursts:4:8", lesson="omega-routing")
 
 
 test_view_refuses = command_refusals(
@@ -597,6 +622,10 @@ test_view_refuses = command_refusals(
     (["view"], "A network or --lesson must be given"),
     (["view", "--lesson", "none", "-o", "page.html"], "Lesson must be one of omega-routing,"),
     (["view", "cube", "ports=8", "--lesson", "combining", "-o", "p.html"], "is not for cube"),
+    (
+        ["view", "--lesson", "partition", "--load", "0.1", "-o", "p.html"],
+        "A lesson takes no --load: it has its own",
+    ),
     (["view", "cube", "--traffic", "one-each", "-o", "p.html"], "must go on for ever"),
     (["view", "cube", "--seed", "4294967296", "-o", "p.html"], "from 0 to 4294967295"),
     part=True,

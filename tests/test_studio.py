@@ -92,6 +92,8 @@ def test_files_of_one_name_do_not_meet(served: Served) -> None:
     graphs = [{"nodes": nodes, "links": [[0, 1]]} for nodes in (2, "b")]
     names = [kept(graphs[number]) for number in (0, 1, 1, 0)]
     assert names == ["a.b.json", "a.b-2.json", "a.b-2.json", "a.b.json"]
+    name = served.ask("/files?name=sweep.json", "POST", graphs[0])[1]
+    assert json.loads(name)["file"] == "sweep-2.json"  # a sweep writes the other one
     levels = {f"level{n}": f"graph:file={name}" for n, name in enumerate(names[:2], 1)}
     record = served.ended(served.start("deadlock", "hierarchical", **levels))
     refusal = "File a.b-2.json: Entry nodes must be a list, not 'b'"

@@ -408,6 +408,10 @@ def test_sweep_rejects_arguments() -> None:
         ({"loads": [2]}, "Load must be from 0 to 1 packets per terminal per cycle, not 2"),
         ({"loads": [0.1], "processes": 0}, "Processes must be at least 1, not 0"),
         ({"loads": [0.1], "processes": -2}, "Processes must be at least 1, not -2"),
+        (
+            {"loads": [0.1], "processes": 2, "scheduler": "tcp://127.0.0.1:1"},
+            "A cluster takes no processes of this machine, not 2",
+        ),
         ({"loads": [0.1], "cycles": 0}, "Cycles must be from 1 to 2147483648, not 0"),
     ):
         with pytest.raises(ValueError, match=f"^{message}$"):

@@ -10,11 +10,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from command_line import command_refusals, exit_status
 from multicube.hdl import build
+from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.sim.synthesis import (
     DEVICES,
@@ -483,6 +485,15 @@ test_command_rejects = command_refusals(
     ),
     (["--verilog", "a.v", "--top", "a", "cube"], "Parameter must be written ... not 'cube'"),
 )
+
+
+@pytest.mark.parametrize(("name", "good"), [("W", False), ("MODE", True), ("OTHER", True)])
+def test_a_word_is_no_number(name: str, good: bool, tmp_path: Path) -> None:
+    """Yosys took it for a string, whose bits are a large number, and synthesized for minutes."""
+    path = tmp_path / "box.v"
+    path.write_text('module box #(parameter W = 8, MODE = "fast") (input [W-1:0] i); endmodule')
+    with nullcontext() if good else pytest.raises(InvalidValue, match=f"{name} must be a number"):
+        assert verilog_design([path], "box", {name: "slow"}).parameters == {name: "slow"}
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 Any other exception is a bug in the library; the command then prints its traceback.
 """
 
-from typing import ClassVar
-
 __all__ = ["InvalidType", "InvalidValue", "MulticubeError", "TooLarge"]
 
 
@@ -27,7 +25,7 @@ class MulticubeError(Exception):
     Radix k must be at least 2, not 1
     """
 
-    status: ClassVar[int] = 2
+    status: int = 2
 
     def __str__(self) -> str:
         return " ".join(super().__str__().splitlines())

@@ -99,11 +99,11 @@ def named_network(title: str, words: str, **routers: Any) -> Recipe:
 
 @contextmanager
 def _written(title: str, words: str) -> Iterator[None]:
-    """Refusals say what the words are for, and how they are written."""
+    """Refusals say what the words are for."""
     try:
         yield
     except InvalidValue as error:
-        raise InvalidValue(f"{title} must be written as {FORM}, not {words!r}: {error}") from None
+        raise InvalidValue(f"{title} {words!r}: {error}") from None
 
 
 def _built(words: str, **routers: Any) -> Network:

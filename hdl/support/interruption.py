@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-__all__ = ["held_interrupts", "interrupt", "terminable"]
+__all__ = ["INTERRUPTED", "held_interrupts", "interrupt", "terminable"]
+
+INTERRUPTED = 130
+"""Status of a command that Ctrl-C has ended, when it has told what it had."""
 
 _TERMINATIONS = [
     signal.Signals[name]

@@ -7,13 +7,10 @@ import, such as Amaranth, is imported when a subcommand runs.
 import os
 import sys
 
+from ...hdl.support.interruption import INTERRUPTED
 from ...hdl.support.room import ask_for_room, lacks_memory
 
 __all__ = ["INTERRUPTED", "NO_MEMORY", "main"]
-
-INTERRUPTED = 130
-"""Status of a command that Ctrl-C has ended, when it has told what it had."""
-
 
 NO_MEMORY = "There is not enough memory for this"
 

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -67,12 +67,16 @@ def deadlock(
     from tqdm import tqdm
 
     from ...hdl.graphs.routing.deadlock import dependencies, dependency_cycle
+    from ...hdl.graphs.routing.group_tree import parse_group
     from ...hdl.graphs.routing.replying import Replying, parse_reply
     from ..run.progress import phase
     from ..run.reply_run import run_replies
 
     built = network_from(network, parameters)
     chains = [parse_reply(words) for words in replies]
+    found = {number: parse_group(words, built.sinks) for number, words in enumerate(groups)}
+    if kinds and not found:
+        raise InvalidValue("Kind needs a group: --group ROOT:MEMBERS")
     if cycles is not None and len(chains) != 1:
         raise InvalidValue(f"A run needs one --reply, not {len(chains)}")
     examined = Replying(built, chains) if chains else built
@@ -81,8 +85,8 @@ def deadlock(
     with phase("looking for a cycle of channels"):
         pins = dependency_cycle(waits)
     cycle: Sequence[object] | None = pins
-    if cycle is None and (groups or kinds):
-        cycle = _group_cycle(built, groups, kinds)
+    if cycle is None and found:
+        cycle = _group_cycle(built, found, kinds)
     shown = None if cycles is None else run_replies(built, chains[0], cycles=cycles)
     pairs = sum(map(len, waits.values()))
     # The graph does not show that packets to several terminals hold several channels.
@@ -127,14 +131,13 @@ _TAKEN = {
 
 
 def _group_cycle(
-    network: "PacketNetwork", groups: tuple[str, ...], kinds: tuple[str, ...]
+    network: "PacketNetwork",
+    found: Mapping[int, tuple[int, list[int]]],
+    kinds: tuple[str, ...],
 ) -> "list[str] | None":
     """A cycle of channels, as that of packets for one terminal: each waits for the one before."""
-    from ...hdl.graphs.routing.group_tree import Kind, parse_group
+    from ...hdl.graphs.routing.group_tree import Kind
 
-    if not groups:
-        raise InvalidValue("Kind needs a group: --group ROOT:MEMBERS")
-    found = {number: parse_group(words, network.sinks) for number, words in enumerate(groups)}
     chosen = [Kind[kind.upper().replace("-", "_")] for kind in kinds] or [
         kind
         for kind in [*Kind][1:]

@@ -91,7 +91,13 @@ class _Commands(LazyGroup):
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         own = super().get_command(context, name)
-        return _plugin(name) if own is None and name in _plugins() else own
+        if name not in _plugins():
+            return own
+        if own is None:
+            return _plugin(name)
+        places = ", ".join(sorted(each.value for each in _plugins()[name]))
+        click.echo(f"multicube: {name} is its own command, not {places}", err=True)
+        return own
 
     def summary(self, context: click.Context, name: str) -> str:
         try:

@@ -119,6 +119,8 @@ def _page(
         built = lesson_network(lesson)
     else:
         raise InvalidValue("A network or --lesson must be given")
+    for option in ("traffic", "load", "seed") if lesson is not None else ():
+        refuse_option(option, "A lesson takes", "it has its own")
     page = LivePage(built, traffic, load=load, seed=seed, lesson=lesson)
     name = lesson or built.family
     if beside is None and lesson is not None:

@@ -175,7 +175,12 @@ class LivePage(Page):
         self.lessons = lessons_for(network)
         if lesson is not None and (not isinstance(lesson, str) or lesson not in self.lessons):
             raise InvalidValue(f"Lesson {shown(lesson)} is not for {network}")
+        if found.parts_in(network):  # its sources have no other traffic, such as that of a lesson
+            if lesson is not None:
+                raise InvalidValue(f"Lesson {lesson} has traffic of its own, not {found.name}")
+            self.lessons = {}
         self.lesson = lesson
+        self.offered = patterns_of(self.lessons)  # besides what all pages offer
 
     @cached_property
     def bench(self) -> LiveBench:  # type: ignore[override]
@@ -207,7 +212,7 @@ class LivePage(Page):
             "diagram": self.bench.diagram(),
             "tags": self.bench.tags(),
             "measure": self._rules(),
-            "patterns": page_patterns(network, self.run, patterns_of(self.lessons)),
+            "patterns": page_patterns(network, self.run, self.offered),
             "theory": {
                 "load": loads,
                 "latency": [each["latency_mean"] for each in theory],

@@ -56,6 +56,18 @@ def page_patterns(network: Network, run: Run, others: Sequence[str] = ()) -> lis
     return found
 
 
+def _hot(traffic: Pattern) -> dict[str, Any] | None:
+    """A hot spot's share and terminal, which a page can change, and what its word has besides."""
+    word, plus, rest = traffic.name.partition("+")
+    if word.split(":")[0] != "hotspot" or traffic.where.matrix is not None:
+        return None
+    return {
+        "share": traffic.where.bias,
+        "target": traffic.where.favourites[0],
+        "rest": f"{plus}{rest}",
+    }
+
+
 def _straps(network: Network, run: Run, traffic: Pattern) -> dict[str, Any]:
     """The straps of all sources; a number stands for a list of equal ones."""
     plan: SourcePlan = replace(run, traffic=traffic).sources(network)
@@ -64,9 +76,10 @@ def _straps(network: Network, run: Run, traffic: Pattern) -> dict[str, Any]:
         values = [own[name] for own in plan.straps if name in own]
         if values:
             straps[name] = values[0] if len(set(values)) == 1 else values
-    name = traffic.name.split(":")[0]
+    hot = _hot(traffic)
     return {
-        "name": name if name == "hotspot" else traffic.name,
+        "name": traffic.name if hot is None else f"hotspot{hot['rest']}",
+        "hot": hot,
         "word": shlex.quote(traffic.name),
         "rates": list(traffic.when.rates),
         "paced": "load" in plan.straps[0] and not traffic.when.quota,

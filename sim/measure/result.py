@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...hdl.catalogue.catalogue import summary
 from ...hdl.fabric.errors import MulticubeError
 from ...hdl.fabric.parameters import plain_values
+from ...hdl.support.interruption import INTERRUPTED
 from ...hdl.support.shown import html_of
 from .activity import Activity
 from .frame import Tabled
@@ -295,6 +296,8 @@ class Result(Tabled):
 class SimulationError(MulticubeError):
     """The packet counts of a run do not balance.
 
+    The command ends with status 1, or with that of Ctrl-C if the run was interrupted.
+
     Attributes
     ----------
     result : Result, CollectiveRun, MessageRun, StepRun or None
@@ -321,6 +324,8 @@ class SimulationError(MulticubeError):
     ) -> None:
         super().__init__(message)
         self.result = result
+        if isinstance(result, Result) and result.partial:
+            self.status = INTERRUPTED
 
     def __reduce__(self) -> tuple:
         return type(self), (str(self), self.result)

@@ -240,6 +240,8 @@ def measured(
     if processes is not None:
         processes = check_integer("Processes", processes, 1)
         check_limit("Processes", processes, MOST_PROCESSES)
+        if scheduler is not None:
+            raise InvalidValue(f"A cluster takes no processes of this machine, not {processes}")
     network, traffic, run_at, loads = plan.network, plan.traffic, plan.run_at, plan.loads
     workers = processes or joblib.cpu_count()
     engine = resolve_engine(engine)

@@ -77,6 +77,16 @@ KINDS = {
 }
 
 
+RESULTS = {
+    f"{word}{further}"
+    for kind in KINDS.values()
+    for option, word in itertools.pairwise(kind.options)
+    if option == "-o"
+    for further in ("", ".json")
+}
+"""Names of files that the commands write, some with a list beside them: no kept file has one."""
+
+
 class Guard:
     """Lets requests pass that come from this machine's own pages and have the token.
 
@@ -206,6 +216,7 @@ class Studio:
         """Keep a file that a page sends, such as a graph, and answer what parameters call it.
 
         Files of other contents have other names: by its name a network is known, and its curve.
+        None has that of a result, which would take its place.
         """
         name = request.query_params.get("name", "")
         try:
@@ -221,7 +232,7 @@ class Studio:
         self.files.mkdir(exist_ok=True)
         path = self.files / name
         for number in itertools.count(2):
-            if not path.exists() or path.read_bytes() == body:
+            if path.name not in RESULTS and (not path.exists() or path.read_bytes() == body):
                 break
             path = path.with_name(f"{Path(name).stem}-{number}{path.suffix}")
         path.write_bytes(body)

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -142,7 +142,7 @@ def verilog_design(
     top : str
         Name of the module.
     parameters : Mapping[str, str], optional
-        Its parameters: Verilog numbers, or strings.
+        Its parameters: Verilog numbers, or strings where the files give them strings.
     clock, reset : str, optional
         Names of these inputs; empty if there is none, None to look for a usual name.
     other_clocks : Sequence[str]
@@ -189,6 +189,11 @@ def verilog_design(
         files[f"{folder}/{number}.sv"] = _text(path)
         for header in sorted([*path.parent.glob("*.vh"), *path.parent.glob("*.svh")]):
             files[f"{folder}/{header.name}"] = _text(header)
+    for name, value in (parameters or {}).items():
+        if not slang and not _NUMBER.fullmatch(value) and _has_number(name, files.values()):
+            raise InvalidValue(
+                f"Parameter {name} must be a number such as 8 or 4'hf, as in the file, not {value}"
+            )
     further = []
     for number, root in enumerate(map(Path, includes)):
         further.append(f"includes{number}")
@@ -206,6 +211,13 @@ _NUMBER = re.compile(r"\d+|\d*'s?[bdho][0-9a-fxz_]+", re.IGNORECASE)
 
 _OTHER_NUMBER = re.compile(r"[-+]?(0x[\da-f_]+|[\d_]*\.?\d[\d_]*(e[-+]?\d+)?)", re.IGNORECASE)
 """One that it would take for a string, whose bits are a large number."""
+
+
+def _has_number(name: str, texts: Iterable[str]) -> bool:
+    """Whether a parameter is a number in all places where a text gives it one, or a string."""
+    values = [re.findall(rf"\b{re.escape(name)}\s*=\s*([\"'\d])", text) for text in texts]
+    found = {mark for each in values for mark in each}
+    return bool(found) and '"' not in found
 
 
 def _check(what: str, text: str, pattern: str) -> None:

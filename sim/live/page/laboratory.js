@@ -9,7 +9,7 @@ class Laboratory {
     this.which = "latency";
   }
 
-  get uniform() { return this.page.setting.pattern === "uniform" && !this.page.drawing.dead.size; }
+  get uniform() { return patternOf(ABOUT, this.page.setting).name === "uniform" && !this.page.drawing.dead.size; }
 
   theoryAt() {
     const { page } = this;
@@ -86,8 +86,8 @@ class Laboratory {
         .map((text) => element("td", {}, String(text))))));
     const left = this.points.filter(({ untimed }) => untimed);
     byId("untimed").hidden = !left.length;
-    const { word, paced } = patternOf(ABOUT, setting);
-    const pattern = setting.pattern === "hotspot" ? `hotspot:${setting.share}:${setting.target}` : word;
+    const { word, paced, hot } = patternOf(ABOUT, setting);
+    const pattern = hot ? `hotspot:${setting.share}:${setting.target}${hot.rest}` : word;
     const load = paced ? ` --load ${this.points.at(-1).load}` : "";
     const command = `multicube sim ${ABOUT.words} --traffic ${pattern}${load} --seed ${setting.seed} --warmup ${warmup} --cycles ${cycles}`;
     // Links that are broken here, and tables that a lesson has written, are in no such line.

@@ -13,7 +13,7 @@ class Lessons {
     byId("lesson-card").hidden = !lesson;
     this.current = lesson ? { ...lesson, at: 0 } : null;
     if (!lesson) { this.page.setting.tables = null; this.setBoxes({}); await this.page.restart(); }
-    if (lesson) { await this.mendAll(); this.showNext(lesson.next ?? []); await this.show(0); }
+    if (lesson) { this.showNext(lesson.next ?? []); await this.show(0); }
   }
 
   /** Other lessons: those of this network are in this page, the others in the pages that `multicube
@@ -31,6 +31,7 @@ class Lessons {
     drawing.boxesSince = slowly ? performance.now() : -Infinity;
   }
 
+  /** A step says which links are broken in it, whichever step the user comes from. */
   async mendAll() { if (this.page.drawing.dead.size) await this.page.mend(); }
 
   async show(at) {
@@ -50,14 +51,15 @@ class Lessons {
   async act(step) {
     const { page } = this;
     page.pause();
+    await this.mendAll();
+    const { tables } = page.setting;
     page.setting.tables = step.tables ?? null;
     this.setBoxes(step);
-    if (step.restart) {
+    if (step.restart || tables !== page.setting.tables) {
       Object.assign(page.setting, step.setting);
       page.showSetting();
       await page.restart();
     } else if (step.setting) await page.change(step.setting);
-    if (step.mend) await this.mendAll();
     for (const name of step.break ?? []) {
       const node = page.drawing.nodes.findIndex((each) => each.name === name);
       if (node >= 0) await page.breakNode(node);

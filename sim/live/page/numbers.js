@@ -69,8 +69,10 @@ function roundEven(value) {
   return low % 2 === 0 ? low : low + 1;
 }
 
-/** The pattern of a setting. */
-function patternOf(about, setting) { return about.patterns.find((each) => each.name === setting.pattern); }
+/** The pattern of a setting; the first one in a page that does not offer it, such as one side by side with another. */
+function patternOf(about, setting) {
+  return about.patterns.find((each) => each.name === setting.pattern) ?? about.patterns[0];
+}
 
 /** The load at which the busiest terminal sends in every cycle (while it is on), to a hundredth. */
 function highestLoad(pattern) { return Math.floor(100 / (Math.max(1, ...pattern.rates) * pattern.hurry)) / 100; }
@@ -86,7 +88,7 @@ function sourceStraps(about, setting, terminal) {
     const chance = Math.min(setting.load * rate * pattern.hurry, 1);
     straps.load = [roundEven(chance * 2 ** about.bench.load_bits)];
   }
-  if (pattern.name === "hotspot") {
+  if (pattern.hot) {
     straps.bias = [roundEven(setting.share * 2 ** about.bench.bias_bits)];
     straps.favourite = [about.bench.addresses[setting.target]];
   }

@@ -18,9 +18,10 @@ class Page {
     this.drawing = new Drawing(byId("canvas"), ABOUT, queueList(ABOUT, this.places));
     this.inspector = new Inspector(this);
     this.statistics = new Statistics(ABOUT);
+    const [{ name: pattern, hot }] = ABOUT.patterns;
     this.setting = {
-      load: ABOUT.load, seed: ABOUT.seed, pattern: ABOUT.patterns[0].name,
-      share: 0.1, target: 0, inputs: { ...ABOUT.given }, tables: null,
+      load: ABOUT.load, seed: ABOUT.seed, pattern,
+      share: hot?.share ?? 0.1, target: hot?.target ?? 0, inputs: { ...ABOUT.given }, tables: null,
     };
     this.running = false;
     this.speed = 1;
@@ -99,7 +100,8 @@ class Page {
   take(frame) {
     const before = this.moment;
     const moment = this.moment = new Moment(this.drawing, frame, frame.cycle >= (before?.cycle ?? 0) ? before : null);
-    if (frame.headers && ABOUT.bench.paths) this.worms = new Worms(ABOUT, this.drawing, moment);
+    // The paths are those of the tables that the network was built with.
+    if (frame.headers && ABOUT.bench.paths && !this.setting.tables) this.worms = new Worms(ABOUT, this.drawing, moment);
     moment.worms = this.worms;
     this.followed?.see(moment);
     this.noteReplies(moment);
@@ -272,7 +274,7 @@ class Page {
   async follow(flit) {
     if (ABOUT.bench.paths) {
       await this.refresh();
-      const worm = this.worms.byKey.get(flit.key);
+      const worm = this.worms?.byKey.get(flit.key);
       if (worm) return this.followWorm(worm);
     }
     this.drawing.selected = null;
@@ -306,7 +308,7 @@ class Page {
   colourOf(flit) {
     const { colours, ages } = this.drawing;
     if (this.collective) return Collective.colourOf(flit, colours);
-    if (this.setting.pattern === "hotspot" && this.setting.share > 0 && this.goesTo(flit) === this.setting.target) return colours.hot;
+    if (patternOf(ABOUT, this.setting).hot && this.setting.share > 0 && this.goesTo(flit) === this.setting.target) return colours.hot;
     const birth = flit.layout["payload.birth"];
     if (!birth) return flit.layout.address ? colours.packet : colours.queue;
     const size = 2 ** birth[1];
@@ -360,8 +362,8 @@ class Page {
     byId("load").max = highestLoad(pattern);
     byId("load").value = setting.load;
     byId("load-text").textContent = setting.load.toFixed(2);
-    byId("pattern").value = setting.pattern;
-    byId("hot").hidden = setting.pattern !== "hotspot";
+    byId("pattern").value = pattern.name;
+    byId("hot").hidden = !pattern.hot;
     byId("share").value = setting.share;
     byId("share-text").textContent = `${(setting.share * 100).toFixed(1)} %`;
     byId("target").value = setting.target;
@@ -375,7 +377,7 @@ class Page {
     if (!colours) return;
     const entries = ABOUT.collective ? Collective.legend(colours) : ABOUT.design ? [[colours.queue, "flit"]] : ABOUT.memory ? [[colours.packet, "request"], [colours.queue, "reply"]]
       : [[colours.packet, "packet"], [colours.aged, "has waited"], [colours.old, "has waited long"]];
-    if (this.setting.pattern === "hotspot") entries.push([colours.hot, ABOUT.memory ? "request for the hot word" : "packet to the hot spot"]);
+    if (patternOf(ABOUT, this.setting).hot) entries.push([colours.hot, ABOUT.memory ? "request for the hot word" : "packet to the hot spot"]);
     const bars = [[colours.use, "link in use"], [colours.wait, "link blocked"]];
     byId("legend").replaceChildren(
       ...entries.map(([colour, text]) => element("li", {}, element("i", { class: "dot", style: `background:${colour}` }), text)),
@@ -396,7 +398,7 @@ class Page {
     byId("title").textContent = ABOUT.title;
     byId("words").textContent = ABOUT.words.slice(ABOUT.title.length + 1);
     byId("words").title = ABOUT.words;
-    byId("pattern").append(...ABOUT.patterns.map(({ name }) => element("option", { value: name }, name === "hotspot" ? "hot spot" : name)));
+    byId("pattern").append(...ABOUT.patterns.map(({ name, hot }) => element("option", { value: name }, hot ? `hot spot${hot.rest}` : name)));
     byId("target").max = ABOUT.sinks - 1;
     for (const card of document.querySelectorAll(".of-network")) card.hidden = Boolean(ABOUT.design);
     byId("design").hidden = !ABOUT.design || Boolean(ABOUT.program || ABOUT.collective);

@@ -54,7 +54,7 @@ class Worms {
   waitOf({ key, path, flits }, offered) {
     if (!path) return null;
     const [head] = flits;
-    const before = (this.rows.get(head.channel) ?? []).slice(0, head.slot).reverse().find((flit) => flit.key !== key);
+    const before = (this.rows.get(head.channel) ?? []).slice(0, head.slot).reverse().find((flit) => flit && flit.key !== key);
     if (before) return { key: before.key, channel: head.channel, why: "queue" };
     const channel = path[path.indexOf(head.channel) + 1];
     if (channel === undefined) return null;
