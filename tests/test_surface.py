@@ -144,9 +144,12 @@ def test_signatures_are_in_the_room_of_links() -> None:
 
 
 def test_signals_have_names() -> None:
-    """Amaranth names a signal by its line if that only assigns it; else the line says a name."""
+    """Amaranth names a signal or a port of a memory by its line if that only assigns it; else the
+    line says a name."""
     nameless = re.compile(
-        r"^ +(?:\w+, .*= .*|\w+ = (?=.* if ))\bSignal(?:\.like)?\((?!.*name=).*", re.M
+        r"^ +(?:\w+, .*= .*|\w+ = (?=.* if ))"
+        r"(?:\bSignal(?:\.like)?|(?:read|write)_port)\((?!.*name=).*",
+        re.M,
     )
     rooms = (each for room in ("hdl", "sim", "boards") for each in (ROOT / room).rglob("*.py"))
     lines = {path: nameless.findall(path.read_text()) for path in rooms}

@@ -105,7 +105,8 @@ class CollectiveSource(DependentSource):
         takes = self._table(m, "takes", self.arrivals, kind.size)
         take = data.View(kind, self._read(m, takes, self.heard.payload.message))
         number = Signal(range(self.rows))
-        old, new = self.words.read_port(domain="comb"), self.words.write_port()
+        old = self.words.read_port(domain="comb")
+        new = self.words.write_port()
         arriving = self.heard.payload.word
         words = []
         for bank in range(self.banks):

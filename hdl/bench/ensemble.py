@@ -141,7 +141,8 @@ class StepProcessor(wiring.Component):
         m.d.comb += port.send.word.eq(Mux(row.source == OWN, self.value, self.result))
         if self.rows:
             m.submodules.stored = stored = Memory(shape=self.fold.shape, depth=self.rows, init=[])
-            read, write = stored.read_port(domain="comb"), stored.write_port()
+            read = stored.read_port(domain="comb")
+            write = stored.write_port()
             m.d.comb += [
                 read.addr.eq(row.source - ROWS),
                 write.addr.eq(row.target - ROWS),

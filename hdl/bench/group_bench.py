@@ -137,7 +137,8 @@ class GroupTerminal(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.words, m.submodules.stored = self.words, self.stored
-        word, store = self.words.read_port(domain="comb"), self.stored.write_port()
+        word = self.words.read_port(domain="comb")
+        store = self.stored.write_port()
         number = Signal(range(self.longest))
         tail = (number == self.longest - 1) | (self.sent + 1 == self.count)
         m.d.comb += [

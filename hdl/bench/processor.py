@@ -260,7 +260,8 @@ class Processor(wiring.Component):
             }
         )
         m.submodules.notes = notes = Memory(shape=note, depth=self.outstanding, init=[])
-        write, read = notes.write_port(), notes.read_port(domain="comb")
+        write = notes.write_port()
+        read = notes.read_port(domain="comb")
         m.d.comb += [
             write.en.eq(taken),
             write.addr.eq(identity),

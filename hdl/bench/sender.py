@@ -144,7 +144,8 @@ class Sender(wiring.Component):
         m.submodules.flows = flows = Memory(
             shape=stamp.sequence.shape(), depth=1 << len(flow), init=[]
         )
-        count, recount = flows.read_port(domain="comb"), flows.write_port()
+        count = flows.read_port(domain="comb")
+        recount = flows.write_port()
         m.d.comb += [
             count.addr.eq(flow),
             recount.addr.eq(flow),

@@ -238,7 +238,8 @@ class UnbufferedSwitch(BoxParameters, wiring.Component):
         )
         ring = Memory(shape=row, depth=1 << len(self.delay), init=[])
         m.submodules.ring = ring
-        now, then = ring.write_port(), ring.read_port(domain="comb")
+        now = ring.write_port()
+        then = ring.read_port(domain="comb")
         m.d.sync += now.addr.eq(now.addr + 1)
         m.d.comb += [now.en.eq(1), then.addr.eq(now.addr - self.delay)]
         accepted = Cat(port.accepted for port in self.o)

@@ -150,7 +150,8 @@ class ComputerNode(wiring.Component):
 
     def _fetch(self, m: Module, core: Core) -> None:
         """Instructions come from the program, the one after the last a cycle sooner."""
-        bus, read = core.ibus, self.program.read_port()
+        bus = core.ibus
+        read = self.program.read_port()
         shown = Signal(_ADDRESS_BITS)
         known = Signal()
         hit = Signal()
@@ -193,7 +194,8 @@ class ComputerNode(wiring.Component):
         m.d.comb += wrong.eq(begins & ~here & ~is_shared)
         m.d.sync += [answered.eq(begins & here & ready), failed.eq(wrong & ~failed)]
 
-        constants, words = self.program.read_port(), self.local.read_port()
+        constants = self.program.read_port()
+        words = self.local.read_port()
         write = self.local.write_port(granularity=8)
         m.d.comb += [
             constants.addr.eq(bus.adr),

@@ -350,7 +350,8 @@ def _access(
     m: Module, memory: Memory, enable: Value, row: Value, value: ValueLike, head: Value
 ) -> Value:
     """Write a value to a row of a memory, and return the contents of the row at the head."""
-    write, read = memory.write_port(), memory.read_port(domain="comb")
+    write = memory.write_port()
+    read = memory.read_port(domain="comb")
     m.d.comb += [write.en.eq(enable), write.addr.eq(row), write.data.eq(value), read.addr.eq(head)]
     return read.data
 

@@ -139,7 +139,8 @@ class RequestQueue(wiring.Component):
         second = Signal(range(self.depth), init=1)
         m.submodules.packets = packets = Memory(shape=self.shape, depth=self.depth, init=[])
         m.submodules.requests = requests = Memory(shape=self.outputs, depth=self.depth, init=[])
-        shown, behind = packets.read_port(domain="comb"), requests.read_port(domain="comb")
+        shown = packets.read_port(domain="comb")
+        behind = requests.read_port(domain="comb")
         m.d.comb += [
             self.coming.eq(self._key(self.i.payload)),
             shown.addr.eq(first),

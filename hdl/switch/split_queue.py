@@ -70,7 +70,8 @@ class SplitQueue(wiring.Component):
             shape=self.packet.members["payload"], depth=rows, init=[]
         )
         for memory, row in ((fronts, ahead), (payloads, head)):
-            write, read = memory.write_port(), memory.read_port(domain="comb")
+            write = memory.write_port()
+            read = memory.read_port(domain="comb")
             m.d.comb += [write.addr.eq(tail), write.en.eq(enters), read.addr.eq(row)]
             if memory is fronts:
                 m.d.comb += [

@@ -63,7 +63,8 @@ class AddressHasher(wiring.Component):
         m.submodules.tags = tags = Memory(
             shape=self.link.tag, depth=1 << self.link.identity, init=[]
         )
-        write, read = tags.write_port(), tags.read_port(domain="comb")
+        write = tags.write_port()
+        read = tags.read_port(domain="comb")
         m.d.comb += [
             self.o.request.payload.tag.eq(hashed),
             write.en.eq(request.valid & self.o.request.ready),

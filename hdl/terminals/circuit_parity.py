@@ -69,7 +69,8 @@ class CircuitParityChecker(wiring.Component):
         m = Module()
         rows = self.length
         m.submodules.words = words = Memory(shape=self.packet, depth=rows, init=[])
-        write, read = words.write_port(), words.read_port(domain="comb")
+        write = words.write_port()
+        read = words.read_port(domain="comb")
         start, end, head = (Signal(range(rows), name=name) for name in ("start", "end", "head"))
         # Words that have been checked together with their packet's last, and those before.
         good = Signal(range(rows + 1))

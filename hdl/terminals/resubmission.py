@@ -64,7 +64,8 @@ class Resubmitter(wiring.Component):
             shape=data.StructLayout({"packet": self.packet, "sent": 1}), depth=trip, init=[]
         )
         m.submodules.ring = ring
-        now, then = ring.write_port(), ring.read_port(domain="comb")
+        now = ring.write_port()
+        then = ring.read_port(domain="comb")
         last = now.addr == trip - 1
         written = Signal()
         m.d.sync += [now.addr.eq(Mux(last, 0, now.addr + 1)), written.eq(written | last)]

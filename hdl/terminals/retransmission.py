@@ -204,7 +204,8 @@ class RetransmissionInterface(wiring.Component):
         """Pass what is new; returns the queue of acknowledgements."""
         came, header = self.came, self.came.payload.payload
         m.submodules.expected = expected = Memory(shape=1, depth=1 << len(header.source), init=[])
-        update, now = expected.write_port(), expected.read_port(domain="comb")
+        update = expected.write_port()
+        now = expected.read_port(domain="comb")
         owed = ArrivalQueue(
             data.StructLayout({"source": len(header.source), "turn": 1}), depth=_OWED
         )

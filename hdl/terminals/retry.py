@@ -77,7 +77,8 @@ class RetryInterface(wiring.Component):
         # next packet can follow it.
         places = 1 << ((self.length_max if self.delay else 1) + 1).bit_length()
         m.submodules.flits = flits = Memory(shape=self.packet, depth=places, init=[])
-        write, read = flits.write_port(), flits.read_port(domain="comb")
+        write = flits.write_port()
+        read = flits.read_port(domain="comb")
         end = Signal(range(places))
         next_ = Signal(range(places))
         base = Signal(range(places), name="base") if self.delay else next_

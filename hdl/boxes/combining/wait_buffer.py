@@ -65,7 +65,8 @@ class WaitBuffer(wiring.Component):
         rows = range(self.size)
         memory = Memory(shape=self._record, depth=self.size, init=[])
         m.submodules.records = memory
-        write, read = memory.write_port(), memory.read_port(domain="comb")
+        write = memory.write_port()
+        read = memory.read_port(domain="comb")
         used = Signal(self.size)
         keys = [Signal(self._key, name=f"key_{row}") for row in rows]
 
