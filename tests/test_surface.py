@@ -143,6 +143,11 @@ def test_signatures_are_in_the_room_of_links() -> None:
     assert {kind.__module__.rpartition(".")[0] for kind in own} == {"multicube.hdl.links"}
 
 
+def _files() -> Iterator[Path]:
+    """The files of the library."""
+    return (path for room in ("hdl", "sim", "boards") for path in (ROOT / room).rglob("*.py"))
+
+
 def test_signals_have_names() -> None:
     """Amaranth names a signal or a port of a memory by its line if that only assigns it; else the
     line says a name."""
@@ -151,8 +156,7 @@ def test_signals_have_names() -> None:
         r"(?:\bSignal(?:\.like)?|(?:read|write)_port)\((?!.*name=).*",
         re.M,
     )
-    rooms = (each for room in ("hdl", "sim", "boards") for each in (ROOT / room).rglob("*.py"))
-    lines = {path: nameless.findall(path.read_text()) for path in rooms}
+    lines = {path: nameless.findall(path.read_text()) for path in _files()}
     assert len(lines) > 400
     assert {path: found for path, found in lines.items() if found} == {}
 
@@ -160,7 +164,7 @@ def test_signals_have_names() -> None:
 def test_texts_are_in_utf_8() -> None:
     """Without a word on it, Windows reads and writes files in the encoding of the country."""
     places = []
-    for path in (each for room in ("hdl", "sim", "boards") for each in (ROOT / room).rglob("*.py")):
+    for path in _files():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and _opens_text(node):
                 words = [*node.args, *(each.value for each in node.keywords)]
@@ -188,7 +192,7 @@ def _kinds(kind: type) -> Iterator[type]:
 def test_no_file_name_twice() -> None:
     """But for figures of papers, where the folder is part of the name: `siegel/fig9.py`."""
     names: dict[str, list[Path]] = {}
-    for path in (each for room in ("hdl", "sim", "boards") for each in (ROOT / room).rglob("*.py")):
+    for path in _files():
         of_a_paper = path.is_relative_to(ROOT / "sim/papers") and FIGURE.match(path.stem)
         if path.stem != "__init__" and not of_a_paper:
             names.setdefault(path.name, []).append(path.relative_to(ROOT))
@@ -201,7 +205,7 @@ def test_files_that_are_named_exist() -> None:
     rooms = r"(?:hdl|sim|boards|docs|tests|examples)/"
     named = re.compile(rf"(?<![\w/.-]){rooms}[\w/.-]+?(?:\.(?:py|md|toml)\b|/(?=`))")
     texts = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
-    texts += [each for room in ("hdl", "sim", "boards") for each in (ROOT / room).rglob("*.py")]
+    texts += _files()
     found = [(path, name) for path in texts for name in named.findall(path.read_text())]
     assert len(found) > 100
     given = [each for each in found if not re.search(r"\b(X_|[A-Z]+\.)", each[1])]

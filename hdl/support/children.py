@@ -22,7 +22,14 @@ import psutil
 
 from .interruption import held_interrupts
 
-__all__ = ["end_children", "end_programs", "in_threads", "run_program", "scratch_folder"]
+__all__ = [
+    "end_children",
+    "end_programs",
+    "end_session",
+    "in_threads",
+    "run_program",
+    "scratch_folder",
+]
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -95,7 +102,7 @@ def run_program(
         if process not in _running:
             raise KeyboardInterrupt
     except BaseException:
-        _kill(process)
+        end_session(process.pid)
         process.communicate()
         raise
     finally:
@@ -117,7 +124,7 @@ def _said(process: "subprocess.Popen[str]", limit: float | None) -> tuple[str, s
 def end_programs() -> None:
     """Kill all running programs; threads that wait for one of them get KeyboardInterrupt."""
     while _running:
-        _kill(_running.pop())
+        end_session(_running.pop().pid)
 
 
 def end_children() -> None:
@@ -179,12 +186,18 @@ def _at_death(script: str, word: str) -> Iterator[None]:
             heir.communicate(b"\n")
 
 
-def _kill(process: "subprocess.Popen[str]") -> None:
-    if sys.platform == "win32":  # without sessions, those that it has started are looked for
+def end_session(leader: int, *, kill: bool = True) -> None:
+    """Kill a process that has begun a session, with all that it has started; or ask them to end.
+
+    On Windows, which has no sessions and where nobody can ask, those that it has started are looked
+    for, and killed.
+    """
+    if sys.platform == "win32":
         with suppress(psutil.Error):
-            for each in psutil.Process(process.pid).children(recursive=True):
-                each.kill()
-        process.kill()
+            process = psutil.Process(leader)
+            for each in (*process.children(recursive=True), process):
+                with suppress(psutil.Error):
+                    each.kill()
         return
     with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(leader, signal.SIGKILL if kill else signal.SIGTERM)

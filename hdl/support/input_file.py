@@ -33,7 +33,7 @@ def read_input(path: str | os.PathLike[str], most: int = -1) -> bytes:
         with open(path, "rb", opener=_unwaiting) as file:
             return file.read(most)
     except OSError as error:
-        error.filename = os.fspath(path)  # it has the number of the descriptor, or nothing
+        error.filename = os.fspath(path)  # one of reading has none
         raise
 
 

@@ -211,8 +211,7 @@ def _move(temporary: Path, path: Path) -> bool:
             os.umask(mask)
             temporary.chmod(0o666 & ~mask)
         else:
-            others = (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid)
-            if sys.platform != "win32" and others:
+            if sys.platform != "win32" and (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
                 os.chown(temporary, old.st_uid, old.st_gid)
             temporary.chmod(stat.S_IMODE(old.st_mode))
         _give_name(temporary, path)

@@ -1,19 +1,17 @@
 """What the workbench does: commands of `multicube`, some at a time, which can be ended."""
 
 import asyncio
-import os
 import secrets
 import shlex
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from ...hdl.support.children import end_session
 from .sweep_points import sweep_points
 from .terminal import Terminal
 
@@ -165,12 +163,10 @@ class Tasks:
         printed = asyncio.create_task(process.communicate())
         stopped = asyncio.create_task(task.stopped.wait())
         await asyncio.wait({printed, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        if not printed.done() and sys.platform != "win32":
-            # With all processes that it has started.
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGTERM)
-                await asyncio.wait({printed}, timeout=PATIENCE)
-                os.killpg(process.pid, signal.SIGKILL)
+        if not printed.done():
+            end_session(process.pid, kill=False)
+            await asyncio.wait({printed}, timeout=PATIENCE)
+            end_session(process.pid)
         stopped.cancel()
         output, _ = await printed
         return output, process.returncode

@@ -255,7 +255,7 @@ def _safe_folder() -> Path:
     """
     folder = cache_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if sys.platform == "win32":  # where files of others are closed without this
+    if sys.platform == "win32":  # whose profiles of users are closed to others
         return folder
     if not _is_own(folder, stat.S_ISDIR):
         raise PermissionError(f"{folder} belongs to another user, or others can write to it")
