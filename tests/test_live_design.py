@@ -166,9 +166,11 @@ def test_pages_side_by_side_have_the_traffic_of_a_lesson() -> None:
     """The second one did not know its pattern, and ended."""
     first = LivePage(lesson_network("partition"), lesson="partition")
     second = LivePage(build("cube ports=8 payload=4"))
-    LivePair(first, second)
-    names = [each["name"] for each in page_patterns(second.network, second.run, second.offered)]
+    alone = [*second.offered]
+    _, paired = LivePair(first, second).pages
+    names = [each["name"] for each in page_patterns(paired.network, paired.run, paired.offered)]
     assert {"locality:1:4", "locality:1:2"} <= {*names}
+    assert second.offered == alone  # which may be saved alone, too
 
 
 def test_any_parameter_may_differ_beside_a_network(

@@ -355,6 +355,9 @@ def test_permute() -> None:
     assert (record["passable"], record["conflicts"]) == (True, [])
     assert record["destinations"] == [0, 4, 2, 6, 1, 5, 3, 7]
     assert performed(Benes(8), record["settings"]) == record["destinations"]
+    again = json.loads(called("benes ports=8 bit-reversal --passes --json"))
+    one = {name: record[name] for name in ("destinations", "settings")}
+    assert again == record | {"passes": [one], "direct_passes": [one]}
     text = called("clos n=2 m=3 r=3 1,2,3,4,5,0")
     assert "1,2,3,4,5,0 passes, as every permutation, with these settings:\n" in text
     # The middle stage has three boxes of three, of which two are needed.

@@ -49,7 +49,7 @@ def permute(
     if plan is None:
         with phase("looking for settings"):
             settings = built.rearranged(destinations)
-        _show_rearranged(built, permutation, destinations, settings, as_json)
+        _show_rearranged(built, permutation, destinations, settings, passes, as_json)
         return
     tags = built.tags
     with phase("looking for conflicts"):
@@ -95,18 +95,21 @@ def _show_rearranged(
     permutation: str,
     destinations: "Permutation",
     settings: "BoxSettings",
+    passes: bool,
     as_json: bool,
 ) -> None:
-    """Show the settings of a network that passes every permutation."""
+    """Show the settings of a network that passes every permutation, which takes one pass."""
     record: dict[str, Any] = {
         "network": built.family,
         "parameters": built.chosen,
         "permutation": permutation,
         "passable": True,
         "conflicts": [],
-        "destinations": list(destinations),
-        "settings": settings,
     }
+    one = {"destinations": list(destinations), "settings": settings}
+    record |= one
+    if passes:
+        record |= {"passes": [one], "direct_passes": [one]}
     if as_json:
         click.echo(json.dumps(record))
         return

@@ -5,7 +5,8 @@ import html
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
@@ -180,12 +181,30 @@ class LivePage(Page):
                 raise InvalidValue(f"Lesson {lesson} has traffic of its own, not {found.name}")
             self.lessons = {}
         self.lesson = lesson
-        self.offered = patterns_of(self.lessons)  # besides what all pages offer
+        self.offered: Sequence[str] = patterns_of(self.lessons)
 
     @cached_property
     def bench(self) -> LiveBench:  # type: ignore[override]
         """The network between the terminals of the page."""
         return LiveBench(self.network, self.run)
+
+    def offering(self, patterns: Sequence[str]) -> "LivePage":
+        """A page like this one that offers these patterns, besides what all pages offer.
+
+        Parameters
+        ----------
+        patterns : Sequence[str]
+            The patterns, as `--traffic` takes them.
+
+        Returns
+        -------
+        LivePage
+            The page; this one stays as it is.
+        """
+        page = copy(self)
+        page.offered = patterns
+        page.__dict__.pop("html", None)  # it offers what this one does
+        return page
 
     def about(self) -> dict[str, Any]:
         network, image = self.network, self.image

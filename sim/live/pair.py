@@ -47,8 +47,8 @@ class LivePair(HtmlPage):
                 "Networks side by side must have as many terminals, "
                 f"not {first.network.ports} and {second.network.ports}"
             )
-        first.offered = second.offered = [*first.offered, *second.offered]
-        self.pages = first, second
+        both = [*first.offered, *second.offered]
+        self.pages = first.offering(both), second.offering(both)
         self.title = self.name = " and ".join(dict.fromkeys((first.name, second.name)))
         self.lessons = first.lessons
 
