@@ -71,7 +71,7 @@ def test_links_and_bisection_are_those_of_the_fabric(text: str) -> None:
 def test_a_channel_of_a_hypermesh_is_one_link() -> None:
     network = build("dcsh k=4 n=2")
     channels = [cell for cell in network.fabric.cells if cell.startswith("channel_")]
-    # Each node's channel of the highest dimension has hearers on both sides of the middle.
+    # Each node's channel of the highest dimension has receivers on both sides of the middle.
     assert network.link_counts == (len(channels), 16)
     assert build("dcsh k=3").link_counts.bisection is None
     assert build("torus k=3").link_counts == (36, None)

@@ -22,7 +22,9 @@ def digits(k: int, n: int, node: int) -> list[int]:
 def test_channels_are_heard_by_who_differs_in_one_digit(k: int, n: int) -> None:
     plan = DCSH(k, n)
     assert plan.nodes == k**n
-    heard = {(owner, i, hearer) for owner, i, hearers in plan.channels() for hearer in hearers}
+    heard = {
+        (owner, i, receiver) for owner, i, receivers in plan.channels() for receiver in receivers
+    }
     expected = {
         (a, i, b)
         for a, b in itertools.product(range(k**n), repeat=2)
@@ -31,9 +33,9 @@ def test_channels_are_heard_by_who_differs_in_one_digit(k: int, n: int) -> None:
     }
     assert heard == expected
     assert len(heard) == n * (k - 1) * k**n
-    for owner, i, hearers in plan.channels():
-        assert [plan.slot(owner, i, hearer) for hearer in hearers] == list(range(k - 1))
-        assert plan.others(owner, i) == hearers
+    for owner, i, receivers in plan.channels():
+        assert [plan.slot(owner, i, receiver) for receiver in receivers] == list(range(k - 1))
+        assert plan.others(owner, i) == receivers
         assert plan.cluster(owner, i)[plan.position(owner, i)] == owner
 
 
@@ -46,10 +48,10 @@ def test_paths_cross_the_highest_dimension_first(k: int, n: int) -> None:
         assert [hop.dimension for hop in path] == [i for i in range(n)[::-1] if a[i] != b[i]]
         assert len(path) == plan.distance(source, destination)
         node = source
-        for owner, i, hearer in path:
+        for owner, i, receiver in path:
             assert owner == node
-            assert hearer in plan.others(node, i)
-            node = hearer
+            assert receiver in plan.others(node, i)
+            node = receiver
         assert node == destination
         assert plan.next_dimension(destination, destination) is None
 
@@ -59,10 +61,10 @@ def check_steps(plan: DCSH, destinations: Permutation, steps: list[list[Crossing
     where = {x: x for x, to in enumerate(destinations) if to is not None}
     for step in steps:
         assert len({crossing.dimension for crossing in step}) <= 1
-        for ends in ("owner", "hearer"):
+        for ends in ("owner", "receiver"):
             assert len({getattr(crossing, ends) for crossing in step}) == len(step)
-        moves = {crossing.owner: crossing.hearer for crossing in step}
-        assert all(crossing.hearer in plan.others(*crossing[:2]) for crossing in step)
+        moves = {crossing.owner: crossing.receiver for crossing in step}
+        assert all(crossing.receiver in plan.others(*crossing[:2]) for crossing in step)
         where = {x: moves.get(node, node) for x, node in where.items()}
         assert len(set(where.values())) == len(where)
     assert all(destinations[x] == node for x, node in where.items())

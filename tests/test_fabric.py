@@ -279,9 +279,9 @@ def test_link_all_rejects_what_link_rejects(cell: str) -> None:
     fabric.link(Pin("one", ("o",)), Pin("three", ("a",)))
     message = f"Pin {cell}.a can't be driven by two.o: it is already driven by one.o"
     with rejected(ValueError, message):
-        fabric.link_all(Pins.alike(["one", "two"], ("o",)), Pins.alike(["four", cell], ("a",)))
+        fabric.link_all(Pins.of_each(["one", "two"], ("o",)), Pins.of_each(["four", cell], ("a",)))
     with rejected(ValueError, "Pin five.a names a cell that does not exist"):
-        fabric.link_all(Pins.alike(["one"], ("o",)), Pins.alike(["five"], ("a",)))
+        fabric.link_all(Pins.of_each(["one"], ("o",)), Pins.of_each(["five"], ("a",)))
 
 
 def test_check_rejects_an_input_without_a_driver() -> None:

@@ -11,7 +11,7 @@ from multicube.hdl.graphs.conversion import from_networkx
 from multicube.hdl.graphs.graph import Graph
 from multicube.sim.measure.broadcast_search import by_ports, greedy, least_steps, search
 from multicube.sim.measure.fan_out import fan_out, tree_times, wires_of
-from multicube.sim.measure.symmetry import alike_nodes
+from multicube.sim.measure.symmetry import equivalent_nodes
 
 
 def graph_of(words: str) -> Graph:
@@ -184,15 +184,15 @@ def test_classes_are_those_of_all_automorphisms(graph: nx.Graph) -> None:
     for image in matcher.isomorphisms_iter():
         alike.add_edges_from(image.items())
     known = {frozenset(each) for each in nx.connected_components(alike)}
-    found = alike_nodes([sorted(graph[node]) for node in graph], [0] * len(graph))
+    found = equivalent_nodes([sorted(graph[node]) for node in graph], [0] * len(graph))
     assert {frozenset(each) for each in found} == known
 
 
 def test_colours_tell_nodes_apart() -> None:
     ring = [[(node + 1) % 6, (node - 1) % 6] for node in range(6)]
-    assert alike_nodes(ring, [0] * 6) == [[*range(6)]]
-    assert alike_nodes(ring, [1, 0, 0, 0, 0, 0]) == [[0], [1, 5], [2, 4], [3]]
+    assert equivalent_nodes(ring, [0] * 6) == [[*range(6)]]
+    assert equivalent_nodes(ring, [1, 0, 0, 0, 0, 0]) == [[0], [1, 5], [2, 4], [3]]
     one_way = [[(node + 1) % 6] for node in range(6)]
-    assert alike_nodes(one_way, [1, 0, 0, 0, 0, 0]) == [[node] for node in range(6)]
+    assert equivalent_nodes(one_way, [1, 0, 0, 0, 0, 0]) == [[node] for node in range(6)]
     pairs = combinations(range(5), 2)
-    assert len(alike_nodes([[b for a, b in pairs if a == 0], [], [], [], []], [0] * 5)) == 2
+    assert len(equivalent_nodes([[b for a, b in pairs if a == 0], [], [], [], []], [0] * 5)) == 2

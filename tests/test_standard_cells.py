@@ -218,30 +218,30 @@ def test_leakage_of_a_cell_is_the_mean_of_its_states() -> None:
         (
             "capacitive_load_unit (1, pf);",
             "",
-            "The Liberty file must tell its capacitive_load_unit, in F, not None",
+            "The Liberty file must state its capacitive_load_unit, in F, not None",
         ),
-        ('"1nW"', '"1nA"', "The Liberty file must tell its leakage_power_unit, in W, not '1nA'"),
+        ('"1nW"', '"1nA"', "The Liberty file must state its leakage_power_unit, in W, not '1nA'"),
         (
             '"9, 1, 9", "9, 3, 9"',
             '"9, 1, 9"',
             "The energies of cell INV of the Liberty file can't be read",
         ),
-        ('"1V"', '"1A"', "The Liberty file must tell its voltage_unit, in V, not '1A'"),
+        ('"1V"', '"1A"', "The Liberty file must state its voltage_unit, in V, not '1A'"),
         (
             '"1V"',
             '"1mV"',
-            "The Liberty file must tell its nom_voltage, from 0.1 to 100 V, not '2.0' in units of "
+            "The Liberty file must state its nom_voltage, from 0.1 to 100 V, not '2.0' in units of "
             "0.001 V",
         ),
         (
             " nom_voltage : 2.0;",
             "",
-            "The Liberty file must tell its nom_voltage, from 0.1 to 100 V, not None",
+            "The Liberty file must state its nom_voltage, from 0.1 to 100 V, not None",
         ),
         (
             "nom_voltage : 2.0;",
             "nom_voltage : VDD;",
-            "The Liberty file must tell its nom_voltage, from 0.1 to 100 V, not 'VDD'",
+            "The Liberty file must state its nom_voltage, from 0.1 to 100 V, not 'VDD'",
         ),
         (
             "rise_power (energy)",
@@ -261,7 +261,7 @@ def test_leakage_of_a_cell_is_the_mean_of_its_states() -> None:
         (
             "(1, pf)",
             "(1.2.3, pf)",
-            "The Liberty file must tell its capacitive_load_unit, in F, not '1.2.3, pf'",
+            "The Liberty file must state its capacitive_load_unit, in F, not '1.2.3, pf'",
         ),
     ],
     ids=[
@@ -322,7 +322,7 @@ def test_command_from_a_run_to_energy(
     clock = re.search(r"of this of the clock +│ +([\d.]+) pJ", said)
     assert clock is not None
     assert float(clock[1]) < 0.6 * inline["energy_pj"]["clock"]
-    assert "the library tells no area of LATCH" in said
+    assert "the library gives no area of LATCH" in said
 
 
 def test_activity_of_another_network(tmp_path: Path) -> None:

@@ -198,8 +198,8 @@ class DependentSource(wiring.Component):
     def _tell(self, m: Module, ports: Sequence[Value], rows: Value, happens: Value) -> None:
         """Tell all blocks which of their rows depend on what happens."""
         for block in range(self.blocks):
-            told = rows[block * ROWS :][:ROWS]
-            m.d.comb += ports[block].eq(Mux(happens, told, 0))
+            dependents = rows[block * ROWS :][:ROWS]
+            m.d.comb += ports[block].eq(Mux(happens, dependents, 0))
 
     def _record(self, m: Module, memory: Memory, row: Value, happens: Value) -> None:
         port = memory.write_port()

@@ -88,7 +88,7 @@ def meter_links(fabric: Fabric, streams: Streams, measure: Pin) -> list[tuple[st
     for pins, port in zip(streams, ("valid", "ready")):
         ports = [(port, index) for index in range(max(types, default=0))]
         fabric.link_all(pins.below((port,)), Pins(names, ports, meter, number))
-    fabric.link_all(Pins.same(measure, len(names)), Pins.alike(names, ("measure",)))
+    fabric.link_all(Pins.same(measure, len(names)), Pins.of_each(names, ("measure",)))
     outputs = [*streams.drivers.each()]
     return [
         (name, outputs[end - count : end])

@@ -131,11 +131,11 @@ class Bench(Fabric):
 
     def _supply(self, driver: Pin, cells: Sequence[str], port: str) -> None:
         """Connect a pin to a port of each of many cells."""
-        self.link_all(Pins.same(driver, len(cells)), Pins.alike(cells, (port,)))
+        self.link_all(Pins.same(driver, len(cells)), Pins.of_each(cells, (port,)))
 
     def _carry(self, ends: Sequence[Pin], cells: Sequence[str], port: str) -> None:
         """Connect the ends of a network to a port of one cell each."""
-        self.link_all(Pins.alike(cells, (port,)), Pins.of(ends))
+        self.link_all(Pins.of_each(cells, (port,)), Pins.of(ends))
 
     def _streams(self, begin: int) -> Streams:
         """The streams of all links from this one on, but for those that leave the sources."""

@@ -56,7 +56,7 @@ class WorkloadBench(PacketBench):
         outputs = [drivers[sink] for sink in self.sinks]
         for part, port in (("valid", "heard_valid"), ("payload", "heard")):
             heard = [Pin(output.cell, (*output.path, part)) for output in outputs]
-            self.link_all(Pins.of(heard), Pins.alike(self.sources, (port,)))
+            self.link_all(Pins.of(heard), Pins.of_each(self.sources, (port,)))
         kind = CellType(WaitingRows, **sources.rows)
         names = []
         for terminal, (source, blocks) in enumerate(zip(self.sources, sources.blocks)):

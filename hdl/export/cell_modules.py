@@ -33,7 +33,9 @@ Contents = tuple[tuple[str, tuple[int, ...]], ...]
 class CellModules:
     """The text of each distinct module, its name, and the names of its Verilog ports."""
 
-    def __init__(self, top: str, fabric: Fabric, target: Target, style: Style, alike: bool) -> None:
+    def __init__(
+        self, top: str, fabric: Fabric, target: Target, style: Style, parametric: bool
+    ) -> None:
         self.texts: list[str] = []
         self.paths: dict[str, ModulePaths] = {}
         self._of: dict[object, tuple[str, set[str]]] = {}
@@ -55,7 +57,7 @@ class CellModules:
                     text = template.text(name, dict(contents))
                 else:
                     template, paths = templates[memories] = _template(
-                        type_, contents, target, style, alike
+                        type_, contents, target, style, parametric
                     )
                     text = template.text(name, {})
                 header = re.search(r"\((.*?)\);", text, re.DOTALL)
@@ -87,7 +89,7 @@ def _ports(type_: CellType, style: Style) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _template(
-    type_: CellType, contents: Contents, target: Target, style: Style, alike: bool
+    type_: CellType, contents: Contents, target: Target, style: Style, parametric: bool
 ) -> tuple[ModuleTemplate, ModulePaths]:
     """The module of a cell type whose memories have these contents, and its paths."""
     component, ports = type_.build(dict(contents)), _ports(type_, style)
@@ -97,13 +99,13 @@ def _template(
     for port, count in Counter(ports).items():
         if count > 1:
             raise InvalidValue(f"Port name {port!r} of {type_.name} is that of {count} ports")
-    text, paths = exported_module(component, name, ports, target, style, alike=alike)
+    text, paths = exported_module(component, name, ports, target, style, parametric=parametric)
     return ModuleTemplate(text, name), paths
 
 
 def storage_of(type_: CellType) -> tuple[Storage, ...]:
     """The registers and memories in the Verilog module of a cell type, by their names there."""
-    template, _ = _template(type_, (), find_target("lut4"), PLAIN_STYLE, alike=False)
+    template, _ = _template(type_, (), find_target("lut4"), PLAIN_STYLE, parametric=False)
     return tuple(module_storage(template.text(type_.name, {})))
 
 

@@ -1,6 +1,6 @@
 """Which outputs of a module, and of a fabric, depend on which inputs within a cycle.
 
-A module is examined bit by bit, as Yosys tells its cells; a fabric port by port.
+A module is examined bit by bit, as Yosys lists its cells; a fabric port by port.
 """
 
 import json
@@ -151,7 +151,7 @@ _NUMBER = re.compile(r"(?<=_)\d+(?=_|$)")
 
 
 def pattern_of(port: str) -> str:
-    """The name of a port without the numbers in which ports differ that are alike."""
+    """The name of a port without its numbers: equal for ports that differ in numbers alone."""
     return re.sub(_NUMBER, "#", port)
 
 
@@ -172,23 +172,23 @@ class FabricPaths:
 
     def listed(self) -> list[dict[str, list[str]]]:
         """For JSON: outputs that depend on the same inputs are together."""
-        alike: dict[frozenset[str], list[str]] = {}
+        grouped: dict[frozenset[str], list[str]] = {}
         for output, inputs in self.inputs.items():
             if inputs:
-                alike.setdefault(inputs, []).append(output)
-        return [{"from": sorted(inputs), "to": outputs} for inputs, outputs in alike.items()]
+                grouped.setdefault(inputs, []).append(output)
+        return [{"from": sorted(inputs), "to": outputs} for inputs, outputs in grouped.items()]
 
-    def told(self) -> Iterator[str]:
-        """For a comment: ports that are alike are together."""
-        alike: dict[str, set[str]] = {}
+    def comments(self) -> Iterator[str]:
+        """For the header of a file: ports that differ in numbers alone are together."""
+        grouped: dict[str, set[str]] = {}
         for output, inputs in self.inputs.items():
             if inputs:
-                alike.setdefault(pattern_of(output), set()).update(map(pattern_of, inputs))
-        if not alike:
+                grouped.setdefault(pattern_of(output), set()).update(map(pattern_of, inputs))
+        if not grouped:
             yield "// No output depends on an input within a cycle."
             return
         yield "// Within a cycle, without a register between (the JSON lists each port):"
-        for output, patterns in alike.items():
+        for output, patterns in grouped.items():
             yield f"//   {output} depends on {', '.join(sorted(patterns))}"
 
 

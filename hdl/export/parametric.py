@@ -20,7 +20,7 @@ _WIDER = (9, 1)
 """By how much payloads are wider than the first; once by over a byte, where most is refused."""
 
 _TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\d+'[hbd]\w+|\w+|\s+|.", re.DOTALL)
-_ALIKE = re.compile(r"(\d+)'[hbd](?:0+|x)")
+_REPEATED = re.compile(r"(\d+)'[hbd](?:0+|x)")
 _MODULE = re.compile(r"(^module \w+ \($.*?^endmodule$)", re.DOTALL | re.MULTILINE)
 _SIZE = re.compile(r"(?<=\d)x\d+$")
 _NAME = re.compile(r"module (\w+)")
@@ -54,17 +54,17 @@ def with_parameter(width: int, first: str, export: Callable[[int], str]) -> str:
         found.append(_tokens(export(wider)))
         if len({len(modules) for modules in found}) > 1:
             raise InvalidValue(_REFUSAL)
-        texts = [_merged(widths[:count], alike) for alike in zip(*found)]
+        texts = [_merged(widths[:count], module) for module in zip(*found)]
     modules = {_name(text): text for text in texts}
     wide, written = _wide(modules), iter(texts)
-    told = re.sub(
+    text = re.sub(
         r"^// Made for .*$",
         rf"\g<0>\n// Parameter {PARAMETER} is the width of payloads; widths below are for {width}.",
         first,
         count=1,
         flags=re.MULTILINE,
     )
-    return _MODULE.sub(lambda _: _declared(width, next(written), wide), told)
+    return _MODULE.sub(lambda _: _declared(width, next(written), wide), text)
 
 
 _REFUSAL = (
@@ -88,26 +88,26 @@ def _merged(widths: Sequence[int], tokens: Sequence[Sequence[str]]) -> str:
     """A module with expressions, from its tokens for each width of the payload."""
     if len({len(each) for each in tokens}) > 1:
         raise InvalidValue(_REFUSAL)
-    parts = [_expression(widths, alike) for alike in zip(*tokens)]
+    parts = [_expression(widths, place) for place in zip(*tokens)]
     if None in parts:
         raise InvalidValue(_REFUSAL)
     return "".join(map(str, parts))
 
 
-def _expression(widths: Sequence[int], alike: Sequence[str]) -> str | None:
+def _expression(widths: Sequence[int], tokens: Sequence[str]) -> str | None:
     """What stands for the tokens in one place of texts for payloads of some widths."""
-    first = alike[0]
-    if len(set(alike)) == 1 or first.startswith(("//", "/*")):
+    first = tokens[0]
+    if len(set(tokens)) == 1 or first.startswith(("//", "/*")):
         return first
-    words = [_ALIKE.fullmatch(token) for token in alike]
-    if all(words) and len({token[-1] for token in alike}) == 1:
+    words = [_REPEATED.fullmatch(token) for token in tokens]
+    if all(words) and len({token[-1] for token in tokens}) == 1:
         count = _sum(widths, [int(word[1]) for word in words if word])
         return count and f"{{{count}{{1'b{first[-1]}}}}}"
-    numbers = [token.removeprefix("32'd") for token in alike]
+    numbers = [token.removeprefix("32'd") for token in tokens]
     if all(number.isdecimal() for number in numbers):
         return _sum(widths, [int(number) for number in numbers])
     # A module that is named after a width keeps the name that it has in the first text.
-    return first if len({_SIZE.sub("x#", token) for token in alike}) == 1 else None
+    return first if len({_SIZE.sub("x#", token) for token in tokens}) == 1 else None
 
 
 def _sum(widths: Sequence[int], values: Sequence[int]) -> str | None:

@@ -138,7 +138,7 @@ def heading(
         bursts = any(str(path[-1]).endswith("_cti") for path in fabric.boundary)
         kind = "registered feedback" if bursts else "classic cycles"
         yield f"// The ports are those of Wishbone B4, with {kind}."
-    yield from paths.told()
+    yield from paths.comments()
     start = f"the values that `{clock.reset}` gives them"
     if len(fabric.clocks) > 1:
         yield "// The clocks need no relation. Tell the tools so, and that paths between two"

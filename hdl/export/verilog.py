@@ -151,7 +151,7 @@ def verilog_text(
     if parameter:
         _payload(fabric)
     own = (name, title, _styled(clock, style), find_target(target), style)
-    text = _exported(_fabric_of(fabric), *own, alike=parameter).text
+    text = _exported(_fabric_of(fabric), *own, parametric=parameter).text
     return _with_payload(fabric, text, own) if parameter else text
 
 
@@ -162,7 +162,7 @@ def _with_payload(
     component, own_width = _payload(network)
 
     def wider(width: int) -> str:
-        return _exported(_fabric_of(component.altered(payload=width)), *own, alike=True).text
+        return _exported(_fabric_of(component.altered(payload=width)), *own, parametric=True).text
 
     return with_parameter(own_width, text, wider)
 
@@ -191,13 +191,13 @@ def _exported(
     target: Target,
     style: Style,
     *,
-    alike: bool = False,
+    parametric: bool = False,
 ) -> _Exported:
-    """The Verilog, `alike` for all widths."""
+    """The Verilog; if `parametric`, its text is the same for all widths but for numbers."""
     check_kind("Title", title, str, "a text")
     _check_names(name, fabric, clock)
     fabric.check()
-    modules = CellModules(name, fabric, target, style, alike)
+    modules = CellModules(name, fabric, target, style, parametric)
     title = " ".join(title.split())
     if title != printable(title):
         raise InvalidValue(f"Title must be a text, not {shown(title)}")
@@ -299,7 +299,7 @@ def write_verilog(
     for output in (path, *([f"{path}.json"] if regular else []), *beside.values()):
         check_output(output)
     own_text = (name, title, clock, made_for, style)
-    text, paths, external = _exported(fabric, *own_text, alike=parameter)
+    text, paths, external = _exported(fabric, *own_text, parametric=parameter)
     if parameter:
         text = _with_payload(given, text, own_text)
     summary: dict[str, Any] = {

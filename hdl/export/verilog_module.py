@@ -84,7 +84,7 @@ def exported_module(
     target: Target = _USUAL,
     style: Style = _PLAIN,
     *,
-    alike: bool = False,
+    parametric: bool = False,
 ) -> ExportedModule:
     """The Verilog of a component without its own hierarchy.
 
@@ -98,7 +98,7 @@ def exported_module(
         or an unused clock) are left out.
     target : Target
     style : Style
-    alike : bool
+    parametric : bool
         Whether components that differ in widths alone must have texts that differ in numbers alone.
 
     Raises
@@ -119,7 +119,7 @@ def exported_module(
             "Without initial values a memory that is cleared after a reset is not right"
         )
     netlist = without_numbered(netlist)
-    netlist = without_aliases(tidied(netlist, alike))
+    netlist = without_aliases(tidied(netlist, parametric))
     if clocked:
         netlist = active_low(netlist)
     text, begin, cells = run_yosys(equal_widths(netlist), WRITE).partition("\n{\n")

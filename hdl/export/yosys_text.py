@@ -1,4 +1,4 @@
-"""Makes the Verilog of a module of what Yosys writes: plain, and alike for all widths."""
+"""Makes the Verilog of a module of what Yosys writes: plain, and the same for all widths."""
 
 import re
 from collections.abc import Sequence
@@ -66,14 +66,14 @@ _DECLARATION = re.compile(r"  (wire|reg) (\[\d+:\d+\] )?(\w+)( = (\S+))?;")
 _RESET_PORT = re.compile(r"^  wire (input \d+) (\\(?:\w+_)?rst)\n", re.MULTILINE)
 
 
-def tidied(netlist: str, alike: bool) -> str:
+def tidied(netlist: str, parametric: bool) -> str:
     """A netlist after all tidying.
 
     Yosys narrows cells in the order of the numbers that it has given to their names, and it gives
     free numbers anew: so the order depends on what it did before, as on the width of a payload. A
     process that has only read a netlist numbers the names as they come.
     """
-    if not alike:
+    if not parametric:
         passes = [*_FLATTEN, *_NARROW * _MOST_PASSES, *_COLLECT]
         return run_yosys(netlist, [*passes, "write_rtlil"])
     netlist = run_yosys(netlist, [*_FLATTEN, "write_rtlil"])

@@ -24,7 +24,7 @@ __all__ = ["SYNC", "Cell", "CellType", "Leaf", "Meter"]
 
 if sys.version_info >= (3, 13):
     # Components of which only the ports were read live until the program ends. Amaranth can't read
-    # then that this file allows it, and would tell of each that it was never used.
+    # then that this file allows it, and would warn of each that it was never used.
     atexit.register(setattr, Elaboratable, "_MustUse__silence", True)
 
 

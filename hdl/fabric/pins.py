@@ -88,7 +88,7 @@ class Pins:
         return cls(cells.things, paths.things, cell, path)
 
     @classmethod
-    def alike(cls, cells: Sequence[str | None], path: Path) -> Self:
+    def of_each(cls, cells: Sequence[str | None], path: Path) -> Self:
         """The pin of this path of each cell."""
         return cls(cells, [path], np.arange(len(cells)), np.zeros(len(cells), np.int32))
 

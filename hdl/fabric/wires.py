@@ -12,7 +12,7 @@ __all__ = ["Lane", "Streams", "Wire", "named_wires", "streams"]
 
 
 class Lane(NamedTuple):
-    """What an output tells of its link.
+    """What an output states about its link.
 
     Channels of one link share its wires: they have the same ends and the same direction.
 
@@ -53,7 +53,7 @@ def named_wires(
     links : Iterable[tuple[Pin, Pin]]
         The channels of a link in their order, before those of the next link with these ends.
     lane : Callable[[Pin], Lane]
-        What a driver tells of its link.
+        What a driver states about its link.
     terminal : str
         What the terminals are called.
 
@@ -103,7 +103,7 @@ def streams(fabric: Fabric, begin: int = 0, end: int | None = None) -> Streams:
     A link may have one in each direction, such as requests and replies.
     """
     a, b = fabric.links.pins(begin, end)
-    # Ends of one path are alike in all cells of a kind; of kind 0 each is by itself.
+    # Ends of one path are equal in all cells of a kind; of kind 0 each is by itself.
     kinds = fabric.drivers.kinds(a.cell).astype(np.int64)
     kinds = np.where(kinds > 0, kinds, -1 - a.cell) * len(a.paths) + a.path
     _, firsts, which = np.unique(kinds, return_index=True, return_inverse=True)

@@ -141,7 +141,7 @@ class Subnetwork:
         check_mask(address_tags(self.code), self.mask)
         if not all(self._digits):
             raise InvalidValue(
-                f"Value of a subnetwork must have digits below {_told(self.code)}, "
+                f"Value of a subnetwork must have digits below {_radices(self.code)}, "
                 f"not {', '.join(map(str, reversed(self.code.unpack(self.value))))}"
             )
 
@@ -400,10 +400,10 @@ def _name_of(code: AddressCode) -> str:
     return "bit" if code.radix == 2 else "digit"
 
 
-def _told(code: AddressCode) -> str:
+def _radices(code: AddressCode) -> str:
     return ", ".join(map(str, reversed(code.radices)))
 
 
 def _form(code: AddressCode) -> str:
     """What the addresses of a code consist of."""
-    return f"{code.digits} bits" if code.radix == 2 else f"digits of the radices {_told(code)}"
+    return f"{code.digits} bits" if code.radix == 2 else f"digits of the radices {_radices(code)}"

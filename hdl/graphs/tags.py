@@ -218,7 +218,7 @@ class TagScheme:
         if self.routing != "destination" and not equal:
             raise InvalidValue(
                 "Routing must be destination if sources have other digits "
-                f"({_told(self.source_code)}) than destinations ({_told(self.code)}), "
+                f"({_radices(self.source_code)}) than destinations ({_radices(self.code)}), "
                 f"not {self.routing}"
             )
 
@@ -328,7 +328,7 @@ class TagScheme:
         )
 
 
-def _told(code: AddressCode) -> str:
+def _radices(code: AddressCode) -> str:
     """The radices of a code, the most significant first."""
     return "x".join(map(str, reversed(code.radices)))
 

@@ -428,7 +428,7 @@ class Network(FabricComponent, ABC):
     def lane(self, output: Pin) -> Lane:
         """The direction and virtual channel of the link that an output of a cell drives.
 
-        It is needed only where the ends of the link do not tell.
+        It is needed only where the ends of the link do not determine it.
 
         Parameters
         ----------

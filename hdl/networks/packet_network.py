@@ -399,12 +399,12 @@ class PacketNetwork(Network):
         Collection[Pin]
             The outputs that drive them.
         """
-        return self._alike(self.path(source, destination)[0])
+        return self._alternatives(self.path(source, destination)[0])
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         moves: dict[Pin, set[Pin]] = {}
         for source in range(self.sources):
-            ways = [self._alike(pin) for pin in self.path(source, destination)]
+            ways = [self._alternatives(pin) for pin in self.path(source, destination)]
             for before, after in pairwise(ways):
                 for pin in before:
                     moves.setdefault(pin, set()).update(after)
@@ -412,6 +412,6 @@ class PacketNetwork(Network):
                 moves.setdefault(pin, set())
         return moves
 
-    def _alike(self, channel: Pin) -> Collection[Pin]:
+    def _alternatives(self, channel: Pin) -> Collection[Pin]:
         """The channels that a packet may take where its path has this one."""
         return (channel,)

@@ -69,8 +69,8 @@ class TerminalClocks:
         """
         if self.which == "one":
             return ["terminals"] * network.sources, ["terminals"] * network.sinks
-        alike = network.sources == network.sinks
-        source, sink = ("terminal", "terminal") if alike else ("source", "sink")
+        equal = network.sources == network.sinks
+        source, sink = ("terminal", "terminal") if equal else ("source", "sink")
         return (
             [f"{source}_{t}" for t in range(network.sources)],
             [f"{sink}_{t}" for t in range(network.sinks)],

@@ -36,7 +36,7 @@ class CreditLink(wiring.Component):
     needed : int
         How many places must be free for that.
     levels : bool
-        Whether it tells how many places are in use.
+        Whether it has an output for the number of places in use.
 
     Members
     -------

@@ -106,7 +106,7 @@ class WormRouter(Switch):
     refill : bool
         Whether a slot that is freed in a cycle can be filled in the same cycle.
     levels : bool
-        Whether it tells how many flits are in its queues.
+        Whether it has outputs for the numbers of flits in its queues.
     timeout : int
         Cycles after which a header that does not move is discarded with its packet; 0 for never.
     single : bool

@@ -10,7 +10,7 @@ from typing import NoReturn
 __all__ = ["INTERRUPTED", "held_interrupts", "interrupt", "terminable"]
 
 INTERRUPTED = 130
-"""Status of a command that Ctrl-C has ended, when it has told what it had."""
+"""Status of a command that Ctrl-C has ended, after it has printed what it had."""
 
 _TERMINATIONS = [
     signal.Signals[name]

@@ -28,7 +28,7 @@ class Groups:
         The operation that merges values, one of `operations.folds.REDUCTIONS`, or "none"; or a
         component that does it (`operations.folds.ComponentFold`).
     patience : int
-        Cycles after which a packet that waits to be merged tells who is missing.
+        Cycles after which a packet that waits to be merged reports which children are missing.
     """
 
     count: int

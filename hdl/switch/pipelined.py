@@ -99,7 +99,7 @@ class Pipelined(RoutedSwitch):
     arbiter : str
         One of `primitives.arbiters.ARBITERS`, for packets of several flits.
     credits : bool
-        Whether the queues behind links tell of free places; if not, they say `ready`.
+        Whether the queues behind links return credits; if not, they have `ready`.
 
     Members
     -------

@@ -136,7 +136,7 @@ class DigitRoute(RouteLogic):
 
 @dataclass(frozen=True)
 class ClassedRoute(RouteLogic):
-    """The gates of `Classed`: those of one class, for each. The input tells the class.
+    """The gates of `Classed`: those of one class, for each. The input determines the class.
 
     Attributes
     ----------

@@ -206,7 +206,7 @@ class RouterShape:
         return [j for j, one in enumerate(self.outputs) if _is_guarded(one, switching)]
 
     def guarded_inputs(self, switching: Switching) -> list[int]:
-        """Inputs that tell their senders whether their queue has space; credits tell it too."""
+        """Inputs with `ready`: whether the queue has space. Links with credits have none."""
         found = [i for i, one in enumerate(self.inputs) if _is_guarded(one, switching)]
         return [i for i in found if not self.inputs[i].credits]
 

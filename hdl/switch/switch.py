@@ -60,7 +60,7 @@ class Switch(RoutedSwitch):
     single : bool
         Whether packets with flits have one flit each.
     levels : bool
-        Whether it tells how many flits are in its queues.
+        Whether it has outputs for the numbers of flits in its queues.
     groups : Groups, optional
         With it, packets may be for groups: multicasts are copied (`Copying`), and with a reduction
         others are merged (`Merge`). What is merged goes on from an input that leads to all outputs,

@@ -47,7 +47,7 @@ def input_stream(packet: Packet, tags: TagScheme) -> AxiStream:
 def output_stream(packet: Packet, tags: TagScheme) -> AxiStream:
     """The stream that a terminal receives.
 
-    `tdest` is the terminal itself. `tid` is the source; it is present if the tag tells the source:
+    `tdest` is the terminal itself. `tid` is the source; present if the tag contains the source:
     XOR and difference tags do, unless a broadcast mask hides some of their bits, or they may be the
     number of a group. If packets may be for groups, `tuser` of the first beat has their `kind`, and
     above it their `tag`. `tlast` is always present.

@@ -44,5 +44,5 @@ def print_cells(words: str, found: "CellMeasurement") -> None:
         kinds = ", ".join(timing.cells)
         click.echo(f"longest path: {', '.join(timing.path)}; of the cells {kinds}")
     if area.without:
-        click.echo(f"the library tells no area of {', '.join(area.without)}")
+        click.echo(f"the library gives no area of {', '.join(area.without)}")
     click.echo(", ".join(f"{tool} {version}" for tool, version in found.tools.items()))

@@ -94,12 +94,12 @@ def _rows(
 ) -> dict[str, object]:
     rows = _basic_rows(basic)
     if found is not None:
-        rows["fan-out time F"] = _told(found.fan_out.time)
+        rows["fan-out time F"] = _with_methods(found.fan_out.time)
     if halves is not None:
         width, agrees = halves.width, ""
         if stated is not None and not width.lower <= stated <= width.upper:
             agrees = f"; the network states {stated:g}"
-        rows["bisection e"] = _told(width) + agrees
+        rows["bisection e"] = _with_methods(width) + agrees
     elif stated is not None:
         rows["bisection e"] = f"{stated:g} (stated by the network)"
     return rows if found is None else rows | _derived_rows(found)
@@ -108,13 +108,13 @@ def _rows(
 def _basic_rows(found: "GraphMeasures") -> dict[str, object]:
     degrees = f"{found.least_degree} to {found.most_degree}, mean {found.mean_degree:.4g}"
     kinds = {"one-way": found.one_way_links, "between a node and a bus": found.bus_links}
-    told = ", ".join(f"{number} of them {kind}" for kind, number in kinds.items() if number)
+    counts = ", ".join(f"{number} of them {kind}" for kind, number in kinds.items() if number)
     same = found.least_degree == found.most_degree
     equal = found.terminals == found.sinks
     return {
         "nodes": found.nodes,
         "terminals": found.terminals if equal else f"{found.terminals} send, {found.sinks} receive",
-        "links": f"{found.links} ({told})" if told else found.links,
+        "links": f"{found.links} ({counts})" if counts else found.links,
         "virtual channels": found.channels,
         "degree": found.most_degree if same else degrees,
         "diameter": found.diameter,
@@ -133,7 +133,7 @@ def _derived_rows(found: "CommunicationMeasures") -> dict[str, object]:
     }
 
 
-def _told(bounds: "Bounds") -> str:
+def _with_methods(bounds: "Bounds") -> str:
     """A number, with the methods of its bounds if it is not exact."""
     if bounds.exact is not None:
         return str(bounds)

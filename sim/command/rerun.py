@@ -107,9 +107,9 @@ def _line(
 
 def _short(value: Any, other: Any) -> str:
     """A value, or if it is long, the part of it in which it begins to differ from another."""
-    text, alike = str(value), 0
-    while text[alike : alike + 1] == str(other)[alike : alike + 1] != "":
-        alike += 1
-    begin = max(0, alike - 20) if len(text) > 40 and alike > 30 else 0
+    text, common = str(value), 0
+    while text[common : common + 1] == str(other)[common : common + 1] != "":
+        common += 1
+    begin = max(0, common - 20) if len(text) > 40 and common > 30 else 0
     shown = f"{'...' if begin else ''}{text[begin:]}"
     return shown if len(shown) <= 40 else f"{shown[:37]}..."

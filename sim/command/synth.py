@@ -234,7 +234,7 @@ def _print(words: str, found: "Measurement") -> None:
         rows.append(("Fmax, median", f"{found.fmax:.1f} MHz"))
         if len(speeds) > 1:
             rows.append((f"of {len(speeds)} seeds", f"{min(speeds):.1f} to {max(speeds):.1f}"))
-        # The one that is told is that of the median; of an even number, of the slower of the two.
+        # That of the median is printed; of an even number, that of the slower of the two.
         longest = max((r for r in found.routes if r.fmax <= found.fmax), key=lambda r: r.fmax)
     click.echo(words)
     print_figures(found.setup.device, rows)

@@ -239,8 +239,8 @@ class CLibrary:
         if not self._several:
             return "A packet is a flit."
         low, high = self.network.lengths
-        told = f"{high}" if low == high else f"from {low} to {high}"
-        return f"A packet is {told} flit{'s' if high > 1 else ''}, one after the other."
+        length = f"{high}" if low == high else f"from {low} to {high}"
+        return f"A packet is {length} flit{'s' if high > 1 else ''}, one after the other."
 
     def _about_tags(self) -> str:
         network = self.network

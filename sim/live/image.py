@@ -183,7 +183,7 @@ class Image:
         return "\n".join(lines) + "\n"
 
     def _entry(self, entry: Entry) -> str:
-        """The link of an entry, where the last flit is told, and the wires of the payload."""
+        """The link of an entry, the place of the mark of the last flit, and the wires."""
         count = word_count(entry.width)
         wires = [self.wire(entry.payload, min(n, count - 1)) for n in range(self.header_words)]
         last = self.wire(entry.payload, entry.last // 32)

@@ -81,7 +81,7 @@ def header_cycles(
 ) -> Cycles:
     """The fewest cycles of a header from some terminals to others; 0 from one to itself.
 
-    If neither a graph nor the boxes of a multistage network tell the distance, it is 1, or 0 if
+    If neither a graph nor the boxes of a multistage network give the distance, it is 1, or 0 if
     packets pass the network within a cycle.
     """
     apart = np.zeros((len(sources), len(destinations)), int)

@@ -16,7 +16,7 @@ from ...hdl.fabric.checks import check_seed
 from ...hdl.graphs.graph import Graph
 from .bounds import Bounds
 from .broadcast_search import Step, Wires, by_ports, greedy, least_steps, search
-from .symmetry import alike_nodes
+from .symmetry import equivalent_nodes
 
 __all__ = ["FanOut", "Step", "fan_out", "tree_times", "wires_of"]
 
@@ -40,7 +40,7 @@ class FanOut:
         A broadcast from it in as many steps as the upper bound: the (sender, receiver) pairs of
         each step. A node receives once, and after that sends to at most one node in a step.
     sources : int
-        Sources that had to be looked at; of nodes that look alike only one is.
+        Sources that had to be looked at; of equivalent nodes only one is.
     """
 
     time: Bounds
@@ -89,7 +89,7 @@ def fan_out(graph: Graph, limit: float = 10.0, seed: int = 1) -> FanOut:
         steps = greedy(wires, source, random)
         return FanOut(Bounds(times[source], len(steps), "tree", "tree"), source, steps, len(times))
     goal = [wires.goal >> node & 1 for node in range(len(wires.to))]
-    classes = alike_nodes(wires.to, goal, time.thread_time() + limit / 5)
+    classes = equivalent_nodes(wires.to, goal, time.thread_time() + limit / 5)
     sources = [nodes[0] for nodes in classes if goal[nodes[0]]]
     return _searched(wires, sources, random, end)
 

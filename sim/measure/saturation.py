@@ -55,7 +55,7 @@ class Balance:
 
     @property
     def saturated(self) -> bool | None:
-        """Whether less was delivered than offered; None if the window does not tell.
+        """Whether less was delivered than offered; None if the window does not decide it.
 
         It was if packets were rejected, or if the growth of the second half exceeds `TOLERANCE` and
         is no chance, by its 99 % confidence interval. It was not if the growth of the whole window

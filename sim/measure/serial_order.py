@@ -67,7 +67,7 @@ class Access:
 
     @property
     def whole(self) -> int | None:
-        """The value that the whole word had, if the reply tells."""
+        """The value that the whole word had, if the reply contains it."""
         return self.reply if self.operation.replies and not self.bits else None
 
     def fits(self, value: int) -> bool:

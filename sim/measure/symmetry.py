@@ -1,4 +1,4 @@
-"""Nodes of a graph that look alike: those that an automorphism takes to each other."""
+"""Equivalent nodes of a graph: those that an automorphism takes to each other."""
 
 import time
 from collections.abc import Sequence
@@ -7,12 +7,12 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["alike_nodes"]
+__all__ = ["equivalent_nodes"]
 
 _Numbers = NDArray[np.int64]
 
 
-def alike_nodes(
+def equivalent_nodes(
     to: Sequence[Sequence[int]], colours: Sequence[int], end: float = inf
 ) -> list[list[int]]:
     """Classes of nodes, each of which some automorphism takes to any other of its class.
@@ -33,7 +33,7 @@ def alike_nodes(
     --------
     A path of four nodes:
 
-    >>> alike_nodes([[1], [0, 2], [1, 3], [2]], [0, 0, 0, 0])
+    >>> equivalent_nodes([[1], [0, 2], [1, 3], [2]], [0, 0, 0, 0])
     [[0, 3], [1, 2]]
     """
     graph = _Colouring(to)
@@ -48,8 +48,8 @@ def alike_nodes(
     for node in range(len(to)):
         if found(node) != node:
             continue
-        alike = (n for n in range(node) if found(n) == n and first[n] == first[node])
-        for other in alike:
+        candidates = (n for n in range(node) if found(n) == n and first[n] == first[node])
+        for other in candidates:
             image = None if time.thread_time() > end else graph.automorphism(first, other, node)
             if image is not None:
                 for one, two in enumerate(image):

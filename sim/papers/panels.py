@@ -83,7 +83,7 @@ class Lines:
     look: Mapping[str, Any] | Callable[[Row], Mapping[str, Any]] = field(default_factory=dict)
 
     def draw(self, axes: Axes, rows: Sequence[Row], x: str, colour: str | None) -> None:
-        """Draw one series; without a colour, the style tells it."""
+        """Draw one series; without a colour, the style has it."""
         rows = [row for row in rows if self.only(row)]
         if isinstance(self.y, str):
             key = self.y
@@ -125,7 +125,7 @@ class Panel:
     layers : Sequence[Lines or callable]
         What is drawn, in this order; a function takes the axes and the rows of the panel.
     series : Sequence[str]
-        The columns whose values tell one line from another.
+        The columns by whose values lines differ.
     title, xlabel, ylabel : Text
         About the first row of the panel.
     by, size

@@ -53,7 +53,7 @@ def certificate(
         Seconds after which a proof of a contract is given up, at most a million; 0 if none is
         tried.
     tell : Callable[[str], None], optional
-        Is told each step.
+        Called with a text about each step.
 
     Raises
     ------
@@ -65,18 +65,18 @@ def certificate(
     if not 0 <= check_number("Limit", limit) <= _MOST_SECONDS:
         raise InvalidValue(f"Limit must be from 0 to {_MOST_SECONDS} seconds, not {limit:g}")
     steps: list[str] = []
-    told = tell or (lambda text: None)
+    report = tell or (lambda text: None)
 
     def step(text: str) -> None:
         steps.append(text)
-        told(text)
+        report(text)
 
     memory = isinstance(network, MemoryNetwork)
     if not memory:
         _check(network)
     types = dict.fromkeys(cell.type for cell in network.fabric.cells.values())
     check_contracts(types, OF_MEMORY if memory else OF_PACKETS)
-    told("writes the Verilog")
+    report("writes the Verilog")
     verilog = verilog_text(network, top)
     if isinstance(network, MemoryNetwork):
         record = memory_certificate(network, top, verilog, limit, step)

@@ -112,10 +112,10 @@ class _Values(BoxNames):
             size = self.work + self.rest + self.identity
             yield f"wire {bits_of(size)} about_{i} = {about};"
             yield f"always @* assert (!combined_{i} | came_{i});"
-            told = f"about_{i}[{size - 1}:{self.work}]"
+            word = f"about_{i}[{size - 1}:{self.work}]"
             rest = f", request_{i}[{self.rest - 1}:0]" if self.rest else ""
             kept = f"{{request_{i}[{top}:{self.tag}]{rest}}}"
-            yield f"always @* assert (!combined_{i} | {told} == {kept});"
+            yield f"always @* assert (!combined_{i} | {word} == {kept});"
             found = any_of(f"{s} < level & name_at_{s} == key_{i}" for s in range(depth))
             yield f"always @* assert (!combined_{i} | {found});"
             # The request is the next in the queue, or combines.

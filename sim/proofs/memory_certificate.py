@@ -32,7 +32,7 @@ def memory_certificate(
     verilog : str
         What `verilog_text` writes.
     step : Callable[[str], None]
-        Is told each step.
+        Called with a text about each step.
     """
     blocks = module_blocks(verilog)
     contracts, _ = contracts_of(network.fabric.cells, top, blocks, limit, step)

@@ -76,7 +76,7 @@ write_status status.txt
 """
 
 SCRIPTS = (_READ, INDUCTION, SEARCH, _OTHER, _ABC)
-"""What the tools are told to do, whatever the claims are."""
+"""What the tools have to do, whatever the claims are."""
 
 
 def search_files(command: str) -> dict[str, str]:

@@ -207,8 +207,8 @@ def _crossing(names: SwitchNames) -> Iterator[str]:
         yield f"always @* assert (i__{i}__ready == {room});"
     if switch.shape.equal_choices:
         for one, other in combinations(names.used, 2):
-            alike = f"own_{one} == own_{other} | (own_{one} & own_{other}) == 0"
-            yield f"always @* assume (!header_{one} | !header_{other} | {alike});"
+            equal_or_disjoint = f"own_{one} == own_{other} | (own_{one} & own_{other}) == 0"
+            yield f"always @* assume (!header_{one} | !header_{other} | {equal_or_disjoint});"
     has = {i: f"has_{i}" for i in names.used}
     for j in names.outputs:
         inputs = switch.shape.outputs[j].inputs

@@ -22,7 +22,7 @@ HIGHLIGHT = "C3"
 """Colour of paths."""
 
 _MOST_NODES = 2**13
-"""Most nodes of a drawing: with more, they can't be told apart."""
+"""Most nodes of a drawing: with more, they can't be distinguished."""
 
 _LARGEST = 24.0
 """Largest width or height of a picture in inches."""

@@ -77,7 +77,7 @@ _SENDS, _RECEIVES = 1, 2
 def _spans(times: MessageTimes, critical: bool) -> list[dict[str, Any]]:
     message = times.message
     name = f"{message.id}: {message.source} to {message.destination}"
-    told = {**times.to_json(), "critical": critical}
+    arguments = {**times.to_json(), "critical": critical}
     own = {"pid": message.source, "tid": _SENDS}
     begins = times.ready - message.delay
     if message.is_computation:
@@ -89,12 +89,12 @@ def _spans(times: MessageTimes, critical: bool) -> list[dict[str, Any]]:
     spans = [
         {
             **own,
-            **{"ph": "X", "cat": "send", "name": name, "args": told},
+            **{"ph": "X", "cat": "send", "name": name, "args": arguments},
             **{"ts": times.sent, "dur": times.left + 1 - times.sent},
         },
         {
             **{"pid": message.destination, "tid": _RECEIVES},
-            **{"ph": "X", "cat": "receive", "name": name, "args": told},
+            **{"ph": "X", "cat": "receive", "name": name, "args": arguments},
             **{"ts": times.arrived, "dur": 1},
         },
     ]

@@ -1,4 +1,4 @@
-"""What switched in a cell of a network, as a SAIF file of a run tells it."""
+"""What switched in a cell of a network, read from the SAIF file of a run."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -84,7 +84,7 @@ def cell_switching(
 
 
 def _entries(fabric: Fabric, path: str | os.PathLike[str]) -> tuple[int, Entries]:
-    """What a file tells, after a check that it is of this network, with its nets and registers.
+    """What a file contains, after a check that it is of this network, with its nets and registers.
 
     Registers may be missing, but no bit of one, and no row of a memory.
     """

@@ -128,7 +128,7 @@ def from_cells(cells: Mapping[str, str]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If the words in a cell can't be told apart.
+        If the words in a cell can't be separated.
     """
     return {
         name: words_in(text) if name in _LISTS else _value(name, text)

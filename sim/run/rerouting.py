@@ -71,7 +71,7 @@ class Rerouter(Observer):
     """Writes new routing tables into a network that is running.
 
     The sources are stopped until no packet is in the network. Then the tables are written, and the
-    sources go on. Sources that are stopped are told later to send.
+    sources go on. Sources that are stopped are started later.
 
     Parameters
     ----------

@@ -23,12 +23,12 @@ Entries = dict[str, dict[str, tuple[int, int]]]
 
 
 class Recorded(NamedTuple):
-    """What a SAIF file tells.
+    """The contents of a SAIF file.
 
     Attributes
     ----------
     network : str
-        Digest of the network's fabric; empty if the file does not tell it.
+        Digest of the network's fabric; empty if the file does not give it.
     cycles : int
     entries : Entries
     """
@@ -125,7 +125,7 @@ _BRACKETS = frozenset(("  (NET", "  )", "  ))", "))"))
 
 
 def read_saif(path: str | os.PathLike[str]) -> Recorded:
-    """What a file of `write_saif` tells.
+    """The contents of a file of `write_saif`.
 
     Raises
     ------

@@ -199,7 +199,7 @@ _ABC = (
     "buffer -c; upsize -D 1; dnsize -D 1"
 )
 """Yosys' own script for libraries, which adds buffers and larger cells on the longest path only if
-it is also told what drives the inputs."""
+it also gets what drives the inputs."""
 
 _TO_CELLS = (
     f"dfflibmap -liberty {LIBRARY}\n"
@@ -258,14 +258,14 @@ def _areas(folder: Path) -> dict[str, float]:
     }
 
 
-def _area(name: str, told: str) -> float:
-    """The area of a cell, as the library tells it."""
+def _area(name: str, given: str) -> float:
+    """The area of a cell, as the library states it."""
     try:
-        area = number_of(told)
+        area = number_of(given)
     except ValueError:
         area = -1.0
     if not 0 <= area < math.inf:
         raise InvalidValue(
-            f"Area of cell {name} in the Liberty file must be a number from 0 on, not {told!r}"
+            f"Area of cell {name} in the Liberty file must be a number from 0 on, not {given!r}"
         )
     return area

@@ -6,7 +6,7 @@ itself, and each change is multiplied with the energy that the library gives for
 and for the capacitance of the inputs that it drives. Wires have none.
 
 OpenSTA is not asked: versions before 2020 derive the activity of registers from their inputs
-whatever they are told, and count rise and fall for each change.
+whatever they are given, and count rise and fall for each change.
 """
 
 import json

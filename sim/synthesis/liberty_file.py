@@ -184,14 +184,14 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
 
 def _voltage(library: Group, volt: float) -> float:
     """The nominal voltage in V. A far one is that of a file whose unit is not meant for it."""
-    told = library.attributes.get("nom_voltage")
+    given = library.attributes.get("nom_voltage")
     try:
-        voltage = volt * number_of(told or "")
+        voltage = volt * number_of(given or "")
     except ValueError:
         voltage = 0.0
     if not 0.1 <= voltage <= 100:
         raise InvalidValue(
-            f"The Liberty file must tell its nom_voltage, from 0.1 to 100 V, not {told!r}"
+            f"The Liberty file must state its nom_voltage, from 0.1 to 100 V, not {given!r}"
             + ("" if volt == 1 else f" in units of {volt:g} V")
         )
     return voltage
@@ -199,9 +199,9 @@ def _voltage(library: Group, volt: float) -> float:
 
 def _unit(library: Group, attribute: str, of: str, usual: str | None) -> float:
     """How many W, F or V a unit of the library is."""
-    told = library.attributes.get(attribute, usual)
+    given = library.attributes.get(attribute, usual)
     form = rf"\s*(\d+\.?\d*|\.\d+)[\s,\"]*([munpf]?){of}\s*"
-    found = re.fullmatch(form, (told or "").strip('"'), re.I | re.A)
+    found = re.fullmatch(form, (given or "").strip('"'), re.I | re.A)
     if found is None or not float(found[1]):
-        raise InvalidValue(f"The Liberty file must tell its {attribute}, in {of}, not {told!r}")
+        raise InvalidValue(f"The Liberty file must state its {attribute}, in {of}, not {given!r}")
     return float(found[1]) / 1e3 ** " munpf".index(found[2].lower() or " ")

@@ -58,7 +58,7 @@ class Rates:
 
 
 class StaticNetwork(Protocol):
-    """What both kinds of networks tell."""
+    """What both kinds of networks have in common."""
 
     @property
     def nodes(self) -> int:

@@ -68,7 +68,7 @@ _REASONS = {
         ("latency_thres", "warmup_thres", "acc_warmup_thres", "stopping_thres"),
         "steady state and saturation are judged by this library's rules",
     ),
-    "credit_delay": "queues tell at once whether they have room",
+    "credit_delay": "queues show at once whether they have room",
     "hold_switch_for_packet": "flits of worms on several channels share a link in turn",
     "wait_for_tail_credit": "a channel is free for the next worm when the tail has left",
 }

@@ -70,8 +70,8 @@ class Destinations:
 
     def reach(self, sinks: int) -> bool:
         """Whether they have a meaning for another number of sinks than of sources."""
-        alike = not self.local and self.matrix is None and self.digitwise is None
-        return alike and len(set(self.favourites)) == 1 and self.favourites[0] < sinks
+        plain = not self.local and self.matrix is None and self.digitwise is None
+        return plain and len(set(self.favourites)) == 1 and self.favourites[0] < sinks
 
     def fitted(self, network: PacketNetwork) -> "Destinations":
         """What the sources of a network draw from: the same, or a matrix.

@@ -190,8 +190,8 @@ def _from_matrix(rows: Any, ports: int, name: str = "") -> Pattern:
     matrix = check_matrix(rows, ports)
     sums = matrix.sum(axis=1)
     rates = sums / sums.mean()
-    alike = np.allclose(rates, 1, rtol=0, atol=1e-9)
-    when = InjectionProcess(rates=() if alike else tuple(rates.tolist()))
+    equal = np.allclose(rates, 1, rtol=0, atol=1e-9)
+    when = InjectionProcess(rates=() if equal else tuple(rates.tolist()))
     return Pattern(name, Destinations((0,) * ports, matrix=matrix), when)
 
 

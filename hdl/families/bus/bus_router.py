@@ -26,7 +26,7 @@ class BusLogic(RouteLogic):
     address = 0
 
     def position(self, node: int) -> int:
-        """Not needed: the input tells the node."""
+        """Not needed: the input determines the node."""
         return 0
 
     def exits(

@@ -27,7 +27,7 @@ class RearrangeableNetwork(RoutedNetwork):
 
     Here packets route themselves: they take any way that is free, or one by their destination. An
     unblocked packet of c flits takes (s - 1) D_t + c cycles through s stages. What plain boxes
-    would be set to is told by `rearranged`; `BoxControlledNetwork` is the network of such boxes.
+    would be set to is given by `rearranged`; `BoxControlledNetwork` is the network of such boxes.
     """
 
     routing: RearrangeableGraph

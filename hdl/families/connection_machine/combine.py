@@ -54,14 +54,14 @@ class Combine(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # For each message, the others with the same destination.
-        fellows = [Signal(self.places, name=f"fellows_{i}") for i in range(self.places)]
+        companions = [Signal(self.places, name=f"companions_{i}") for i in range(self.places)]
         for i, a in enumerate(self.i):
             for j, b in enumerate(self.i[:i]):
-                alike = Signal(name=f"alike_{i}_{j}")
+                same = Signal(name=f"same_destination_{i}_{j}")
                 m.d.comb += [
-                    alike.eq(a.valid & b.valid & self._same_destination(a.message, b.message)),
-                    fellows[i][j].eq(alike),
-                    fellows[j][i].eq(alike),
+                    same.eq(a.valid & b.valid & self._same_destination(a.message, b.message)),
+                    companions[i][j].eq(same),
+                    companions[j][i].eq(same),
                 ]
         payloads = [slot.message.payload for slot in self.i]
         vanishes = Signal(self.places)
@@ -71,8 +71,8 @@ class Combine(wiring.Component):
             second = Signal.like(payloads[i], name=f"second_{i}")
             m.d.comb += [
                 second.eq(chosen(partner, payloads)),
-                vanishes[i].eq((fellows[i] & self.before[i]).xor()),
-                behind.eq(fellows[i] & ~self.before[i]),
+                vanishes[i].eq((companions[i] & self.before[i]).xor()),
+                behind.eq(companions[i] & ~self.before[i]),
                 exit_.message.eq(entry.message),
                 exit_.valid.eq(entry.valid & ~vanishes[i]),
             ]

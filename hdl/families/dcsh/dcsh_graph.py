@@ -26,11 +26,11 @@ __all__ = ["DCSH", "Crossing"]
 
 
 class Crossing(NamedTuple):
-    """One hop of a path: the channel of `owner` in a dimension, as received by `hearer`."""
+    """One hop of a path: the channel of `owner` in a dimension, as received by `receiver`."""
 
     owner: int
     dimension: int
-    hearer: int
+    receiver: int
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,9 @@ class DCSH:
         hops: list[Crossing] = []
         node, there = source, self.code.split(destination)
         while (i := self.next_dimension(node, destination)) is not None:
-            hearer = self.cluster(node, i)[there[i]]
-            hops.append(Crossing(node, i, hearer))
-            node = hearer
+            receiver = self.cluster(node, i)[there[i]]
+            hops.append(Crossing(node, i, receiver))
+            node = receiver
         return hops
 
     def emulate(self, destinations: Permutation, *, inverse: bool = False) -> list[list[Crossing]]:
@@ -146,15 +146,15 @@ class DCSH:
             step: list[Crossing] = []
             arrived: dict[int, int] = {}
             for message, node in places.items():
-                hearer = self.cluster(node, i)[goals[message][i]]
-                if hearer in arrived:
+                receiver = self.cluster(node, i)[goals[message][i]]
+                if receiver in arrived:
                     raise InvalidValue(
-                        f"Permutation does not pass: messages of {arrived[hearer]} and {message} "
-                        f"meet in node {hearer} after dimension {i}"
+                        f"Permutation does not pass: messages of {arrived[receiver]} and {message} "
+                        f"meet in node {receiver} after dimension {i}"
                     )
-                arrived[hearer] = message
-                if hearer != node:
-                    step.append(Crossing(node, i, hearer))
+                arrived[receiver] = message
+                if receiver != node:
+                    step.append(Crossing(node, i, receiver))
             places = {message: node for node, message in arrived.items()}
             steps.append(step)
         return steps

@@ -77,15 +77,15 @@ def hypermesh_layout(plan: DCSH) -> Layout:
     routes: dict[Pin, Route] = {}
     carried = {}
     ports: dict[int, list[Port]] = {node: [] for node in range(plan.nodes)}
-    for owner, i, hearers in plan.channels():
+    for owner, i, receivers in plan.channels():
         out, at = Pin(f"router_{owner}", ("o", i)), rail(owner, i)
         start = tap(owner, i, plan.position(owner, i))
         ports[owner].append(Port(out, *start))
-        for slot, hearer in enumerate(hearers):
+        for slot, receiver in enumerate(receivers):
             carried[Pin(f"channel_{owner}_{i}", ("o_valid", slot))] = out
-            entry = Pin(f"multiplexer_{hearer}_{i}", ("i", plan.slot(hearer, i, owner)))
-            end = tap(hearer, i, plan.position(owner, i))
-            ports[hearer].append(Port(entry, *end))
+            entry = Pin(f"multiplexer_{receiver}_{i}", ("i", plan.slot(receiver, i, owner)))
+            end = tap(receiver, i, plan.position(owner, i))
+            ports[receiver].append(Port(entry, *end))
             way = ((start[0], at), (end[0], at)) if i % 2 == 0 else ((at, start[1]), (at, end[1]))
             routes[Pin(str(entry.cell), (*entry.path, "valid"))] = Route(way)
     for node in range(plan.nodes):

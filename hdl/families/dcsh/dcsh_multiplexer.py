@@ -23,11 +23,10 @@ __all__ = ["ClusterChannel", "ClusterMultiplexer"]
 class ClusterChannel(wiring.Component):
     """The channel that a node owns in one of its clusters; the k - 1 other nodes receive it.
 
-    It has wires, but no storage for flits. A header names the hearer of a worm; the flits behind it
-    go there too. `o_valid[s]` tells hearer s (its *slot*, see `DCSH`) that the
-    flit is for it, and `o_ready[s]` says that it can take the flit. With a broadcast mask a worm
-    may be for several hearers: each flit goes to all of them in the same cycle, when all can take
-    it.
+    It has wires, but no storage for flits. A header names the receiver of a worm; the flits behind
+    it go there too. `o_valid[s]` tells receiver s (its *slot*, see `DCSH`) that the flit is for it,
+    and `o_ready[s]` says that it can take the flit. With a broadcast mask a worm may be for several
+    receivers: each flit goes to all of them in the same cycle, when all can take it.
 
     `o_payload` and `o_valid` depend combinationally on `i`, and with a broadcast mask `o_valid` on
     `o_ready` too; `i.ready` depends on `i` and `o_ready`, and without
@@ -69,7 +68,7 @@ class ClusterChannel(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         flit = self.i.payload
-        # One bit per hearer: the hearers that the worm is for, according to its header.
+        # One bit per receiver: the receivers that the worm is for, according to its header.
         following = Signal()
         kept = Signal(self.plan.k - 1)
         addressed = Signal(self.plan.k - 1)
@@ -91,7 +90,7 @@ class ClusterChannel(wiring.Component):
         return m
 
     def _addressed(self, header: Value) -> Value:
-        """The hearers that a header names, one bit each, by slot."""
+        """The receivers that a header names, one bit each, by slot."""
 
         def digit(code: Value) -> Value:
             return code.word_select(self.dimension, self.plan.code.digit_bits)

@@ -155,15 +155,15 @@ class DCSHNetwork(PacketNetwork):
                 fabric.place(Cell(f"multiplexer_{node}_{i}", multiplexer, title=title))
                 fabric.link(Pin(f"router_{node}", ("o", i)), Pin(f"channel_{node}_{i}", ("i",)))
                 fabric.link(Pin(f"multiplexer_{node}_{i}", ("o",)), Pin(f"router_{node}", ("i", i)))
-        for owner, i, hearers in plan.channels():
-            for slot, hearer in enumerate(hearers):
-                entry = ("i", plan.slot(hearer, i, owner))
+        for owner, i, receivers in plan.channels():
+            for slot, receiver in enumerate(receivers):
+                entry = ("i", plan.slot(receiver, i, owner))
                 for end, member in (
                     (("o_payload",), "payload"),
                     (("o_valid", slot), "valid"),
                     (("o_ready", slot), "ready"),
                 ):
-                    there = Pin(f"multiplexer_{hearer}_{i}", (*entry, member))
+                    there = Pin(f"multiplexer_{receiver}_{i}", (*entry, member))
                     fabric.link(Pin(f"channel_{owner}_{i}", end), there)
         return Terminals(
             [Pin(f"router_{node}", ("i", plan.n)) for node in range(plan.nodes)],
@@ -180,8 +180,8 @@ class DCSHNetwork(PacketNetwork):
 
     def _path(self, source: int, destination: int) -> list[Pin]:
         pins = []
-        for owner, i, hearer in self.plan.path(source, destination):
-            pins += [Pin(f"router_{owner}", ("o", i)), Pin(f"multiplexer_{hearer}_{i}", ("o",))]
+        for owner, i, receiver in self.plan.path(source, destination):
+            pins += [Pin(f"router_{owner}", ("o", i)), Pin(f"multiplexer_{receiver}_{i}", ("o",))]
         return [*pins, Pin(f"router_{destination}", ("o", self.plan.n))]
 
 

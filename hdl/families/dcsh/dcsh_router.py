@@ -32,7 +32,7 @@ class DCSHRouter(wiring.Component):
     of the mask. One transfer on a channel takes it to other nodes of the cluster; copies go to
     lower dimensions and the terminal at the same time. Each node that receives it does the same for
     the dimensions below, so each destination gets one copy. All copies start in the same cycle. A
-    header acquires its outputs from the highest dimension down, each only once all hearers have
+    header acquires its outputs from the highest dimension down, each only once all receivers have
     room for the whole packet, and keeps those that it has. So it waits only for resources of lower
     dimensions, and once it starts, nothing stops it. Hence broadcasts do not deadlock, provided
     that the queues of the multiplexers accept packets whole, and terminals accept what arrives.

@@ -202,8 +202,8 @@ class MultistageNetwork(PacketNetwork):
     def _boxes(self, packet: Packet) -> list[CellType]:
         """The boxes of each stage, for packets of this layout at the terminals."""
         boxes = self.parameters.switching.boxes(self.parameters, self._inside(packet), self.plan)
-        alike: dict[CellType, CellType] = {}  # equal types share what is known of their ports
-        return [alike.setdefault(box, box) for box in boxes]
+        equal: dict[CellType, CellType] = {}  # equal types share what is known of their ports
+        return [equal.setdefault(box, box) for box in boxes]
 
     def _protected(self, packet: Packet) -> Packet:
         """The packet with its parity, if any."""
@@ -393,7 +393,7 @@ class MultistageNetwork(PacketNetwork):
             for hop in self.plan.path(source // self.classes, terminal)
         ]
 
-    def _alike(self, channel: Pin) -> Collection[Pin]:
+    def _alternatives(self, channel: Pin) -> Collection[Pin]:
         """The links of a bundle, or the virtual channels of a link for one class."""
         lanes = self.parameters.lanes
         if lanes == self.classes or int(str(channel.cell).split("_")[-2]) == self.stages - 1:

@@ -137,14 +137,14 @@ class MultistagePlan:
     @property
     def radix(self) -> int:
         """The radix of all boxes; ValueError if stages differ."""
-        return self._alike(self.radices)
+        return self._common(self.radices)
 
     @property
     def boxes(self) -> int:
         """Number of boxes in every stage; ValueError if stages differ."""
-        return self._alike(self.columns)
+        return self._common(self.columns)
 
-    def _alike(self, values: tuple[int, ...]) -> int:
+    def _common(self, values: tuple[int, ...]) -> int:
         if len(set(values)) > 1:
             raise InvalidValue(f"Stages must have boxes of one radix here, not {self.radix_text}")
         return values[0]

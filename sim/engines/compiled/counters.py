@@ -68,5 +68,7 @@ def _counted(node: Node, number: int, width: int) -> Node | None:
         bit = more
     elif not more.is_const or more.attr != 1:
         return None
-    alike = all(each.op == "register" and each.attr == number for each in (*counters, counter))
-    return bit if alike and bit.width == 1 else None
+    one_counter = all(
+        each.op == "register" and each.attr == number for each in (*counters, counter)
+    )
+    return bit if one_counter and bit.width == 1 else None

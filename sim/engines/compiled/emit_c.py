@@ -105,7 +105,7 @@ struct Context {
 };
 """
 )
-"""What the programs of all types, and the driver, declare alike."""
+"""What the programs of all types, and the driver, declare in the same way."""
 
 _PRELUDE = f"{STRUCTURES}\n{LANE_PRELUDE}"
 

@@ -87,7 +87,7 @@ class CompiledEngine:
         fabric.check()
         fabric.check_one_clock("The compiled engine")
         for run, other in enumerate(fabrics):
-            if not _alike(fabric, other):
+            if not _same_structure(fabric, other):
                 raise InvalidValue(f"Run {run} must have the same cells and links as run 0")
         modules, plan = lowered_types(fabric)
         share = -(-_ENOUGH_CELLS // max(map(len, fabric.types().values()), default=1))
@@ -298,7 +298,7 @@ class CompiledEngine:
         self.close()
 
 
-def _alike(a: Fabric, b: Fabric) -> bool:
+def _same_structure(a: Fabric, b: Fabric) -> bool:
     """Whether two fabrics differ only in the values of straps and the contents of memories."""
     if a is b:
         return True

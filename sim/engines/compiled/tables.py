@@ -281,8 +281,8 @@ class Tables:
         if path not in group.slices.single:
             return False
         cells, outputs = self.fabric.drivers.of(group.numbers[group.used], path)
-        alike = self.runs == 1 and bool(np.all((cells == cells[0]) & (outputs == outputs[0])))
-        return not alike
+        one_wire = self.runs == 1 and bool(np.all((cells == cells[0]) & (outputs == outputs[0])))
+        return not one_wire
 
     def _fill_planes(self, group: Group, cells: Sequence[Cell]) -> None:
         """The terms of inputs that are planes, and the planes of straps."""
@@ -331,9 +331,9 @@ class Tables:
         names = self.fabric.drivers.paths.things
         groups = self._group_of[cells]
         kinds = (groups.astype(np.int64) + 1) * len(names) + outputs
-        alike = bool(np.all(kinds == kinds[0]))
-        for kind in kinds[:1].tolist() if alike else np.unique(kinds).tolist():
-            some = np.arange(len(kinds)) if alike else np.flatnonzero(kinds == kind)
+        uniform = bool(np.all(kinds == kinds[0]))
+        for kind in kinds[:1].tolist() if uniform else np.unique(kinds).tolist():
+            some = np.arange(len(kinds)) if uniform else np.flatnonzero(kinds == kind)
             number, output = divmod(kind, len(names))
             type_, path = None, names[output]
             if number:  # The last word of an output of 33 bits is a plane too.

@@ -111,11 +111,11 @@ def measured(points: Sequence[Point], options: Options) -> list[Measurement | No
     Points that differ in alpha only share an engine. None stands for points whose process was
     killed.
     """
-    alike: dict[Point, list[int]] = {}
+    grouped: dict[Point, list[int]] = {}
     for number, point in enumerate(points):
-        alike.setdefault(replace(point, alpha=0), []).append(number)
+        grouped.setdefault(replace(point, alpha=0), []).append(number)
     # The longest first.
-    groups = sorted(alike.values(), key=lambda group: -sum(_cost(points[i]) for i in group))
+    groups = sorted(grouped.values(), key=lambda group: -sum(_cost(points[i]) for i in group))
     found: list[Measurement | None] = [None] * len(points)
     jobs: list[Job] = [(_together, ([points[i] for i in group], options), {}) for group in groups]
     hidden = None if options.progress else True

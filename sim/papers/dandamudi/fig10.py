@@ -60,7 +60,7 @@ def point_of(network: TwoLevel, factor: int) -> Point:
 @cache
 def _cycle_and_across(dimension: int) -> tuple[float, float]:
     """In cube-connected cycles, mean links of the cycles and across the cube on the shortest path
-    between two different nodes. All nodes are alike, so paths to one node tell it."""
+    between two different nodes. All nodes are equivalent, so paths to one node suffice."""
     graph = CubeConnectedCycles(dimension)
     loads = converging_loads(graph, 0)
     across = [graph.direction(link) == "across" for link in graph.links()]

@@ -30,7 +30,7 @@ __all__ = ["PREDICTION", "Correlation", "correlation", "network_of"]
 _CYCLES = 1000
 _WIDEST = 63
 """Most links of a node for which the network of full routers is built: the next size has 255. The
-tables of its routers would tell 256 outputs for each of 256 inputs, and a cell of Amaranth's
+tables of its routers would give 256 outputs for each of 256 inputs, and a cell of Amaranth's
 netlists has fewer bits than these 65,536 and the other inputs."""
 
 _MEASURED = {

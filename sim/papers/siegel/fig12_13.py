@@ -58,10 +58,10 @@ def _notes(network: type[RoutedNetwork], options: Options) -> Iterator[str]:
     graph = built.relation.graph
     distances = np.array(graph.distances).T  # from each processor
     shortest = distances[0]
-    alike = bool((np.sort(distances) == np.sort(shortest)).all())
+    equal = bool((np.sort(distances) == np.sort(shortest)).all())
     yield (
         f"From processor (0) 0...0 to the {graph.nodes - 1:,} others; "
-        f"{'' if alike else 'not '}all processors have the same distances to others."
+        f"{'' if equal else 'not '}all processors have the same distances to others."
     )
     yield (
         f"Mean {shortest[1:].mean():.4f}, greatest {shortest.max()}. RTL: latency less "
