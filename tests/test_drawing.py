@@ -131,6 +131,21 @@ def test_labels_drop_out_where_there_is_no_room() -> None:
     assert len(few.texts) > len(many.texts) == 9  # the names of the stages
 
 
+@pytest.mark.parametrize("words", ["benes", "cm-star", "cube-connected-cycles", "lens"])
+def test_names_are_in_their_boxes(words: str) -> None:
+    """Long ones, which were too small to read or were left out, are in several lines."""
+    diagram = build(words).diagram
+    axes = diagram_figure(diagram).axes[0]
+    axes.figure.draw_without_rendering()
+    shown = {text.get_position(): text for text in axes.texts}
+    for node in diagram.nodes:
+        text = shown[node.x, node.y]
+        assert text.get_text().replace("\n", " ") == node.label
+        box = text.get_window_extent().transformed(axes.transData.inverted())
+        assert abs(box.x1 + box.x0 - 2 * node.x) + box.width <= node.width
+        assert abs(box.y1 + box.y0 - 2 * node.y) + box.height <= 1.05 * node.height
+
+
 def test_dilated_lines_are_double_between_stages() -> None:
     diagram = plan_diagram(multistage_plan("cube", 4), links=2)
     assert len(lines(drawn(diagram), "black")) == 4 + 2 * 4 + 4

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
@@ -39,6 +40,9 @@ _BENT = "0.5"
 
 _SMALLEST = 3.0
 """Height in points of the smallest letters that are drawn."""
+
+_LARGEST = 8.0
+"""Height in points of the largest letters."""
 
 _LETTER = 0.58
 """Mean width of a letter, as a share of its height."""
@@ -83,10 +87,10 @@ class DiagramDrawing:
         self.axes.set_axis_off()
 
     def _text(self, x: float, y: float, text: str, size: float, **style: Any) -> None:
-        """A text of this size in points, at most 8; none if it would be too small to read."""
+        """A text of this size in points, at most `_LARGEST`; none if it is too small to read."""
         if text and size >= _SMALLEST:
             style = {"va": "center", "parse_math": False, **style}
-            self.axes.text(x, y, text, fontsize=min(size, 8.0), **style)
+            self.axes.text(x, y, text, fontsize=min(size, _LARGEST), **style)
 
     # Lines.
 
@@ -210,12 +214,26 @@ class DiagramDrawing:
                 LineCollection(own, colors=[colour], linewidths=width, zorder=4.5)
             )
         for node in self.diagram.nodes if self.names else ():
-            text = self._marked(self.marks.texts, node)
-            size = min(0.55 * node.height, 0.9 * node.width / _LETTER / max(len(node.label), 1))
-            if text is not None:
-                self._text(node.x, node.y, text, 10, ha="center", zorder=5)
-            else:
-                self._text(node.x, node.y, node.label, size * self.unit, ha="center", zorder=5)
+            text, size = self._marked(self.marks.texts, node), 10.0
+            if text is None:
+                text, size = self._fitted(node)
+            self._text(node.x, node.y, text, size, ha="center", zorder=5)
+
+    def _fitted(self, node: Node) -> tuple[str, float]:
+        """The label of a node in as many lines as make its letters largest, and their size in
+        points."""
+        found = [(0.0, 0, 0, node.label)]
+        for most in range(len(node.label), 0, -1):
+            lines = wrap(node.label, most, break_long_words=False)
+            longest = max(map(len, lines))
+            height = min(0.55, 0.72 / len(lines)) * node.height
+            width = 0.9 * node.width / _LETTER / longest
+            size = min(height * self.unit, width * self.unit, _LARGEST)
+            found.append((size, -len(lines), -longest, "\n".join(lines)))
+            if len(lines) == len(node.label.split()):
+                break
+        size, *_, text = max(found)
+        return text, size
 
     def _face(self, node: Node, has_terminals: bool) -> str:
         if node.kind in _FACES:
