@@ -38,7 +38,7 @@ class Laboratory {
     const text = byId("curve-text");
     text.replaceChildren(...parts.flatMap(([colour, name]) => [
       element("i", { style: `display:inline-block;width:9px;height:9px;border-radius:50%;margin:0 5px 0 0;background:${colour}` }), `${name}   `]));
-    if (!formula && this.uniform) text.append(`no formula gives the ${this.which} of this network`);
+    if (!formula && this.uniform) text.append(element("br"), `No formula gives the ${this.which} of this network.`);
   }
 
   async measure(loads, { warmup = 1000, cycles = 2000 } = {}) {
