@@ -4,6 +4,7 @@ What BookSim2 itself says was measured with its commit 28f43299, at an injection
 packets (`use_noc_latency=0; sample_period=20000`).
 """
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -123,6 +124,8 @@ def test_destinations_are_those_of_booksims_functions() -> None:
     grid = f"topology=torus;k={k};n={n};routing_function=dim_order;num_vcs=2;"
     cases = [(grid, word, function) for word, function in own.items()]
     cases.append((grid.replace("k=4", "k=8"), "taper64", taper))
+    flat = "topology=flatfly;k=16;n=1;c=1;x=4;y=4;xr=1;yr=1;routing_function=ran_min;"
+    cases.append((flat, "hotspot({3,5},{1,2})", own["hotspot({3,5},{1,2})"]))
     group = 2 * 2 * 2
     dragonfly = "topology=dragonflynew;k=2;n=1;routing_function=min;"
     cases.append(
@@ -276,5 +279,8 @@ def test_command(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     accepted = record["booksim"]["Accepted packet rate average"]
     assert accepted == pytest.approx(record["result"]["throughput"], abs=0.01)
     assert record["booksim"]["Injected packet rate minimum"] <= accepted
+    (tmp_path / "record.json").write_text(json.dumps(record))
+    monkeypatch.chdir(folder)
+    assert call("rerun", "../record.json").status == 0
     status, out, err = call("booksim", "configs/a.cfg", "topology=qtree")
     assert (status, out, err.count("\n")) == (2, "", 1)

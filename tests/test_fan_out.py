@@ -9,7 +9,13 @@ from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.graphs.conversion import from_networkx
 from multicube.hdl.graphs.graph import Graph
-from multicube.sim.measure.broadcast_search import by_ports, greedy, least_steps, search
+from multicube.sim.measure.broadcast_search import (
+    Wires,
+    by_ports,
+    greedy,
+    least_steps,
+    search,
+)
 from multicube.sim.measure.fan_out import fan_out, tree_times, wires_of
 from multicube.sim.measure.symmetry import equivalent_nodes
 
@@ -113,6 +119,19 @@ def test_random_graphs(seed: int) -> None:
             assert len(each) >= known
 
 
+def test_nodes_without_terminals_pass_the_message_on_to_nodes_that_are_as_near() -> None:
+    """A search needs them, and a bound counts what they send to nodes that are nearer."""
+    to = [{6}, {2, 5, 6}, {1, 3}, {4, 6}, {0, 1}, {1, 2, 4}, {0, 1, 5}]
+    given = nx.DiGraph((node, peer) for node, peers in enumerate(to) for peer in sorted(peers))
+    nx.set_node_attributes(given, {node: int(node not in (0, 2)) for node in given}, "terminals")
+    graph = from_networkx(given)
+    found = fan_out(graph)
+    assert found.time.exact == max(by_trying(graph).values()) == 3
+    check_steps(graph, found.source, found.steps)
+    to = [{1, 2, 3, 5}, {0}, {0}, {0}, {0, 3, 5}, {0, 4}]
+    assert least_steps(Wires(tuple(map(tuple, to)), 0b101111), 1, 9) == 3
+
+
 @pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     ("words", "known"),
@@ -133,6 +152,7 @@ def test_random_graphs(seed: int) -> None:
         *((f"pse n={n}", 2 * n - 1) for n in (4, 5, 6)),
         ("chordal-ring nodes=16", 5),
         ("chordal-ring nodes=64 chords=2", 8),
+        long("fat-tree k=2 n=4", 7),
         long("psnn n=6", 8),
         long("chordal-ring nodes=64", 10),
     ],

@@ -31,9 +31,9 @@ __all__ = ["rerun"]
 def rerun(file: str, rows: tuple[int, ...], engine: str | None, as_json: bool) -> None:
     """Run again what FILE records, and compare all numbers.
 
-    FILE comes from multicube sim --json, or from -o (.csv or .json) or --resume of multicube sweep.
-    Several files may have been joined. The status is 1 if a number differs, or if the file of the
-    network or of the traffic has changed.
+    FILE comes from multicube sim or booksim --json, or from -o (.csv or .json) or --resume of
+    multicube sweep. Several files may have been joined. The status is 1 if a number differs, or if
+    the file of the network or of the traffic has changed.
     """
     from ..run.record import this_version
     from ..run.recorded_runs import read_records

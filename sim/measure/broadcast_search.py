@@ -55,16 +55,28 @@ def _members(nodes: int) -> Iterator[int]:
         nodes ^= low
 
 
-def _layers(wires: Wires, informed: int) -> list[int]:
-    """The nodes at distance 1, 2, ... from a set, until the goal is reached."""
+def _useful(wires: Wires, informed: int) -> int:
+    """The nodes that are still to be reached, and those that can pass the message on to them."""
+    found = newest = wires.goal & ~informed
+    while newest:
+        before = 0
+        for node in _members(newest):
+            before |= wires.froms[node]
+        newest = before & ~(found | informed)
+        found |= newest
+    return found
+
+
+def _layers(wires: Wires, informed: int, useful: int) -> list[int]:
+    """The useful nodes at distance 1, 2, ... from a set, until the goal is reached."""
     found: list[int] = []
-    seen = newest = informed
-    while wires.goal & ~seen and newest:
+    missing, newest = useful, informed
+    while wires.goal & missing and newest:
         reached = 0
         for node in _members(newest):
             reached |= wires.masks[node]
-        newest = reached & ~seen
-        seen |= newest
+        newest = reached & missing
+        missing &= ~newest
         found.append(newest)
     return found
 
@@ -74,7 +86,7 @@ def least_steps(wires: Wires, informed: int, most: int) -> int:
 
     In t steps at most the nodes at distance up to t are reached. An informed node informs at most
     its uninformed neighbours, one in a step. A node that is informed later informs at most (largest
-    degree - 1) nodes.
+    degree - 1) nodes. Of all nodes those count that are of any use.
 
     Parameters
     ----------
@@ -87,13 +99,11 @@ def least_steps(wires: Wires, informed: int, most: int) -> int:
     missing = (wires.goal & ~informed).bit_count()
     if not missing:
         return 0
-    layers = _layers(wires, informed)
+    unknown = _useful(wires, informed)
+    layers = _layers(wires, informed, unknown)
     if len(layers) > most:
         return most + 1
-    unknown = 0
-    for layer in layers:
-        unknown |= layer
-    sends = [(masks[node] & ~informed).bit_count() for node in _members(informed)]
+    sends = [(masks[node] & unknown).bit_count() for node in _members(informed)]
     cap = 0
     for node in _members(unknown):
         own = (masks[node] & unknown).bit_count()
@@ -106,9 +116,11 @@ def least_steps(wires: Wires, informed: int, most: int) -> int:
         step = len(born) + 1
         if step > most:
             return step
-        near += layers[step - 1].bit_count() if step <= len(layers) else 0
         new = sum(count >= step for count in sends) + sum(born[max(0, step - 1 - cap) :])
-        born.append(max(0, min(new, near - total)))
+        if step <= len(layers):
+            near += layers[step - 1].bit_count()
+            new = min(new, near - total)
+        born.append(new)
         total += born[-1]
     return len(born)
 
@@ -137,10 +149,11 @@ def _urgent(wires: Wires, informed: int, random: np.random.Generator) -> list[in
     """The neighbours of a set, those first that seem to need most steps for the nodes behind them.
 
     For the estimate, each node gets the message from one of the nearer ones, and these share them
-    out evenly (after Harutyunyan and Wang, 2010). Among equals the order is random. Nodes that no
-    node of the goal is behind are left out.
+    out evenly (after Harutyunyan and Wang, 2010). Among equals the order is random. Nodes that
+    can't pass the message on to the goal are left out, and those come last that only can to nodes
+    that are as near.
     """
-    layers = _layers(wires, informed)
+    layers = _layers(wires, informed, _useful(wires, informed))
     needs: dict[int, int] = {}
     for near, far in zip(reversed(layers[:-1]), reversed(layers[1:])):
         children: dict[int, int] = {}
@@ -156,9 +169,10 @@ def _urgent(wires: Wires, informed: int, random: np.random.Generator) -> list[in
             )
             needs[parent] = max(needs.get(parent, 0), need + children.get(parent, 0))
             children[parent] = children.get(parent, 0) + 1
-    first = [node for node in _members(layers[0]) if node in needs or wires.goal >> node & 1]
+    first = list(_members(layers[0]))
     order = random.permutation(len(first))
-    return [first[i] for i in sorted(order, key=lambda i: -needs.get(first[i], 0))]
+    rank = {node: needs.get(node, (wires.goal >> node & 1) - 1) for node in first}
+    return [first[i] for i in sorted(order, key=lambda i: -rank[first[i]])]
 
 
 def greedy(wires: Wires, source: int, random: np.random.Generator) -> list[Step]:

@@ -178,9 +178,11 @@ def _arguments(text: str) -> list[str]:
 
 def _placed(traffic: Any, place: Sequence[int] | None) -> Any:
     """Traffic of nodes as traffic of the terminals in their places."""
-    if place is None or traffic == "uniform":
+    if place is None:
         return traffic
     known = pattern(traffic, len(place))
+    if known.uniform:
+        return traffic
     if known.where.matrix is not None:
         moved = np.zeros_like(known.where.matrix)
         moved[np.ix_(place, place)] = known.where.matrix

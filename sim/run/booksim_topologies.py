@@ -150,12 +150,8 @@ def _anynet(config: BookSimConfig, folder: Path) -> Built:
     _routing(config, "min")
     if not config["network_file"]:
         raise InvalidValue("network_file must be named with topology=anynet")
-    from ...hdl.graphs.graph_file import read_graph
-    from ...hdl.graphs.routing.relation import Relation
-
-    graph = read_graph(folder / config["network_file"])
-    assert not isinstance(graph, Relation)  # lists of anynet hold no routes
-    network = GraphNetwork(graph, routing="layered", **_common(config))
+    file = folder.absolute() / config["network_file"]
+    network = build("graph", file=str(file), routing="layered", **_common(config))
     return network, None, _one_channel(config, "links have the channels that layers need")
 
 

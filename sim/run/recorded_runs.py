@@ -265,12 +265,15 @@ def _from_json(text: str) -> Iterator[Record]:
 
 
 def _in_value(value: Any) -> Iterator[Record]:
-    """The records in a list, a comparison, a sweep, its finished points, or a result."""
+    """The records in a list, a comparison, a sweep, its finished points, or a result; also in what
+    has a result beside other things, such as those of BookSim2's configurations."""
     if isinstance(value, Mapping) and (finished := results_in(value)) is not None:
         value = finished
-    for parts in ("sweeps", "points"):
+    for parts in ("sweeps", "rows", "points"):
         if isinstance(value, Mapping) and isinstance(value.get(parts), list):
             value = value[parts]
+    if isinstance(value, Mapping) and isinstance(value.get("result"), Mapping):
+        value = value["result"]
     if isinstance(value, list):
         for each in value:
             yield from _in_value(each)
