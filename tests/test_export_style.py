@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from amaranth.hdl import Const, Module
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from command_line import exit_status
@@ -21,7 +21,10 @@ from multicube.hdl.fabric.cell import Cell, CellType
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
+from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.primitives.clearing import Clearing
+from multicube.hdl.terminals.bus_words import WordMap
+from multicube.hdl.terminals.ordered_requests import RequestsByIdentity
 from refusals import refusals
 from started import run_tool
 from verilog_tools import assert_lint_free, read_with_icarus
@@ -118,6 +121,28 @@ def test_styles_do_the_same(network: str, style: str, tmp_path: Path) -> None:
     assert found is not None, said
     assert int(found[1]) > 300
     assert found[2] == "0"
+
+
+def test_a_payload_without_valid_may_be_unknown(tmp_path: Path) -> None:
+    """Such as that of an empty queue, whose memory has no first values."""
+    if shutil.which("iverilog") is None:
+        pytest.skip("Icarus Verilog is not installed")
+    link, words = MemoryLink(tag=1, identity=2, address=2, width=9), WordMap((1,), 4, 1)
+    note = data.StructLayout({"id": 2, "last": 1})
+    fabric = Fabric.alone(CellType(RequestsByIdentity, link=link, words=words, note=note))
+    text = verilog_text(fabric, "network", style=Style(initial=False))
+    ports = re.findall(r"^  input (?:wire )?(?:\[[^]]*\] )?(\w+)", text.split(");")[0], re.M)
+    given = dict.fromkeys(ports, "0") | {"clk": "clk", "rst": "rst", "asks__valid": "1"}
+    given |= {"o__request__ready": "1", "o__reply__payload": "'bx"}
+    links = ", ".join(f".{name}({value})" for name, value in given.items())
+    (tmp_path / "network.v").write_text(text)
+    (tmp_path / "bench.v").write_text(
+        f"module bench; reg clk = 0, rst = 1; wire valid; network it ({links},"
+        " .answers__valid(valid)); always #5 clk = !clk;"
+        " initial begin #20 rst = 0; #50 $display(valid); $finish; end endmodule"
+    )
+    run_tool("iverilog", "-g2001", "-o", "it", "network.v", "bench.v", folder=tmp_path)
+    assert run_tool("vvp", "-n", "it", folder=tmp_path).strip() == "0"
 
 
 def test_asynchronous_reset_needs_no_edge(tmp_path: Path) -> None:

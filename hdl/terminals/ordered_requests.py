@@ -198,11 +198,12 @@ class RequestsByIdentity(OrderedRequests):
         arrived, opened = answered | arriving, ~blocked & ~showing
         m.submodules.turns = turns = RoundRobin(entries)
         m.d.comb += [
-            arriving.eq(reply.valid << reply.payload.identity),
             following.eq(blocked & shown.replicate(entries) & Cat(b == first for b in before)),
             whole.eq(Mux(shown, self.answers.payload.note.last, ~half_shown)),
             turns.request.eq(answered & opened & begins & ~next_head),
         ]
+        with m.If(reply.valid):
+            m.d.comb += arriving.bit_select(reply.payload.identity, 1).eq(1)
         with m.If(~whole):
             m.d.comb += choice.eq(arrived & (following | opened & ~begins))
         with m.Elif(next_head.any()):
