@@ -195,8 +195,14 @@ def test_no_prediction_where_sources_were_full() -> None:
         assert (result.predicted["throughput"] is not None) == found
 
 
-def test_no_prediction_of_more_than_a_packet_per_cycle() -> None:
-    for words in ("cube ports=4", "cube ports=4 switch=unbuffered"):
-        name, *pairs = words.split()
-        network = build(name, **dict(pair.split("=") for pair in pairs))
-        assert set(predict(network, 1.5, uniform=True).values()) == {None}
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        (1.5, {"switch": "output-queued"}),
+        (1.5, {"switch": "unbuffered"}),
+        (0.3, {"switch": "unbuffered", "replication": 2, "resubmit": 16}),
+    ],
+)
+def test_no_prediction_outside_assumptions(load: float, words: dict[str, Any]) -> None:
+    prediction = predict(build("cube", ports=8, **words), load, uniform=True)
+    assert set(prediction.values()) == {None}

@@ -280,7 +280,7 @@ def test_picture_with_theory_and_labels(curve: Sweep, tmp_path: Path) -> None:
         assert f"<!-- {word} -->" in text
     save_comparison(Comparison([curve]), path)
     assert "<!-- theory -->" not in path.read_text()  # no formula for input queues
-    full = sweep(other.network, loads=[0.3], cycles=100, source_depth=1, engine="amaranth")
+    full = sweep(other.network, loads=[0.3], cycles=100, source_depth=1, refine=False, engine="amaranth")
     save_comparison(Comparison([full]), path)
     assert "<!-- theory -->" not in path.read_text()  # sources were full
 
