@@ -9,8 +9,8 @@ import pytest
 from long_runs import long
 from multicube.hdl import build
 from multicube.sim import Result, Run, SimulationError, simulate_runs
-from multicube.sim.theory.buffered_delay import buffered_delay, serial_delay
 from multicube.sim.theory import predict
+from multicube.sim.theory.buffered_delay import buffered_delay, serial_delay
 from multicube.sim.theory.dcsh_torus import Locality, dcsh_latency, saturation_load
 from multicube.sim.theory.unbuffered_bandwidth import attempts_by_recurrence, replicated_throughput
 from multicube.sim.workload.traffic import pattern

@@ -272,7 +272,8 @@ def test_picture_of_nothing_delivered(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_picture_with_theory_and_labels(curve: Sweep, tmp_path: Path) -> None:
-    other = sweep(build("cube", ports=2), loads=[0.3], cycles=100, warmup=10, engine="amaranth")
+    short: dict[str, Any] = {"loads": [0.3], "cycles": 100, "engine": "amaranth"}
+    other = sweep(build("cube", ports=2), **short)
     path = tmp_path / "both.svg"
     save_comparison(Comparison([curve, other], ["mine", "other"]), path, Look(title="A comparison"))
     text = path.read_text()
@@ -280,7 +281,7 @@ def test_picture_with_theory_and_labels(curve: Sweep, tmp_path: Path) -> None:
         assert f"<!-- {word} -->" in text
     save_comparison(Comparison([curve]), path)
     assert "<!-- theory -->" not in path.read_text()  # no formula for input queues
-    full = sweep(other.network, loads=[0.3], cycles=100, source_depth=1, refine=False, engine="amaranth")
+    full = sweep(other.network, **short, source_depth=1, refine=False)
     save_comparison(Comparison([full]), path)
     assert "<!-- theory -->" not in path.read_text()  # sources were full
 
