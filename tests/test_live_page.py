@@ -22,6 +22,7 @@ from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.graphs.graph import Link
 from multicube.hdl.graphs.listed_graph import ListedGraph
+from multicube.sim import simulate
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.live import LivePage, lesson_network
 from multicube.sim.live.page import filled
@@ -438,12 +439,17 @@ def test_a_broken_link_passes_nothing_until_it_is_mended(omega: Tab) -> None:
     assert before > 0
     omega.page.click("#break")
     omega.page.wait_for_selector("#broken:not([hidden])")
+    counted = "() => multicube.statistics.histogram.reduce((sum, count) => sum + count, 0)"
+    assert omega.do(counted) == 0  # since the last change
     omega.do("() => multicube.advance(300)")
     assert omega.do(crossed, index) == before
+    omega.do("() => multicube.refresh()")
+    assert omega.do(counted) > 0
     full = omega.do("() => multicube.statistics.waiting")
     assert full > 50  # what stands behind it waits in front of the network
     omega.page.click("#mend")
     omega.page.wait_for_selector("#broken", state="hidden")
+    assert omega.do(counted) == 0
     omega.do("() => multicube.advance(300)")
     assert omega.do(crossed, index) > before
     assert _counters(omega)["misrouted"] == 0
@@ -458,6 +464,23 @@ def test_a_broken_link_passes_nothing_until_it_is_mended(omega: Tab) -> None:
     )
     assert omega.do("() => document.getElementById('command').hidden")
     assert "no command line has these numbers" in omega.text("#command-says")
+
+
+@needs_chromium
+def test_sources_that_become_full_behind_the_window_are_saturated(omega: Tab) -> None:
+    """The page and `sim` say the same of a link that is broken."""
+    found = omega.do(
+        """async () => {
+            const { drawing, laboratory } = multicube, { name } = ABOUT.bench.channels;
+            await multicube.breakLine(
+                drawing.lines.findIndex(({ channels: [first] }) => name[first] === "source_7.o"));
+            const [result] = await laboratory.measure([0.5], { warmup: 50, cycles: 300 });
+            return [result.saturated, result.counters.rejected, result.latency]; }"""
+    )
+    options: dict[str, Any] = {"load": 0.5, "seed": 7, "warmup": 50, "cycles": 300}
+    result = simulate(build(NETWORKS[0]), **options, faults=["link:source_7.o"], bins=2048)
+    assert result.rejected > 0
+    assert found == [result.saturated, result.rejected, result.latency.mean]
 
 
 @pytest.mark.long

@@ -9,9 +9,10 @@ import pytest
 from long_runs import long
 from multicube.hdl import build
 from multicube.sim import Result, Run, SimulationError, simulate_runs
+from multicube.sim.theory import predict
 from multicube.sim.theory.buffered_delay import buffered_delay, serial_delay
 from multicube.sim.theory.dcsh_torus import Locality, dcsh_latency, saturation_load
-from multicube.sim.theory.unbuffered_bandwidth import replicated_throughput
+from multicube.sim.theory.unbuffered_bandwidth import attempts_by_recurrence, replicated_throughput
 from multicube.sim.workload.traffic import pattern
 
 
@@ -101,6 +102,9 @@ def test_formula_fails_where_it_is_not_used() -> None:
     assert small.throughput > 1.1 * replicated_throughput(1, 2, 1, 4)
     assert full.predicted["latency_mean"] is short.predicted["latency_mean"] is None
     assert small.predicted["throughput"] is None
+    (again,) = measure("cube ports=2 switch=unbuffered replication=4 resubmit=16", [0.6], 8000)
+    assert again.attempts < 0.87 * attempts_by_recurrence(0.6, 2, 1, copies=4)
+    assert again.predicted["attempts"] is None
 
 
 def test_both_outer_stages_have_no_prediction() -> None:
@@ -181,3 +185,24 @@ def test_no_prediction_of_a_network_with_faults() -> None:
     with pytest.raises(SimulationError) as error:
         simulate_runs(network, [run], engine="amaranth", faults=["link:1:0:flip=0"])
     assert set(error.value.result.predicted.values()) == {None}
+
+
+def test_no_prediction_where_sources_were_full() -> None:
+    network = build("cube", ports=4, switch="unbuffered")
+    for depth, found in ((1, False), (8, True)):
+        run = Run(pattern("uniform", 4), 0.8, cycles=100, warmup=10, source_depth=depth)
+        (result,) = simulate_runs(network, [run], engine="amaranth")
+        assert (result.predicted["throughput"] is not None) == found
+
+
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        (1.5, {"switch": "output-queued"}),
+        (1.5, {"switch": "unbuffered"}),
+        (0.3, {"switch": "unbuffered", "replication": 2, "resubmit": 16}),
+    ],
+)
+def test_no_prediction_outside_assumptions(load: float, words: dict[str, Any]) -> None:
+    prediction = predict(build("cube", ports=8, **words), load, uniform=True)
+    assert set(prediction.values()) == {None}

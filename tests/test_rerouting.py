@@ -100,6 +100,7 @@ def test_link_ends_are_the_links_of_outputs(latency: int) -> None:
 
 TREE = "fat-tree k=2 n=2 tables=rewritable"
 SEVERED = "link:router_0.o.0:severed:from=150"
+NONE_SEVERED = "Reroute needs a link that is severed for ever"
 
 
 @pytest.mark.parametrize("engine", ["compiled", long("amaranth")])
@@ -153,7 +154,12 @@ AROUND = "Reroute leads around severed links, not around"
     [
         (TREE, "link:router_0.o.0", 5, f"{AROUND} link:router_0.o.0, which is dead for ever"),
         (TREE, f"{SEVERED} cell:router_1:severed", 5, f"{AROUND} cell:router_1, which is severed"),
-        (TREE, "link:router_0.o.0:severed:for=9", 5, "Reroute needs a link that is severed for"),
+        (
+            TREE,
+            "link:router_0.o.0:severed:for=9",
+            5,
+            f"{NONE_SEVERED}, as link:router_0.o.0:severed",
+        ),
         (TREE, SEVERED, -1, "Reroute must be at least 0, not -1"),
         (TREE, SEVERED, "x", "Reroute must be an integer"),
         ("fat-tree k=2 n=2", SEVERED, 5, "Network must have tables=rewritable, which 'fat-tree'"),

@@ -272,7 +272,8 @@ def test_picture_of_nothing_delivered(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_picture_with_theory_and_labels(curve: Sweep, tmp_path: Path) -> None:
-    other = replace(curve, network=build("cube", ports=2))
+    short: dict[str, Any] = {"loads": [0.3], "cycles": 100, "engine": "amaranth"}
+    other = sweep(build("cube", ports=2), **short)
     path = tmp_path / "both.svg"
     save_comparison(Comparison([curve, other], ["mine", "other"]), path, Look(title="A comparison"))
     text = path.read_text()
@@ -280,6 +281,9 @@ def test_picture_with_theory_and_labels(curve: Sweep, tmp_path: Path) -> None:
         assert f"<!-- {word} -->" in text
     save_comparison(Comparison([curve]), path)
     assert "<!-- theory -->" not in path.read_text()  # no formula for input queues
+    full = sweep(other.network, **short, source_depth=1, refine=False)
+    save_comparison(Comparison([full]), path)
+    assert "<!-- theory -->" not in path.read_text()  # sources were full
 
 
 @pytest.mark.parametrize("name", ["curve.gif", "curve", "curve.PNG", ".png.x"])

@@ -208,14 +208,13 @@ def _draw_throughput(
 def _draw_predicted(
     axes: Axes, of: str, sweep: Sweep, factor: float, colour: str, name: str
 ) -> bool:
-    """Draw the prediction for uniform traffic, if there is one; return whether there is."""
-    end = max((point.offered_load for point in sweep.points), default=0)
-    grid = np.linspace(0, end, 200)
+    """Draw the prediction up to the last point that has one; return whether there is one."""
     key, scale = ("latency_mean", 1.0) if of == "latency" else ("throughput", factor)
-    uniform = sweep.traffic == "uniform"
-    theory: list[Any] = [predict(sweep.network, load, uniform=uniform).get(key) for load in grid]
-    values = [np.nan if value is None else value * scale for value in theory]
-    if np.all(np.isnan(values)):
+    loads = [point.offered_load for point in sweep.points if point.predicted[key] is not None]
+    if not loads:
         return False
+    grid = np.linspace(0, max(loads), 200)
+    theory: list[Any] = [predict(sweep.network, load, uniform=True).get(key) for load in grid]
+    values = [np.nan if value is None else value * scale for value in theory]
     axes.plot(factor * grid, values, "--", color=colour, linewidth=0.9, label=f"{name}, theory")
     return True

@@ -87,7 +87,8 @@ def random_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
         untimed=window.untimed,
         latency=latencies[0],
         network_latency=latencies[1],
-        predicted=predict(network, run.load, uniform=traffic.uniform),
+        # Sources that are full do not offer the load that the formulas are for.
+        predicted=predict(network, run.load, uniform=traffic.uniform and not balance.rejected),
         saturated=saturated,
         verdict=f"interrupted; {verdict}" if partial else verdict,
     )

@@ -62,7 +62,8 @@ def rerouting(
             )
         dead.append(each.place)
     if not dead:
-        raise InvalidValue("Reroute needs a link that is severed for ever, as link:router_0.o.0")
+        example = "link:router_0.o.0:severed"
+        raise InvalidValue(f"Reroute needs a link that is severed for ever, as {example}")
     when = max(each.start for each in broken) + notice
     return Rerouting(network.tables_around(dead), when)
 

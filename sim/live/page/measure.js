@@ -50,13 +50,12 @@ class Measurement {
       await this.until(when);
       samples.push([this.count("sources", "generated"), this.population]);
     }
-    const saturated = this.saturated(samples);
-    if (!saturated) await this.follow(begin + cycles, cycles, born);
+    if (!this.saturated(samples)) await this.follow(begin + cycles, cycles, born);
     machine.set("send", 0);
     await this.empty(pace, patience, delay);
     const counters = this.runner.counters(), timed = this.count("sinks", "timed");
     return {
-      load: setting.load, born, generated, counters, saturated,
+      load: setting.load, born, generated, counters, saturated: this.saturated(samples), // sources may be full by now
       throughput: counters.measured / (cycles * this.about.bench.sources.length),
       offered: generated / (cycles * this.about.bench.sources.length),
       latency: timed ? counters.total_sum / timed : null,

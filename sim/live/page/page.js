@@ -228,6 +228,10 @@ class Page {
     this.showSetting();
     if (restart) return this.restart();
     await this.ask("apply", this.setting);
+    await this.countFromHere();
+  }
+
+  async countFromHere() {
     await this.refresh();
     this.statistics.restart();
     await this.refresh();
@@ -246,7 +250,8 @@ class Page {
   async breakChannels(all, dead) {
     const channels = this.gated(all);
     this.drawing.setDead(channels, dead);
-    this.take(await this.ask("break", [...channels], dead));
+    await this.ask("break", [...channels], dead);
+    await this.countFromHere();
     this.showBroken();
     this.inspector.show();
   }

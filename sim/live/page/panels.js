@@ -29,7 +29,7 @@ class Statistics {
     this.histogram = null;
   }
 
-  /** The traffic has changed: count from here. */
+  /** The traffic or the links have changed: count from here. */
   restart() {
     this.samples = this.samples.slice(-1);
     this.base = null;
