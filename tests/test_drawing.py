@@ -146,6 +146,14 @@ def test_names_are_in_their_boxes(words: str) -> None:
         assert abs(box.y1 + box.y0 - 2 * node.y) + box.height <= 1.05 * node.height
 
 
+@pytest.mark.parametrize("name", [" ", "a-name-with-hyphens of-several words"])
+def test_names_of_own_nodes(name: str) -> None:
+    """Lines begin at words alone, as on live pages; there may be none."""
+    diagram = graph_diagram(ListedGraph(2, [Link(0, 0, 1, 0), Link(1, 0, 0, 0)], names=[name, "b"]))
+    shown = [text.get_text() for text in diagram_figure(diagram).axes[0].texts]
+    assert {text.replace("\n", " ") for text in shown} == {name, "b"}
+
+
 def test_dilated_lines_are_double_between_stages() -> None:
     diagram = plan_diagram(multistage_plan("cube", 4), links=2)
     assert len(lines(drawn(diagram), "black")) == 4 + 2 * 4 + 4

@@ -224,7 +224,8 @@ class DiagramDrawing:
         points."""
         found = [(0.0, 0, 0, node.label)]
         for most in range(len(node.label), 0, -1):
-            lines = wrap(node.label, most, break_long_words=False)
+            wrapped = wrap(node.label, most, break_long_words=False, break_on_hyphens=False)
+            lines = wrapped or [node.label]  # of spaces alone
             longest = max(map(len, lines))
             height = min(0.55, 0.72 / len(lines)) * node.height
             width = 0.9 * node.width / _LETTER / longest

@@ -6,17 +6,10 @@ const ACTIVITY = 8, BLOCKED = 5;
 /** Milliseconds in which a box is set, where they are set one after the other. */
 const SETTING = 600;
 
-/** A label in as many lines as make its letters largest in a box, and their height. */
-function fitted(label, width, height) {
-  const words = label.split(" ");
-  let best = [[label], 0], lines = [];
-  for (let most = label.length; lines.length < words.length; most--) {
-    lines = [];
-    for (const word of words)
-      if (lines.length && lines.at(-1).length + word.length < most)
-        lines.push(`${lines.pop()} ${word}`);
-      else lines.push(word);
-    const longest = Math.max(1, ...lines.map((line) => line.length));
+/** Of the ways to write a label, the one with the largest letters in a box, and their height. */
+function fitted(splits, width, height) {
+  let best = [[], 0];
+  for (const [lines, longest] of splits) {
     const letter = Math.min(13, height * Math.min(0.55, 0.72 / lines.length), width / longest * 1.7);
     // Of those that are as large, the fewest lines, and of these the most equal ones.
     if (letter > best[1] || letter === best[1] && lines.length === best[0].length) best = [lines, letter];
@@ -216,7 +209,7 @@ class Drawing extends View {
     for (const node of this.nodes) {
       if (!node.label || node.slots || this.settled.has(node.index)) continue;
       const [x, y, w, h] = this.box(node);
-      const [lines, letter] = fitted(node.label, w - 4, h);
+      const [lines, letter] = fitted(node.splits, w - 4, h);
       if (letter < 6) continue;
       c.font = `${letter}px system-ui, sans-serif`;
       lines.forEach((line, row) => c.fillText(

@@ -1,6 +1,22 @@
 "use strict";
 // The scene: the nodes, lines, terminals and queues of a network, where they are, and which are dead.
 
+/** The ways to write a label in lines, each with the length of its longest: first in one line. */
+function splitsOf(label) {
+  const words = label.split(" "), found = [];
+  let lines = [];
+  for (let most = label.length; lines.length < words.length; most--) {
+    lines = [];
+    for (const word of words)
+      if (lines.length && lines.at(-1).length + word.length < most)
+        lines.push(`${lines.pop()} ${word}`);
+      else lines.push(word);
+    const longest = Math.max(1, ...lines.map((line) => line.length));
+    if (longest !== found.at(-1)?.[1]) found.push([lines, longest]);
+  }
+  return found;
+}
+
 class Scene {
   constructor(about, queues) {
     this.about = about;
@@ -8,7 +24,8 @@ class Scene {
     const { nodes, lines, terminals } = about.diagram;
     this.nodes = nodes.map((node, index) => {
       const [x, y, width, height] = node.at;
-      return { ...node, label: node.label || (about.design ? node.name : ""), index, x, y: -y, width, height, queues: [] };
+      const label = node.label || (about.design ? node.name : "");
+      return { ...node, label, splits: splitsOf(label), index, x, y: -y, width, height, queues: [] };
     });
     this.terminals = terminals.map((terminal, index) => {
       const [x, y] = terminal.at;
