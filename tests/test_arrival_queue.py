@@ -3,6 +3,7 @@
 
 import random
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -88,6 +89,28 @@ def test_arrival_queue_follows_the_model(writers: int, depth: int, refill: bool)
         for i, payload in enumerate(cycle.offered):
             assert payload is None or accepted[i] == cycle.accepted[i], (number, i)
     assert {0, depth} <= levels
+
+
+@pytest.mark.parametrize("refill", [False, True], ids=["plain", "refill"])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_arrival_queue_shows_what_will_be_first(depth: int, refill: bool) -> None:
+    queue = ArrivalQueue(16, depth=depth, refill=refill, ahead=True)
+    trace = transport(
+        queue,
+        cycles=300,
+        offer=offers(depth, 0.6),
+        ready=sometimes(depth, 0.7),
+        watch=lambda: Cat(queue.coming, queue.moves),
+    )
+    for before, after in pairwise(trace):
+        [first], moves, coming = after.shown, before.watched >> 16, before.watched & 0xFFFF
+        assert first is None or first == (coming if moves else before.shown[0])
+
+
+def test_arrival_queue_of_memories_shows_only_what_is_first() -> None:
+    for arguments in ({"depth": 3}, {"depth": 2, "writers": 2}):
+        with pytest.raises(ValueError, match="ahead must have one input and a depth of at most 2"):
+            ArrivalQueue(16, ahead=True, **arguments)
 
 
 @pytest.mark.parametrize("depth", [2, 4, 16])

@@ -261,6 +261,7 @@ def test_choices_of_several_words_are_modules_of_their_own() -> None:
     [
         "cube ports=4 radix=4 switch=input-queued",
         long("cube ports=8 radix=8 switch=wormhole length=3"),
+        long("crossbar ports=4 switch=wormhole length=3 depth=2"),
         long("torus k=3 n=2 length=2"),
         long("torus k=3 n=2 length=2 pipeline=2"),
         long("hypercube n=3 routing=adaptive length=2"),

@@ -24,7 +24,7 @@ from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.routing_tags import forwarded, output_port, requested_outputs
 from ..switch.broadcast import ReplicatingQueue
-from ..switch.entry import InputQueue, inside_packet
+from ..switch.entry import InputQueue, at_header
 from ..switch.exit import Exit
 from ..switch.held import Head, hold
 from ..switch.switch import Switch
@@ -33,9 +33,9 @@ from .box_parameters import BoxParameters
 __all__ = ["CutThroughSwitch", "WormholeSwitch"]
 
 
-def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
-    """1 between a header and its tail: the current or next flit of the stream is not a header."""
-    return inside_packet(m, name, flits.valid & flits.ready, flits.payload.last)
+def _begins(m: Module, name: str, flits: stream.Interface) -> Signal:
+    """Whether the current or next flit of a stream is a header."""
+    return at_header(m, name, flits.valid & flits.ready, flits.payload.last)
 
 
 class _FlitSwitch(BoxParameters, Switch):
@@ -61,7 +61,7 @@ class _FlitSwitch(BoxParameters, Switch):
             Head(
                 copy.payload.as_value(),
                 copy.valid,
-                copy.valid | _following(m, f"queue_{i}_{j}", copy),
+                copy.valid | ~_begins(m, f"queue_{i}_{j}", copy),
                 {j: Const(1)},
             )
             for i, row in enumerate(rows)
@@ -263,29 +263,29 @@ class CutThroughSwitch(_FlitSwitch):
             rows = []
             for i, source in enumerate(self.i):
                 copying, row = self._replicating_queue(m, i)
-                following = _following(m, f"input_{i}", source)
+                begins = _begins(m, f"input_{i}", source)
                 room = self.entry.has_room(copying.level, copying.freed)
                 m.d.comb += [
                     copying.i.valid.eq(source.valid & source.ready),
                     copying.i.payload.eq(source.payload),
-                    source.ready.eq(copying.i.ready & (following | room)),
+                    source.ready.eq(copying.i.ready & (~begins | room)),
                 ]
                 rows.append(row)
         else:
             queues = [[self._queue() for _ in self.o] for _ in self.i]
             for i, (source, row) in enumerate(zip(self.i, queues)):
-                following = _following(m, f"input_{i}", source)
+                begins = _begins(m, f"input_{i}", source)
                 if self.packet.broadcast:
-                    self._copy(m, i, source, row, following)
+                    self._copy(m, i, source, row, begins)
                     continue
-                target = self._target(m, i, source, following)
+                target = self._target(m, i, source, begins)
                 for j, queue in enumerate(row):
                     m.submodules[f"queue_{i}_{j}"] = queue
                     m.d.comb += queue.i[0].payload.eq(forwarded(source.payload, self.digit_bits))
                     with m.If(target == j):
                         m.d.comb += [
                             queue.i[0].valid.eq(source.valid & source.ready),
-                            source.ready.eq(self._admits(queue, following)),
+                            source.ready.eq(self._admits(queue, begins)),
                         ]
             rows = [
                 [self._stored(m, f"queue_{i}_{j}", queue) for j, queue in enumerate(row)]
@@ -294,21 +294,21 @@ class CutThroughSwitch(_FlitSwitch):
         self._merge_all(m, platform, rows)
         return m
 
-    def _target(self, m: Module, i: int, flits: stream.Interface, following: Value) -> Signal:
+    def _target(self, m: Module, i: int, flits: stream.Interface, begins: Value) -> Signal:
         """The output for the current flit of input i: the one that its header requested."""
         wanted = output_port(flits.payload.tag, self.outputs, self.routing, i)
         kept = Signal(self.digit_bits, name=f"kept_{i}")
         target = Signal(self.digit_bits, name=f"target_{i}")
-        with m.If(~following):
+        with m.If(begins):
             m.d.sync += kept.eq(wanted)
-        m.d.comb += target.eq(Mux(following, kept, wanted))
+        m.d.comb += target.eq(Mux(begins, wanted, kept))
         return target
 
     def _queue(self) -> ArrivalQueue:
         return ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
 
     def _copy(
-        self, m: Module, i: int, source: stream.Interface, row: list[ArrivalQueue], following: Value
+        self, m: Module, i: int, source: stream.Interface, row: list[ArrivalQueue], begins: Value
     ) -> None:
         """Let flits enter the queues of all outputs that their packet is for, all at once.
 
@@ -317,9 +317,9 @@ class CutThroughSwitch(_FlitSwitch):
         wanted = Signal(self.radix, name=f"wanted_{i}")
         kept = Signal(self.radix, name=f"kept_{i}")
         requested = requested_outputs(source.payload, self.radix, self.routing, i)
-        m.d.comb += wanted.eq(Mux(following, kept, requested))
+        m.d.comb += wanted.eq(Mux(begins, requested, kept))
         m.d.sync += kept.eq(wanted)
-        admitted = Cat(self._admits(queue, following) for queue in row)
+        admitted = Cat(self._admits(queue, begins) for queue in row)
         m.d.comb += source.ready.eq(wanted.any() & (wanted & ~admitted == 0))
         for j, queue in enumerate(row):
             m.submodules[f"queue_{i}_{j}"] = queue
@@ -344,7 +344,7 @@ class CutThroughSwitch(_FlitSwitch):
         ]
         return head
 
-    def _admits(self, queue: ArrivalQueue, following: Value) -> Value:
+    def _admits(self, queue: ArrivalQueue, begins: Value) -> Value:
         """Whether a flit may enter a queue: a header needs room for the longest packet."""
         room = self.entry.has_room(queue.level, queue.o.valid & queue.o.ready)
-        return queue.i[0].ready & (following | room)
+        return queue.i[0].ready & (~begins | room)

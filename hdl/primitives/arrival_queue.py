@@ -8,11 +8,15 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 from .interchange_box import InterchangeBox
 from .places import Places
 from .round_robin import lowest, number_of
 
-__all__ = ["ArrivalQueue", "arrival_ranks", "modulo", "row_order"]
+__all__ = ["IN_REGISTERS", "ArrivalQueue", "arrival_ranks", "modulo", "row_order"]
+
+IN_REGISTERS = 2
+"""Most slots of a queue with one input that are registers, and not memories."""
 
 
 def arrival_ranks(m: Module, arrivals: Sequence[stream.Interface], first: Signal) -> list[Signal]:
@@ -71,6 +75,8 @@ class ArrivalQueue(wiring.Component):
     separate : bool, optional
         Whether each input has its own memory; default: with more than two inputs and at most 16
         slots. Without effect at depth 1, with one input, and with more than eight.
+    ahead : bool
+        Whether it shows what will be first: with one input, and at most `IN_REGISTERS` slots.
 
     Members
     -------
@@ -78,6 +84,15 @@ class ArrivalQueue(wiring.Component):
     o : Out(stream.Signature(shape))
     level : Out(range(depth + 1))
         Number of packets in the queue.
+    coming : Out(shape)
+        With `ahead`: what is first from the next cycle on, if it `moves`.
+    moves : Out(1)
+        With `ahead`: whether the first packet leaves, or there is none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is too small, or it can't show what will be first.
     """
 
     def __init__(
@@ -88,6 +103,7 @@ class ArrivalQueue(wiring.Component):
         depth: int,
         refill: bool = False,
         separate: bool | None = None,
+        ahead: bool = False,
     ) -> None:
         writers = check_integer("Writers", writers, 1)
         depth = check_integer("Depth", depth, 1)
@@ -96,14 +112,21 @@ class ArrivalQueue(wiring.Component):
         self.depth = depth
         self.refill = refill
         self.separate = separate
+        self.ahead = ahead
+        if ahead and (writers > 1 or depth > IN_REGISTERS):
+            raise InvalidValue(
+                f"A queue that looks ahead must have one input and a depth of at most "
+                f"{IN_REGISTERS}, not {writers} and {depth}"
+            )
         self._places: Places | None = None
-        super().__init__(
-            {
-                "i": In(stream.Signature(shape)).array(writers),
-                "o": Out(stream.Signature(shape)),
-                "level": Out(range(depth + 1)),
-            }
-        )
+        members = {
+            "i": In(stream.Signature(shape)).array(writers),
+            "o": Out(stream.Signature(shape)),
+            "level": Out(range(depth + 1)),
+        }
+        if ahead:
+            members |= {"coming": Out(shape), "moves": Out(1)}
+        super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -134,7 +157,7 @@ class ArrivalQueue(wiring.Component):
             m.d.comb += self.level.eq(self._places.level)
         if self.depth == 1:
             head = self._place(m, rank, accepted)
-        elif self.depth == 2 and self.writers == 1:
+        elif self.depth <= IN_REGISTERS and self.writers == 1:
             head = self._pair(m, pop)
         else:
             head = self._banks(m, tail_bank, rank, accepted, count, pop)
@@ -238,8 +261,7 @@ class ArrivalQueue(wiring.Component):
         for port, before in zip(self.i[1:], rank[1:]):
             with m.If(port.valid & (before == 0)):
                 m.d.comb += first.eq(port.payload)
-        with m.If(accepted.any()):
-            m.d.sync += place.eq(first)
+        self._load(m, place, first, accepted.any())
         return place
 
     def _pair(self, m: Module, pop: Value) -> ValueLike:
@@ -247,11 +269,17 @@ class ArrivalQueue(wiring.Component):
         arriving = self.i[0].payload
         head, spare = (Signal(self.shape, name=n, reset_less=True) for n in ("head", "spare"))
         full = self._more(1)
-        with m.If(pop | ~self._more(0)):
-            m.d.sync += head.eq(Mux(full, spare, arriving))
+        self._load(m, head, Mux(full, spare, arriving), pop | ~self._more(0))
         with m.If(pop | ~full if self.refill else ~full):
             m.d.sync += spare.eq(arriving)
         return head
+
+    def _load(self, m: Module, head: Signal, coming: ValueLike, moves: Value) -> None:
+        """Load the register at the head, and show what it will be."""
+        if self.ahead:
+            m.d.comb += [self.coming.eq(coming), self.moves.eq(moves)]
+        with m.If(moves):
+            m.d.sync += head.eq(coming)
 
     def _banks(
         self,

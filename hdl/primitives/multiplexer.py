@@ -17,6 +17,7 @@ __all__ = [
     "QuickMultiplexer",
     "TreeMultiplexer",
     "form_of",
+    "has_blank_form",
     "one_of",
     "one_of_next",
     "select_code",
@@ -251,6 +252,13 @@ def form_of(platform: object, count: int, width: int, *, blank: bool) -> Multipl
     if form is None or (blank and not form.blank):
         return None
     return form if _saves_tables(form, count, width) else None
+
+
+def has_blank_form(platform: object, count: int, width: int) -> bool:
+    """Whether a module chooses among so many words that is zero if none is selected: of the
+    platform, or in simulation of the default one."""
+    form: MultiplexerForm | None = getattr(platform, "multiplexer", CodedMultiplexer)
+    return form is not None and form.blank and _saves_tables(form, count, width)
 
 
 def _saves_tables(form: MultiplexerForm, count: int, width: int) -> bool:

@@ -145,13 +145,24 @@ class RoundRobin(wiring.Component):
                 granted.eq(lowest(asked)),
             ]
         else:
-            m.d.comb += granted.eq(Mux(later.any(), Cat(0, lowest(later)), lowest(self.request)))
+            for at, request in enumerate(self.request):
+                # Nothing is before a request without priority, or before one with it.
+                first = ~(later[at:].any() | self.request[:at].any())
+                if at:
+                    first = ~later[: at - 1].any() & (first | turn[at - 1])
+                m.d.comb += granted[at].eq(request & first)
         m.d.comb += [bit.eq(value) for bit, value in zip(self.grant, _number_bits(granted))]
         starts = Signal(self.count)
         # When a grant is taken, the turn passes to the next number; otherwise it stays.
         m.d.comb += starts.eq(Mux(self.taken, granted, granted[1:]))
-        # All bits from that of the next number on.
-        from_there = Cat(starts[: i + 1].any() for i in range(self.count - 1))
+        # All bits from that of the next number on. The upper ones are found from the few grants
+        # with which they are 0.
+        from_there = Cat(
+            starts[: i + 1].any()
+            if 2 * i < self.count - 1
+            else ~Mux(self.taken, granted[i + 1 :], Cat(granted[0], granted[i + 2 :])).any()
+            for i in range(self.count - 1)
+        )
         with m.If(self.request.any()):
             m.d.sync += turn.eq(-starts if self.count > _WIDE else from_there)
         return m

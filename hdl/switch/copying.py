@@ -3,7 +3,7 @@
 from amaranth.hdl import Module, Mux, Signal, Value
 
 from ..graphs.routing.group_tree import Kind
-from .entry import inside_packet
+from .entry import at_header
 from .waiting import Waiting
 
 __all__ = ["Copying"]
@@ -47,10 +47,12 @@ class Copying:
         )
         self._stays = Signal(name=f"stays_{name}")
         self._name = name
-        self._following = following = inside_packet(
-            m, f"copies_{name}", one.head.valid & one.head.ready, one.last
-        )
-        m.d.comb += self.several.eq(~following & (one.header.kind == Kind.MULTICAST))
+        begins = one.begins
+        if begins is None:
+            moves = one.head.valid & one.head.ready
+            begins = at_header(m, f"copies_{name}", moves, one.last)
+        self._begins = begins
+        m.d.comb += self.several.eq(begins & (one.header.kind == Kind.MULTICAST))
 
     def wanted(self, asked: Value, kept: Value, choice: bool) -> Value:
         """The exits that a header may request, besides those that it has, of those it is for.
@@ -58,7 +60,7 @@ class Copying:
         `kept` are those that it has; with a `choice`, a packet for one terminal asks for no other.
         A header that is to be merged has no exits.
         """
-        silent: Value = self._following
+        silent: Value = ~self._begins
         if self._queue is not None:
             silent, asked = silent | kept.any(), asked & ~self.served
         elif choice:
@@ -92,7 +94,7 @@ class Copying:
         elif choice:
             target = uses | Mux(self.several, asked, 0)
         else:
-            target = Mux(self._following, kept, asked)
+            target = Mux(self._begins, asked, kept)
         m.d.comb += [
             taken.eq(self.given | (uses & passed)),
             pending.eq(target & ~taken),

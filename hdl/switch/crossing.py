@@ -24,6 +24,7 @@ def cross(
     offered: Sequence[Value],
     *,
     numbers: Sequence[Value] = (),
+    marked: bool = False,
     refill: bool = False,
     quick: bool = False,
     passed: list[Signal] | None = None,
@@ -50,6 +51,9 @@ def cross(
         Whether there is a word for an output.
     numbers : Sequence[Value]
         For each output, the number of the input that it shows, if it is known: for a box.
+    marked : bool
+        Whether bit 0 of a word says that it is there. Then this sets `offered`, from what a
+        multiplexer shows, and links have one channel each.
     refill : bool
         As in `shared_wires`.
     quick : bool
@@ -75,8 +79,11 @@ def cross(
                 Cat(uses[j][i] & turn for j, turn in zip(link, turns) if i in uses[j]).any()
                 for i in sources
             ]
-            own = [words[i] for i in sources]
-            payload: Any = one_of(m, platform, f"link_{number}", selected, own, quick=quick)
+            own, name = [words[i] for i in sources], f"link_{number}"
+            payload: Any = one_of(m, platform, name, selected, own, quick=quick, blank=marked)
+            if marked:
+                m.d.comb += offered[link[0]].eq(payload[0])
+                payload = payload[1:]
         for j, turn in zip(link, turns):
             m.d.comb += [
                 passed[j].eq(outputs[j].ready & turn),

@@ -10,18 +10,18 @@ from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.replay_queue import ReplayQueue
 from .rules import check_room
 
-__all__ = ["InputQueue", "OutputQueue", "decided", "inside_packet"]
+__all__ = ["InputQueue", "OutputQueue", "at_header", "decided"]
 
 
-def inside_packet(m: Module, name: str, moves: Value, last: Value) -> Signal:
-    """1 between a header and its tail: the current or next flit is not a header.
+def at_header(m: Module, name: str, moves: Value, last: Value) -> Signal:
+    """Whether the current or next flit is a header, and not between a header and its tail.
 
     `moves` says that a flit passes, and `last` that it is a tail.
     """
-    following = Signal(name=f"following_{name}")
+    begins = Signal(init=1, name=f"begins_{name}")
     with m.If(moves):
-        m.d.sync += following.eq(~last)
-    return following
+        m.d.sync += begins.eq(last)
+    return begins
 
 
 @dataclass(frozen=True)
@@ -60,26 +60,33 @@ class InputQueue:
         check_room(self.depth, self.room)
 
     def place(
-        self, m: Module, name: str, shape: ShapeLike, source: stream.Interface, flits: bool
+        self,
+        m: Module,
+        name: str,
+        shape: ShapeLike,
+        source: stream.Interface,
+        flits: bool,
+        ahead: bool = False,
     ) -> tuple[ArrivalQueue | ReplayQueue, stream.Interface]:
         """The queue of an input, for words of a shape, and where they arrive; the payload of its
         arrivals is not set.
 
-        `flits` says whether the words of `source` are flits.
+        `flits` says whether the words of `source` are flits, and `ahead` whether the queue shows
+        what will be first.
         """
         queue: ArrivalQueue | ReplayQueue
         if self.replay:
             queue = ReplayQueue(shape, depth=self.depth)
             arrival = queue.i
         else:
-            queue = ArrivalQueue(shape, depth=self.depth, refill=self.refill)
+            queue = ArrivalQueue(shape, depth=self.depth, refill=self.refill, ahead=ahead)
             arrival = queue.i[0]
         m.submodules[f"queue_{name}"] = queue
         admitted: Value = Const(1)
         if self.room > 1 and flits:
             arrives = source.valid & source.ready
-            following = inside_packet(m, f"input_{name}", arrives, source.payload.last)
-            admitted = following | self.has_room(queue.level, queue.o.valid & queue.o.ready)
+            begins = at_header(m, f"input_{name}", arrives, source.payload.last)
+            admitted = ~begins | self.has_room(queue.level, queue.o.valid & queue.o.ready)
         m.d.comb += [
             arrival.valid.eq(source.valid & admitted),
             source.ready.eq(arrival.ready & admitted),

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..graphs.routing.group_tree import Kind
 from ..links.packet import Packet
-from .entry import inside_packet
+from .entry import at_header
 from .merge import Groups, Merge, MergeRow
 from .waiting import Replayed, Waiting
 
@@ -78,9 +78,11 @@ def place_merge(
             merge.i[i].valid.eq(one.head.valid),
             Value.cast(merge.i[i].payload).eq(one.word),
         ]
+        begins = None
         if i != lane:
-            m.d.comb += merge.following[i].eq(inside_packet(m, f"merges_{i}", moves, one.last))
-        found[i] = one._replace(merged=merge.i[i].ready)
+            begins = at_header(m, f"{i}", moves, one.last)
+            m.d.comb += merge.following[i].eq(~begins)
+        found[i] = one._replace(merged=merge.i[i].ready, begins=begins)
         if one.queue is not None and again is not None:
             # While its packet is merged, it is read again as the merged one.
             own = again if i == lane else Replayed(f"{i}")

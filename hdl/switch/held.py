@@ -8,6 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
 
 from ..primitives.class_arbiter import ClassArbiter
+from ..primitives.multiplexer import has_blank_form
 from ..primitives.round_robin import RoundRobin
 from .crossing import cross
 
@@ -93,6 +94,11 @@ def hold(
     # Nothing is, where no packet ever comes.
     numbered = bool(heads) and lanes == 1 and not quick
     numbered = numbered and all(own == everything for own in entries)
+    # Whether there is a word may be a further bit of a multiplexer.
+    most, width = max(map(len, entries), default=0), len(heads[0].word) + 1 if heads else 0
+    marked = worms and all(len(link) == 1 for link in links or ())
+    marked = marked and has_blank_form(platform, most, width)
+    numbered = numbered and not marked
     # One choice after the other: fewer tables for worms, and a shorter path with two inputs.
     chained = numbered and (worms or len(heads) == 2) and heads[0].copies is None
     uses: list[dict[int, Value]] = [{} for _ in entries]
@@ -110,7 +116,7 @@ def hold(
             for i, bit in uses[j].items():
                 with m.If(bit):
                     m.d.comb += offered[j].eq(heads[i].valid)
-        else:
+        elif not marked:
             m.d.comb += offered[j].eq(Cat(heads[i].valid & bit for i, bit in uses[j].items()).any())
     for bundle in range(count // lanes):
         own = range(bundle * lanes, (bundle + 1) * lanes)
@@ -122,12 +128,13 @@ def hold(
     passed = cross(
         m,
         platform,
-        {i: head.word for i, head in enumerate(heads)},
+        {i: Cat(head.valid, head.word) if marked else head.word for i, head in enumerate(heads)},
         outputs,
         [[j] for j in range(count)] if links is None else links,
         uses,
         offered,
         numbers=[arbiters[j].grant for j in range(count)] if numbered else (),
+        marked=marked,
         refill=refill,
         quick=quick,
         arbiter=between,

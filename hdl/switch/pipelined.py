@@ -16,7 +16,7 @@ from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.multiplexer import one_of, one_of_next
 from ..primitives.places import Places
 from ..primitives.request_queue import MOST_AHEAD
-from .entry import InputQueue, inside_packet
+from .entry import InputQueue, at_header
 from .output_owners import OutputOwners
 from .route import RouteLogic
 from .route_stage import RouteStage, worm_exits
@@ -239,11 +239,11 @@ class Pipelined(RoutedSwitch):
         entering = stream.Signature(self.packet).create(path=(f"entering_{i}",))
         freed = Signal(name=f"freed_{i}")
         taken = source.valid & source.ready
-        inside = inside_packet(m, f"{i}", taken, source.payload.last)
+        begins = at_header(m, f"{i}", taken, source.payload.last)
         places = Places(m, f"free_{i}", self.places, freed, taken)
         m.d.sync += freed.eq(leaves)
         m.d.comb += [
-            source.ready.eq(Mux(inside, places.free(), places.free(self.entry.room))),
+            source.ready.eq(Mux(begins, places.free(self.entry.room), places.free())),
             entering.valid.eq(taken),
             entering.payload.eq(source.payload),
         ]

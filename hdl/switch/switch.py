@@ -10,6 +10,7 @@ from ..fabric.cell import Meter
 from ..fabric.errors import InvalidValue
 from ..links.packet import Packet
 from ..primitives.arbiters import arbitrate, check_arbiter
+from ..primitives.arrival_queue import IN_REGISTERS, ArrivalQueue
 from ..primitives.output_buffer import OutputBuffer
 from ..primitives.replay_queue import ReplayQueue
 from ..primitives.request_queue import MOST_AHEAD
@@ -17,7 +18,7 @@ from ..primitives.round_robin import lowest
 from .copying import Copying
 from .crossing import cross
 from .discarding import discarding
-from .entry import InputQueue, decided, inside_packet
+from .entry import InputQueue, at_header, decided
 from .exit import Exit
 from .grant import Grant
 from .group_entry import group_exits, group_members, place_merge
@@ -186,6 +187,13 @@ class Switch(RoutedSwitch):
         """
         return self.unhindered and (self.single or self.behind)
 
+    @property
+    def registers(self) -> bool:
+        """Whether a register holds the output of a worm from its header on, and not from the flit
+        behind it: so arbiters begin with registers. Where queues are registers themselves."""
+        worms = self.holds and not (self.single or self.packet.broadcast)
+        return worms and self.entry.depth <= IN_REGISTERS
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # Inputs without any turn have nothing behind them.
@@ -231,7 +239,9 @@ class Switch(RoutedSwitch):
         layout = self._stored_flit
         fields = {"flit": layout, "exits": len(exits)}
         shape = layout if behind else data.StructLayout(fields)
-        queue, arrival = self.entry.place(m, f"{i}", shape, source, self.packet.flits)
+        queue, arrival = self.entry.place(
+            m, f"{i}", shape, source, self.packet.flits, self.registers
+        )
         head, replays = queue.o, isinstance(queue, ReplayQueue)
         entering = arrival.payload if behind else arrival.payload.flit
         m.d.comb += entering.eq(source.payload.as_value()[: layout.size])
@@ -241,10 +251,8 @@ class Switch(RoutedSwitch):
             if self.groups is not None:
                 offered = group_exits(m, self, i, self.groups, offered)
             if selector is not None:
-                begins = Signal(init=1, name=f"begins_{i}")
                 enters = arrival.valid & arrival.ready
-                with m.If(enters):
-                    m.d.sync += begins.eq(source.payload.last)
+                begins = at_header(m, f"{i}", enters, source.payload.last)
                 m.d.comb += [
                     selector.offered[i].eq(offered),
                     selector.accepted[i].eq(enters & begins),
@@ -270,7 +278,9 @@ class Switch(RoutedSwitch):
             leaves = last & ~queue.stays if replays else last
             head = self._whole(m, i, head, enters, leaves)
         replay = queue if isinstance(queue, ReplayQueue) else None
-        return Waiting(head, self._forwarded(flit), last, flit, stored, ready, replay)
+        ahead = queue if self.registers and isinstance(queue, ArrivalQueue) else None
+        word = self._forwarded(flit)
+        return Waiting(head, word, last, flit, stored, ready, replay, ahead=ahead)
 
     def _ahead(self, m: Module, i: int, selector: Selector | None) -> Waiting:
         """The queue of an input whose outputs are read ahead, and what is at its head."""
@@ -340,18 +350,24 @@ class Switch(RoutedSwitch):
             left = self._copies(m, i, one.head, requested, taken)
             aims = {j: valid & bit for j, bit in enumerate(left)}
             return Head(one.word, valid, valid, aims, taken)
-        if self.behind and self.logic is not None:
-            # All that the route needs of the tag.
-            known = one.header.tag[-self.logic.rotates :] if self.logic.rotates else one.header.tag
+        if self.behind:
+            known = self._needed(one.header.tag)
         wanted: Value = known
         active: Value = valid
         if not self.single:
-            following = inside_packet(m, f"{i}", one.head.valid & one.head.ready, one.last)
-            kept, wanted = (Signal(len(known), name=f"{name}_{i}") for name in ("kept", "wanted"))
-            with m.If(~following):
-                m.d.sync += kept.eq(known)
-            m.d.comb += wanted.eq(Mux(following, kept, known))
-            active = valid | following
+            leaves = valid & one.head.ready
+            begins = at_header(m, f"{i}", leaves, one.last)
+            kept = Signal(len(known), name=f"kept_{i}")
+            if one.ahead is None:
+                wanted = Signal(len(known), name=f"wanted_{i}")
+                m.d.comb += wanted.eq(Mux(begins, known, kept))
+                with m.If(begins):
+                    m.d.sync += kept.eq(known)
+            else:
+                wanted = kept
+                with m.If(one.ahead.moves & Mux(leaves, one.last, begins)):
+                    m.d.sync += kept.eq(self._needed(one.ahead.coming.tag))
+            active = valid | ~begins
         if self.ahead:
             bits, active = dict(zip(exits, one.stored)), Const(1)
         elif self.behind:
@@ -361,11 +377,16 @@ class Switch(RoutedSwitch):
             bits = dict(zip(exits, wanted))
         ready = one.decided
         if self.grant.decision > 1 and not self.single:
-            ready = ready | following
+            ready = ready | ~begins
         aims = {
             j: bit if self.shape.outputs[j].is_terminal else bit & ready for j, bit in bits.items()
         }
         return Head(one.word, valid, active, aims)
+
+    def _needed(self, tag: Value) -> Value:
+        """All that a route behind the queue needs of a tag."""
+        digit = self.logic.rotates if self.logic is not None else 0
+        return tag[-digit:] if digit else tag
 
     # Registers that keep the outputs of worms.
 

@@ -5,6 +5,8 @@ from typing import NamedTuple, Protocol
 from amaranth.hdl import Const, Signal, Value
 from amaranth.lib import data, stream
 
+from ..primitives.arrival_queue import ArrivalQueue
+
 __all__ = ["Replay", "Replayed", "Waiting"]
 
 
@@ -45,6 +47,10 @@ class Waiting(NamedTuple):
         Whether the flit is taken to be merged.
     begun : Signal or None
         Set by the switch: whether the packet has an output, or has left by one and stays.
+    begins : Signal or None
+        Whether its current or next flit is a header, if that is known.
+    ahead : ArrivalQueue or None
+        The queue, if it shows what will be first.
     """
 
     head: stream.Interface
@@ -56,3 +62,5 @@ class Waiting(NamedTuple):
     queue: Replay | None = None
     merged: Value = Const(0)
     begun: Signal | None = None
+    begins: Signal | None = None
+    ahead: ArrivalQueue | None = None
