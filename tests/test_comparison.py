@@ -349,6 +349,7 @@ test_look_rejects = refusals(
     lambda words: Look(**words),
     ({"size": (0, 3)}, "Size must be width and height from 1 to 100 inches, not 0,3"),
     ({"size": (3,)}, "Size must be width and height ..., not 3"),
+    ({"size": (3, 2), "width": "page"}, "Size must not be given beside width page"),
     ({"width": "half"}, "Width must be one of column, page, not 'half'"),
     ({"style": "no.such"}, "Style must be a file of ... or one of ..., not 'no.such'"),
     error=InvalidValue,

@@ -96,7 +96,9 @@ def test_new_tables_that_can_deadlock_are_refused() -> None:
         if allowed:
             assert network.tables_around(dead)
         else:
-            with pytest.raises(ValueError, match=r"^Routing around dead links can deadlock: worms o"):
+            with pytest.raises(
+                ValueError, match=r"^Routing around dead links can deadlock: worms o"
+            ):
                 network.tables_around(dead)
 
 
