@@ -498,3 +498,13 @@ test_command_refuses_before_any_run = command_refusals(
     ([], "Missing argument"),
     part=True,
 )
+
+
+def test_rates_are_of_requests_where_there_is_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    """As a sweep of such a network says."""
+    memory, packets = (
+        Sweep(build(name, ports=4), "uniform", [], None) for name in ("combining", "cube")
+    )
+    for sweeps, rated in (([memory], "requests"), ([packets, memory], "packets or requests")):
+        print_comparison(Comparison(sweeps))
+        assert f"; rates in {rated} per terminal per cycle, " in capsys.readouterr().out
