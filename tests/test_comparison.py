@@ -349,6 +349,7 @@ test_look_rejects = refusals(
     lambda words: Look(**words),
     ({"size": (0, 3)}, "Size must be width and height from 1 to 100 inches, not 0,3"),
     ({"size": (3,)}, "Size must be width and height ..., not 3"),
+    ({"size": (3, 2), "width": "page"}, "Size must not be given beside width page"),
     ({"width": "half"}, "Width must be one of column, page, not 'half'"),
     ({"style": "no.such"}, "Style must be a file of ... or one of ..., not 'no.such'"),
     error=InvalidValue,
@@ -497,3 +498,13 @@ test_command_refuses_before_any_run = command_refusals(
     ([], "Missing argument"),
     part=True,
 )
+
+
+def test_rates_are_of_requests_where_there_is_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    """As a sweep of such a network says."""
+    memory, packets = (
+        Sweep(build(name, ports=4), "uniform", [], None) for name in ("combining", "cube")
+    )
+    for sweeps, rated in (([memory], "requests"), ([packets, memory], "packets or requests")):
+        print_comparison(Comparison(sweeps))
+        assert f"; rates in {rated} per terminal per cycle, " in capsys.readouterr().out

@@ -8,13 +8,14 @@ from collections import Counter
 from fractions import Fraction
 from math import prod
 
+import numpy as np
 import pytest
 from command_line import Call, command_refusals
 from long_runs import long
 from multicube.hdl import AxiStreamNetwork, Network, build
 from multicube.hdl.graphs.plans.multistage import MultistagePlan
 from multicube.hdl.graphs.plans.named_plans import PLANS, delta_plan
-from multicube.sim import Trace, TracePacket, predict, simulate
+from multicube.sim import Trace, TracePacket, pattern, predict, simulate
 from multicube.sim.theory.unbuffered_bandwidth import sinks_per_source, unbuffered_throughput
 from refusals import refusals
 
@@ -333,16 +334,42 @@ test_delta_rejects = refusals(
 )
 
 
+@pytest.mark.parametrize("traffic", [[8, 0, 5, 5], *[long([[0] * 8 + [1], *np.eye(9)[[0, 5, 5]]])]])
+def test_lists_and_matrices_name_sinks(traffic: list) -> None:
+    """There may be more of them than of sources."""
+    run = simulate("sw-banyan", traffic=traffic, load=0.3, cycles=100, warmup=0)
+    delivered = run.terminals["delivered"]
+    assert [sink for sink, count in enumerate(delivered) if count] == [0, 5, 8]
+
+
+def test_patterns_of_other_numbers_of_sinks() -> None:
+    network = build("sw-banyan")
+    for traffic in ("8,0,x,5", [8, 0, None, 5], lambda source, _: [8, 0, -1, 5][source]):
+        assert pattern(traffic, 4, 9).destinations(network.code) == [8, 0, None, 5]
+    weights = np.arange(36).reshape(4, 9)
+    tables = pattern(weights, 4, 9).where.tables(network.code)
+    assert pattern(pattern(weights, 4, 9).name, 4, 9).where.tables(network.code) == tables
+    assert len(tables) == 4
+    pattern(weights, 4, 9).check(network)
+    with pytest.raises(ValueError, match=r"^Traffic from 4 sources to 4 sinks must be uniform, a"):
+        simulate("cube", ports=4, traffic=pattern([8, 0, 5, 5], 4, 9))
+
+
 test_command_refuses = command_refusals(
     "",
     (
         "sim delta --traffic shift:1",
-        "Traffic from 16 sources to 9 sinks must be uniform, hotspot or all-to-one, to a sink "
+        "Traffic from 16 sources to 9 sinks must be uniform, a matrix of all sinks, or to sinks "
         "from 0 to 8, not shift:1",
     ),
     ("sim delta --traffic hotspot:0.5:9", "Terminal T of hotspot must be from 0 to 8, not 9"),
     ("sim sw-banyan --traffic all-to-one:9", "Terminal T of all-to-one must be from 0 to 8, not 9"),
-    ("sim sw-banyan --traffic identity", "Traffic from 4 sources to 9 sinks must be uniform"),
+    ("sim sw-banyan --traffic 0,8,9,1", "Destination of terminal 2 must be from 0 to 8, not 9"),
+    ("sim sw-banyan --traffic 0,8,1", "Traffic must have 4 destinations, not 3"),
+    (
+        "sim sw-banyan --traffic matrix:1,0,0,0/0,1,0,0/0,0,1,0/0,0,0,1",
+        "Row 0 of a traffic matrix must have 9 weights, not 4",
+    ),
     ("sim sw-banyan --traffic neighbor", "Traffic from 4 sources to 9 sinks must be uniform"),
     ("sim delta --traffic locality:0.5:4", "Traffic from 16 sources to 9 sinks must be"),
     ("sim delta --fault link:0:1", "multistage network of square boxes"),

@@ -154,7 +154,7 @@ TERMINAL = "Terminal 1 must be at"
             SQUARE | {"nodes": [{"id": n, "terminals": [2 * n]} for n in range(4)]},
             f"File .*: {TERMINAL} a node, as all from 0 on",
         ),
-        ("a.json", {"nodes": 4, "links": [[0, 1], [2, 3]]}, "There is no way from "),
+        ("a.json", {"nodes": 4, "links": [[0, 1], [2, 3]]}, "File .*: There is no way from "),
         ("a.graphml", "<graphml", "File .*: Line 1: it is no XML: unclosed token"),
         (
             "a.graphml",

@@ -10,9 +10,12 @@ from long_runs import long
 from multicube.hdl import GraphNetwork, build
 from multicube.hdl.fabric.pins import Pin
 from multicube.hdl.families.torus.torus_graph import Torus
+from multicube.hdl.graphs.graph import Link
+from multicube.hdl.graphs.listed_graph import ListedGraph
 from multicube.hdl.graphs.routing.layered import Layered
 from multicube.hdl.graphs.routing.relation import Relation
 from multicube.hdl.graphs.routing.rewritable import Rewritable, graph_without
+from multicube.hdl.graphs.routing.shortest import Shortest
 from multicube.hdl.graphs.routing.up_down import UpDown
 from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.sim import Result, SimulationError, rerun, simulate
@@ -79,6 +82,34 @@ def test_what_can_not_be_rerouted_is_refused() -> None:
         build("torus", k=3).tables_around(own)
     with pytest.raises(ValueError, match=r"^Packets can't be led around router_0.o.8: it is not"):
         network.tables_around([Pin("router_0", ("o", 8))])
+
+
+def test_new_tables_that_can_deadlock_are_refused() -> None:
+    """Without its diagonals, a complete graph is a ring."""
+    links = [
+        Link(node, port, (node + port + 1) % 5, 3 - port) for node in range(5) for port in range(4)
+    ]
+    for allowed in (0, 1):
+        graph = Rewritable(Shortest, ListedGraph(5, links))
+        network = GraphNetwork(graph=graph, allow_deadlock=allowed)
+        dead = [pin for pin in network_links(network) if network.link_end(pin)[1] in (1, 2)]
+        if allowed:
+            assert network.tables_around(dead)
+        else:
+            with pytest.raises(
+                ValueError, match=r"^Routing around dead links can deadlock: worms o"
+            ):
+                network.tables_around(dead)
+
+
+def test_new_tables_may_use_links_that_were_unused() -> None:
+    """Also with refill, which leaves out the links that carry nothing."""
+    ways = [Link(0, 0, 1, 0), Link(0, 1, 2, 0), Link(1, 0, 3, 0), Link(2, 0, 3, 1)]
+    graph = ListedGraph(5, [*ways, Link(4, 0, 0, 0)], homes=[4, 4], exit_homes=[3, 4])
+    cells = {}
+    for refill in ("yes", "no"):
+        cells[refill] = GraphNetwork(graph=Rewritable(Shortest, graph), refill=refill).fabric.cells
+    assert cells["yes"].keys() == cells["no"].keys()
 
 
 @pytest.mark.parametrize("latency", [1, 3])

@@ -23,7 +23,7 @@ from multicube.sim.measure.comparison import Comparison
 from multicube.sim.measure.curve import Sweep
 from multicube.sim.report.look import Look
 from multicube.sim.report.save import save_comparison, save_sweep
-from multicube.sim.run.sweeps import MOST_LOADS, ZERO_LOAD, LoadsLost, parse_loads, sweep
+from multicube.sim.run.sweeps import MOST_LOADS, ZERO_LOAD, LoadsLost, parse_loads, planned, sweep
 
 module = importlib.import_module(
     "multicube.sim.run.sweeps"
@@ -72,10 +72,16 @@ def test_parse_loads_rejects_form(text: str) -> None:
         ("0:3:1", "2.0"),
     ],
 )
-def test_parse_loads_rejects_load(text: str, load: str) -> None:
+def test_sweep_rejects_load(text: str, load: str) -> None:
     message = f"^Load must be from 0 to 1 packets per terminal per cycle, not {load}$"
     with pytest.raises(ValueError, match=message):
-        parse_loads(text)
+        sweep("cube", parse_loads(text), ports=4, clip=True)
+
+
+def test_loads_in_flits_may_be_above_1() -> None:
+    """What counts is packets, as in a single run."""
+    plan = planned(build("cube", ports=4, switch="wormhole", length=4), [1.5, 4], unit="flits")
+    assert plan.loads == (0.375, 1)
 
 
 @pytest.mark.parametrize("text", ["0:1:0.0005", "0:1:1e-12", "0:1:1e-300"])

@@ -78,6 +78,14 @@ class GraphNetwork(AnyRoutingNetwork):
     parameters_type = GraphParameters
     family = "graph"
 
+    def _relation(self) -> Relation:
+        try:
+            return super()._relation()
+        except InvalidValue as error:
+            if self.parameters.read is None:
+                raise
+            raise InvalidValue(f"File {self.parameters.file}: {error}") from None
+
     def _described(self) -> Graph | Relation:
         given = self.parameters
         if given.graph is not None:

@@ -309,7 +309,8 @@ class Network(FabricComponent, ABC):
         Raises
         ------
         ValueError
-            If this network has no tables that can be replaced, or a terminal can't be reached.
+            If this network has no tables that can be replaced, a terminal can't be reached, or
+            packets could deadlock.
         """
         raise InvalidValue(f"Network must have tables=rewritable, which {self.family!r} has not")
 

@@ -162,8 +162,7 @@ class RoutedNetwork(PacketNetwork):
         self.flits = not self.holds_links
         self.groups = given.group_entries
         self.recovers = given.recovers
-        if not self.recovers and not given.allow_deadlock:
-            self._check_deadlock()
+        self._check_deadlock("Routing", relation)
         self._check_nodes()
         given.check(relation, self.shapes)
         links = relation.diameter
@@ -181,14 +180,16 @@ class RoutedNetwork(PacketNetwork):
             self.reset_cycles = clearing_cycles(self.packet, self.tags) + 1
         self.path_is_fixed = relation.phases is None and not self.parameters.selects
 
-    def _check_deadlock(self) -> None:
-        cycle = self.relation.deadlock()
+    def _check_deadlock(self, what: str, relation: Relation) -> None:
+        if self.recovers or self.parameters.allow_deadlock:
+            return
+        cycle = relation.deadlock()
         if cycle is None:
             return
         shown = ", ".join(map(self.named, cycle[:0:-1][:_SHOWN]))
         more = ", ..." if len(cycle) - 1 > _SHOWN else ""
         raise InvalidValue(
-            f"Routing can deadlock: worms on {len(cycle) - 1} channels may wait for each other, "
+            f"{what} can deadlock: worms on {len(cycle) - 1} channels may wait for each other, "
             f"each for the next: {shown}{more} (allow_deadlock=1 builds it all the same)"
         )
 
@@ -511,6 +512,7 @@ class RoutedNetwork(PacketNetwork):
                     "cycles takes its credits with it, and the network would not become empty"
                 )
         relation = self.relation.without({end for end in ends.values() if end is not None})
+        self._check_deadlock("Routing around dead links", relation)
         memories = table_memories(relation, tuple(self.shapes), 1).contents
         return {f"table_{node}": rows for node, rows in enumerate(memories)}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .shared_arguments import INTERRUPTED, network_arguments, network_from
+from .shared_arguments import INTERRUPTED, network_arguments, network_from, refuse_option
 from .terminal_table import print_table
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ def bench(
     from ..run.engine_timings import ENGINES, time_engines
 
     built = network_from(network, parameters)
+    if engines and "verilator" not in engines:
+        why = "it is of its compilation"
+        refuse_option("verilator_limit", "Without --engine verilator there is", why)
     timings = []
     interrupted = False
     try:

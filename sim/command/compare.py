@@ -17,6 +17,7 @@ from .shared_arguments import (
     figure_options,
     given,
     messages,
+    refuse_idle_limit,
     run_options,
     sweep_options,
     written,
@@ -61,6 +62,7 @@ def compare(
     from ..run.sweeps import LoadsLost
     from .result_tables import print_comparison
 
+    refuse_idle_limit(options["cycles"], options["precision"])
     check_outputs([*output, *given(options["resume"])], as_json)
     for path in output:
         output_format(path, FORMATS)

@@ -208,7 +208,8 @@ def print_sweep(curve: Sweep, unit: str) -> None:
 
 def print_comparison(comparison: Comparison) -> None:
     """Print where each sweep saturates, its rates converted."""
-    sweeps, per, unit = comparison.sweeps, comparison.per, comparison.unit
+    sweeps, per = comparison.sweeps, comparison.per
+    rated = dict.fromkeys(_rated(each.network.family, comparison.unit) for each in sweeps)
     heads = ["network", "zero-load latency", "saturates at load", "highest throughput", "sustained"]
     rows = []
     for each, label, factor in zip(sweeps, comparison.labels, comparison.factors):
@@ -219,7 +220,7 @@ def print_comparison(comparison: Comparison) -> None:
         rows.append([label, _number(each.zero_load_latency), begins, *shown])
     click.echo(
         f"{short_name(sweeps[0].traffic)} traffic; "
-        f"rates in {unit_name(per, unit, square=is_square(sweeps))}, "
+        f"rates in {unit_name(per, ' or '.join(rated), square=is_square(sweeps))}, "
         "latencies in cycles"
     )
     print_table(heads, rows)

@@ -34,6 +34,7 @@ __all__ = [
     "network_arguments",
     "network_from",
     "refuse_given",
+    "refuse_idle_limit",
     "refuse_option",
     "run_options",
     "same_engine_option",
@@ -124,6 +125,12 @@ def refuse_option(name: str, whose: str, why: str) -> None:
     if context.get_parameter_source(name) != ParameterSource.DEFAULT:
         (option,) = (each.opts[-1] for each in context.command.params if each.name == name)
         raise InvalidValue(f"{whose} no {option}: {why}")
+
+
+def refuse_idle_limit(cycles: int | None, precision: float | None) -> None:
+    """Refuse --limit if the window is as long as was given."""
+    if cycles is not None and precision is None:
+        refuse_option("limit", "With --cycles alone there is", "the window does not grow")
 
 
 def check_outputs(outputs: Sequence[str], as_json: bool) -> None:

@@ -19,6 +19,7 @@ from .shared_arguments import (
     messages,
     network_arguments,
     network_from,
+    refuse_idle_limit,
     refuse_option,
     run_options,
     sweep_options,
@@ -142,6 +143,7 @@ def sim(
             why = "each terminal has one packet at a time, and its interval says when"
             for name in ("load", "source_depth"):
                 refuse_option(name, f"Traffic {short_name(packets.name)} takes", why)
+    refuse_idle_limit(options["cycles"], options["precision"])
     outputs = given(options["vcd"], options["activity"])
     check_outputs([*outputs, *given(options["checkpoint"])], as_json)
     failure: SimulationError | None = None
@@ -233,6 +235,7 @@ def sweep(
     from ..run.sweeps import sweep as run_sweep
     from .result_tables import print_sweep
 
+    refuse_idle_limit(options["cycles"], options["precision"])
     check_outputs([*output, *given(options["resume"])], as_json)
     for path in output:
         output_format(path, FORMATS)

@@ -53,8 +53,8 @@ class Look:
     size : tuple[float, float], optional
         Width and height in inches.
     width : str, optional
-        One of `WIDTHS`: the figure fits there, with letters of 8 points. In a column its panels are
-        below each other.
+        In place of a size, one of `WIDTHS`: the figure fits there, with letters of 8 points. In a
+        column its panels are below each other.
     style : str, optional
         A style of matplotlib: its name, or the path of a file.
     text : bool
@@ -82,6 +82,8 @@ class Look:
             object.__setattr__(self, "size", size)
         if self.width is not None:
             check_word("Width", self.width, WIDTHS)
+            if self.size is not None:
+                raise InvalidValue(f"Size must not be given beside width {self.width}")
         if self.style is not None and self.style not in matplotlib.style.available:
             try:
                 with _complaints() as said:

@@ -45,7 +45,7 @@ def compare(
     networks : Sequence[Network | str]
         At least one; a text such as "torus k=8 n=2" is built.
     loads : Sequence[float]
-        Packets (or flits) per terminal per cycle, 0 to 1; at least one.
+        Packets (or flits) per terminal per cycle, 0 to 1 packets; at least one.
     labels : Sequence[str], optional
         Names of the networks; by default their texts, or the words that distinguish them.
     per : str

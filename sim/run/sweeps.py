@@ -48,7 +48,7 @@ def parse_loads(text: str) -> list[float]:
     Raises
     ------
     ValueError
-        If the text is neither, a load is not from 0 to 1, or there are more than 1,000 loads.
+        If the text is neither, or there are more than 1,000 loads.
     """
     try:
         if ":" in text:
@@ -66,8 +66,6 @@ def parse_loads(text: str) -> list[float]:
         ) from None
     if len(loads) > MOST_LOADS:
         raise InvalidValue(f"Loads must be at most {MOST_LOADS}, not as many as in {text!r}")
-    for load in loads:
-        check_load(load)
     return sorted(set(loads))
 
 
@@ -123,7 +121,9 @@ def planned(
     if found.own_load is not None:
         raise InvalidValue(f"Traffic {found.name} has no load to sweep: {found.own_load}")
     operations = parameters.get("operations", ())
-    packets = [packet_load(load, unit, network, operations) for load in _checked(loads)]
+    packets = [packet_load(load, unit, network, operations) for load in _listed(loads)]
+    for load in packets:
+        check_load(load)
     if clip:
         packets = [min(load, found.when.highest_load) for load in packets]
     for load in packets:
@@ -161,7 +161,7 @@ def sweep(
         The network, or its name: `sweep("torus", [0.1, 0.2], k=8)` and `sweep("torus k=8",
         [0.1, 0.2])` build it first.
     loads : Sequence[float]
-        Packets (or flits) per terminal per cycle, 0 to 1; at least one.
+        Packets (or flits) per terminal per cycle, 0 to 1 packets; at least one.
     traffic : str, Sequence, np.ndarray, Callable or Pattern
         The destinations of packets, read by `pattern`; its packets must not end by themselves.
     unit : str
@@ -326,17 +326,15 @@ def measured(
     return curve
 
 
-def _checked(loads: Sequence[float]) -> list[float]:
-    """The distinct loads of a sequence or an array, in increasing order."""
+def _listed(loads: Sequence[float]) -> list[float]:
+    """The loads of a sequence or an array."""
     try:
         given = list(loads)
     except TypeError:
         raise InvalidType(f"Loads must be a sequence of numbers, not {shown(loads)}") from None
     if not given:
         raise InvalidValue("Loads must be given, at least one")
-    for load in given:
-        check_load(load)
-    return sorted({float(load) for load in given})
+    return given
 
 
 class LoadsLost(MulticubeError):

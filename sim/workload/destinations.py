@@ -69,9 +69,12 @@ class Destinations:
         return self.digitwise(code) if self.digitwise else self.favourites
 
     def reach(self, sinks: int) -> bool:
-        """Whether they have a meaning for another number of sinks than of sources."""
-        plain = not self.local and self.matrix is None and self.digitwise is None
-        return plain and len(set(self.favourites)) == 1 and self.favourites[0] < sinks
+        """Whether they have a meaning for this number of sinks."""
+        if self.matrix is not None:
+            return self.matrix.shape[1] == sinks
+        if self.local or self.digitwise is not None:
+            return len(self.favourites) == sinks
+        return max(self.favourites) < sinks
 
     def fitted(self, network: PacketNetwork) -> "Destinations":
         """What the sources of a network draw from: the same, or a matrix.

@@ -41,7 +41,7 @@ FORMS = (
 class StateBits(NamedTuple):
     """A register of a cell, or a row of a memory, by the names in its Verilog.
 
-    Names of inner submodules have dots, such as `queue_0.level`.
+    Names of inner submodules have dots, such as `queue_0.free`.
     """
 
     cell: str

@@ -23,20 +23,20 @@ MOST_ENTRIES = 2**22
 """Most entries of a matrix: 2,048 terminals."""
 
 
-def check_matrix(given: Any, ports: int) -> np.ndarray:
+def check_matrix(given: Any, ports: int, sinks: int) -> np.ndarray:
     """A matrix of weights, checked, as an array of floats: a row for each source.
 
     Raises
     ------
     TypeError, ValueError
-        If it is not a square of `ports` numbers each way, all finite and not negative, and some
-        above 0; or if it is too large.
+        If it is not `ports` rows of `sinks` numbers, all finite and not negative, and some above
+        0; or if it is too large.
     """
-    check_limit("Entries of a traffic matrix", ports**2, MOST_ENTRIES)
+    check_limit("Entries of a traffic matrix", ports * sinks, MOST_ENTRIES)
     rows = given if isinstance(given, np.ndarray) else list(given)
     if len(rows) != ports:
         raise InvalidValue(f"Traffic matrix must have {ports} rows, not {len(rows)}")
-    matrix = np.array([_row(row, source, ports) for source, row in enumerate(rows)])
+    matrix = np.array([_row(row, source, sinks) for source, row in enumerate(rows)])
     for source, destination in np.argwhere(~(np.isfinite(matrix) & (matrix >= 0))):
         raise InvalidValue(
             f"Weight from {source} to {destination} of a traffic matrix must be a finite number of "
@@ -48,16 +48,16 @@ def check_matrix(given: Any, ports: int) -> np.ndarray:
     return matrix / matrix.max()
 
 
-def _row(row: Any, source: int, ports: int) -> np.ndarray:
+def _row(row: Any, source: int, sinks: int) -> np.ndarray:
     try:
         found = np.asarray(row)
     except ValueError:  # a row with a row in it
         found = np.array(None)
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iuf"):
         raise InvalidType(f"Row {source} of a traffic matrix must hold numbers only, not {row!r}")
-    if len(found) != ports:
+    if len(found) != sinks:
         raise InvalidValue(
-            f"Row {source} of a traffic matrix must have {ports} weights, not {len(found)}"
+            f"Row {source} of a traffic matrix must have {sinks} weights, not {len(found)}"
         )
     return found.astype(float)
 
@@ -77,7 +77,7 @@ def destination_tables(matrix: np.ndarray, code: AddressCode) -> Iterator[tuple[
     slots = table_slots(matrix)
     layout = table_row(code)
     first_bit, other_bit = layout["first"].offset, layout["other"].offset
-    codes = [code.encode(terminal) for terminal in range(len(matrix))]
+    codes = [code.encode(terminal) for terminal in range(matrix.shape[1])]
     for row in matrix:
         shares = shares_of(row, slots << CHANCE_BITS)
         yield tuple(

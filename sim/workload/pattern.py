@@ -127,10 +127,10 @@ class Pattern:
                 f"Traffic {short_name(self.name)} must be for endpoints of the class of their "
                 "source"
             )
-        if network.sources != network.sinks and not where.reach(network.sinks):
+        if not where.reach(network.sinks):
             raise InvalidValue(
                 f"Traffic from {network.sources} sources to {network.sinks} sinks must be uniform, "
-                f"hotspot or all-to-one, to a sink from 0 to {network.sinks - 1}, "
+                f"a matrix of all sinks, or to sinks from 0 to {network.sinks - 1}, "
                 f"not {short_name(self.name)}"
             )
         if (where.local or self.own_load is not None) and network.has_memory:

@@ -89,6 +89,7 @@ def pattern(traffic: Any, ports: int, sinks: int | None = None) -> Pattern:
     """
     ports = check_integer("Ports", ports, 1)
     check_limit("Ports", ports, MOST_PORTS)
+    sinks = ports if sinks is None else sinks
     if isinstance(traffic, Pattern):
         if traffic.terminals != ports:
             raise InvalidValue(
@@ -97,13 +98,13 @@ def pattern(traffic: Any, ports: int, sinks: int | None = None) -> Pattern:
             )
         return traffic
     if isinstance(traffic, str):
-        return _from_text(traffic, ports, ports if sinks is None else sinks)
+        return _from_text(traffic, ports, sinks)
     if isinstance(traffic, os.PathLike):
-        return _from_text(f"file:{os.fspath(traffic)}", ports, ports)
+        return _from_text(f"file:{os.fspath(traffic)}", ports, sinks)
     if callable(traffic) and not isinstance(traffic, type):
-        return _from_function(traffic, ports)
+        return _from_function(traffic, ports, sinks)
     if isinstance(traffic, Sequence) or hasattr(traffic, "__array__"):
-        return _from_values(traffic, ports)
+        return _from_values(traffic, ports, sinks)
     raise InvalidType(
         "Traffic must be a text, a list of destinations, a matrix, a function or a pattern, "
         f"not {shown(traffic)}"
@@ -113,7 +114,7 @@ def pattern(traffic: Any, ports: int, sinks: int | None = None) -> Pattern:
 # Lists, matrices and functions.
 
 
-def _from_values(values: Any, ports: int, origin: str = "array") -> Pattern:
+def _from_values(values: Any, ports: int, sinks: int, origin: str = "array") -> Pattern:
     """A pattern from a list of destinations or a matrix. `origin` names it if it is large."""
     if np.ma.is_masked(values):
         raise InvalidValue("Traffic must be an array without masked values")
@@ -128,9 +129,9 @@ def _from_values(values: Any, ports: int, origin: str = "array") -> Pattern:
         together = Flows(tuple(flows), ports, places)
         return _from_flows(f"flows:{together.digest}", together)
     if any(map(_is_row, rows)):
-        found = _from_matrix(rows, ports)
+        found = _from_matrix(rows, ports, sinks)
         return replace(found, name=_matrix_name(rows, found, origin))
-    destinations = _check_destinations(rows, ports)
+    destinations = _check_destinations(rows, ports, sinks)
     name = ",".join(_SILENT if to is None else str(to) for to in destinations)
     if len(name) > LONGEST_NAME:
         name = _digest(name.encode(), origin)
@@ -141,7 +142,7 @@ def _is_row(entry: Any) -> bool:
     return isinstance(entry, Sequence | np.ndarray) and not isinstance(entry, str)
 
 
-def _from_function(function: Callable[[int, int], Any], ports: int) -> Pattern:
+def _from_function(function: Callable[[int, int], Any], ports: int, sinks: int) -> Pattern:
     with suppress(ValueError):  # one in C may have no signature
         arguments = signature(function)
         try:
@@ -154,23 +155,24 @@ def _from_function(function: Callable[[int, int], Any], ports: int) -> Pattern:
     results = []
     for source in range(ports):
         results.append(function(source, ports))
-        if _is_row(results[-1]) and ports**2 > MOST_ENTRIES:
+        if _is_row(results[-1]) and ports * sinks > MOST_ENTRIES:
             break  # refused below, without calling it more often
     rows = sum(map(_is_row, results))
     if rows not in (0, len(results)):
         raise InvalidType(
             "Traffic function must return destinations of all terminals, or weights of all"
         )
-    return _from_values(results, ports, f"function:{getattr(function, '__name__', 'unnamed')}")
+    origin = f"function:{getattr(function, '__name__', 'unnamed')}"
+    return _from_values(results, ports, sinks, origin)
 
 
-def _check_destinations(values: Iterable[Any], ports: int) -> list[int | None]:
+def _check_destinations(values: Iterable[Any], ports: int, sinks: int) -> list[int | None]:
     found: list[int | None] = []
     for source, value in enumerate(values):
         if value is None or (isinstance(value, Integral) and value == -1):
             found.append(None)
         else:
-            found.append(check_integer(f"Destination of terminal {source}", value, 0, ports - 1))
+            found.append(check_integer(f"Destination of terminal {source}", value, 0, sinks - 1))
     if len(found) != ports:
         raise InvalidValue(f"Traffic must have {ports} destinations, not {len(found)}")
     return found
@@ -186,8 +188,8 @@ def _from_destinations(name: str, destinations: Sequence[int | None]) -> Pattern
     return Pattern(name, Destinations(tuple(to or 0 for to in destinations), 1), when)
 
 
-def _from_matrix(rows: Any, ports: int, name: str = "") -> Pattern:
-    matrix = check_matrix(rows, ports)
+def _from_matrix(rows: Any, ports: int, sinks: int, name: str = "") -> Pattern:
+    matrix = check_matrix(rows, ports, sinks)
     sums = matrix.sum(axis=1)
     rates = sums / sums.mean()
     equal = np.allclose(rates, 1, rtol=0, atol=1e-9)
@@ -196,12 +198,12 @@ def _from_matrix(rows: Any, ports: int, name: str = "") -> Pattern:
 
 
 def _from_flows(name: str, flows: Flows) -> Pattern:
-    average = _from_matrix(flows.matrix, flows.terminals, name)
+    average = _from_matrix(flows.matrix, flows.terminals, flows.terminals, name)
     return replace(average, flows=flows)
 
 
 def _matrix_name(rows: Any, found: Pattern, origin: str) -> str:
-    if len(rows) ** 2 * 2 <= LONGEST_NAME:  # a digit and a comma for each entry
+    if len(rows) * len(rows[0]) * 2 <= LONGEST_NAME:  # a digit and a comma for each entry
         name = "matrix:" + "/".join(",".join(map(_weight_text, row)) for row in rows)
         if len(name) <= LONGEST_NAME:
             return name
@@ -229,7 +231,7 @@ def _from_text(text: str, ports: int, sinks: int) -> Pattern:
     name, colon, rest = text.partition(":")
     name = name.lower()
     if name == "file" and rest:
-        return _from_file(rest, ports)
+        return _from_file(rest, ports, sinks)
     if name in _UNREADABLE and rest:
         raise InvalidValue(
             f"Traffic {text} came from Python and is too large for a text: give that {name} again"
@@ -240,14 +242,14 @@ def _from_text(text: str, ports: int, sinks: int) -> Pattern:
         rows = [
             [_number(text, word, number_of) for word in row.split(",")] for row in rest.split("/")
         ]
-        return _from_matrix(rows, ports, text)
+        return _from_matrix(rows, ports, sinks, text)
     if name == "one-each" and rest:
         return _one_each(text, _from_text(rest, ports, sinks))
     if not colon and all(word == _SILENT or _is_integer(word) for word in text.split(",")):
         values = [
             None if word == _SILENT else _number(text, word, integer_of) for word in text.split(",")
         ]
-        return _from_destinations(text, _check_destinations(values, ports))
+        return _from_destinations(text, _check_destinations(values, ports, sinks))
     if name in _FORMS:
         words = rest.split(":") if colon else []
         form, make = _FORMS[name]
@@ -331,14 +333,14 @@ def _by_digits(function: Callable, text: str, ports: int, words: list[str]) -> P
 def _diagonal(text: str, ports: int, words: list[str]) -> Pattern:
     check_limit("Entries of a traffic matrix", ports**2, MOST_ENTRIES)
     own = np.eye(ports)
-    return _from_matrix(2 * own + np.roll(own, 1, axis=1), ports, text)
+    return _from_matrix(2 * own + np.roll(own, 1, axis=1), ports, ports, text)
 
 
 def _asymmetric(text: str, ports: int, words: list[str]) -> Pattern:
     if ports % 2:
         raise InvalidValue(f"Ports of asymmetric traffic must be even, not {ports}")
     check_limit("Entries of a traffic matrix", ports**2, MOST_ENTRIES)
-    return _from_matrix(np.tile(np.eye(ports // 2), (2, 2)), ports, text)
+    return _from_matrix(np.tile(np.eye(ports // 2), (2, 2)), ports, ports, text)
 
 
 _ALIASES = {"bitcomp": "complement", "bitrev": "bit-reversal", "shuffle": "perfect-shuffle"}
@@ -456,10 +458,10 @@ def _in_closed_loop(base: Pattern, words: list[str]) -> Pattern:
 # Files.
 
 
-def _from_file(path: str, ports: int) -> Pattern:
+def _from_file(path: str, ports: int, sinks: int) -> Pattern:
     """A pattern from a file of flows, or of numbers, separated by commas or spaces.
 
-    A matrix has as many lines, and as many weights in each, as there are terminals. A list has one
+    A matrix has a line for each terminal, with a weight for each that receives. A list has one
     destination in each line, or all in one. Flows have a header (`parse_flows`).
     """
     name = f"file:{path}"
@@ -478,8 +480,8 @@ def _from_file(path: str, ports: int) -> Pattern:
                 raise InvalidValue(f"line {number} must hold something before each comma")
         if len(lines) == 1 or all(len(words) == 1 for _, words in lines):
             values = [_destination(number, word) for number, words in lines for word in words]
-            return _from_destinations(name, _check_destinations(values, ports))
-        return _from_matrix([_weights(*line, ports) for line in lines], ports, name)
+            return _from_destinations(name, _check_destinations(values, ports, sinks))
+        return _from_matrix([_weights(*line, sinks) for line in lines], ports, sinks, name)
     except ValueError as error:
         raise InvalidValue(f"Traffic {path}: {error}") from None
 
@@ -493,9 +495,9 @@ def _destination(number: int, word: str) -> int | None:
         raise InvalidValue(f"line {number} must hold destinations, not {word!r}") from None
 
 
-def _weights(number: int, words: list[str], ports: int) -> list[float]:
-    if len(words) != ports:
-        raise InvalidValue(f"line {number} must hold {ports} weights, not {len(words)}")
+def _weights(number: int, words: list[str], sinks: int) -> list[float]:
+    if len(words) != sinks:
+        raise InvalidValue(f"line {number} must hold {sinks} weights, not {len(words)}")
     try:
         return [number_of(word) for word in words]
     except ValueError:

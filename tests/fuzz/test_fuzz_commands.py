@@ -21,7 +21,7 @@ TRAFFIC += ["broadcast:0.2", "all-to-one:1", "file:trace.csv", "matrix:1,1/1,2",
 
 NUMBERS = st.sampled_from(["0", "1", "2", "3", "4", "7", "8", "-1", "0.5", "1e12", "9" * 20])
 
-SMALL = ["--cycles", "20", "--warmup", "0", "--bins", "8", "--source-depth", "2", "--limit", "400"]
+SMALL = ["--cycles", "20", "--warmup", "0", "--bins", "8", "--source-depth", "2"]
 """The last words of simulations, which keep them short whatever came before."""
 
 OPTIONS = {
@@ -196,7 +196,8 @@ def command_lines(draw: st.DrawFn, commands: dict[str, dict[str, list[str]]]) ->
             first = [draw(st.sampled_from(["/dev/null", "none"])), *first]
     # The last words stay: most of all they say how little is to be simulated.
     rest = draw(mutated(st.just([*first, *draw(options(commands[name]))]), WORDS))
-    return [*name.split(), *rest, *ENDS.get(name, [])]
+    limit = ["--limit", "400"] if "--precision" in rest else []
+    return [*name.split(), *rest, *ENDS.get(name, []), *limit]
 
 
 def call(words: list[str]) -> tuple[int, str, str]:

@@ -67,6 +67,10 @@ class Rewritable(Relation):
         """All ways through each node."""
         return self.graph.all_turns()
 
+    def carries(self, channel: Channel) -> bool:
+        """With some tables, any channel."""
+        return True
+
     def without(self, dead: Collection[tuple[int, int]]) -> "Rewritable":
         """As in `Relation`."""
         other = Rewritable(self.algorithm, graph_without(self.graph, dead))
