@@ -12,6 +12,7 @@ from multicube.hdl import build
 from multicube.hdl.graphs.routing.group_tree import Kind
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.networks.buses import AxiNetwork, WishboneNetwork
+from multicube.hdl.networks.group_port import GroupPortNetwork
 from multicube.hdl.networks.remote_memory_network import RemoteMemory
 from multicube.hdl.operations.bus_operations import bus_operations, row_bits
 from multicube.hdl.operations.combining_rules import Rules
@@ -599,6 +600,20 @@ def test_a_write_to_several_modules(family: str) -> None:
     exercise(network, testbench)
     assert len(network.port(0).awuser) == (4 if grouped else 2)
     assert not hasattr(AxiNetwork(build("cube", ports=4, payload=32)).port(0), "awuser")
+
+
+@pytest.mark.parametrize("ports", [AxiNetwork, WishboneNetwork])
+def test_routers_between_buses_merge_nothing(ports: type[AxiNetwork | WishboneNetwork]) -> None:
+    """So a bit that a simulator does not know makes no others unknown, as it would in a sum."""
+    given, plain = (
+        ports(build("mesh k=2 n=1 payload=8 group_entries=2", reduction=reduction))
+        for reduction in ("add", "none")
+    )
+    assert given.network.parameters["reduction"] == "none"
+    assert given.fabric.cells == plain.fabric.cells
+    ported = GroupPortNetwork(given)
+    (row, *_) = ported.rows({1: (0, [0, 1])})
+    assert {"group_write", *row} == {name for name in ported.signature.members if "group" in name}
 
 
 def test_copies_for_a_group_overtake_nothing() -> None:

@@ -364,8 +364,9 @@ _RST = "    (rst (T0 200) (T1 0) (TX 0) (TC 0) (IG 0))\n"
         ("(rst (T0 200) (T1 0)", "(rst (T0 200) (T1 200)", 14),
         (_RST, _RST.replace("TC 0", "TC 900"), 14),
         (_RST, _RST.replace("TC 0", "TC -1"), 14),
+        ("  ))\n))\n", "  ))\n", None),
     ],
-    ids=["empty", "longer", "words", "twice", "unknown", "times", "changes", "negative"],
+    ids=["empty", "longer", "words", "twice", "unknown", "times", "changes", "negative", "cut"],
 )
 def test_saif_rejects(old: str, new: str, line: int | None, tmp_path: Path) -> None:
     """Such lines were skipped, or gave a bit more than all cycles at 1."""

@@ -109,7 +109,7 @@ class BusPorts(FabricComponent):
     Attributes
     ----------
     network : Network
-        The argument.
+        The argument; if it carries packets, as in `RemoteMemory`.
     memory : MemoryNetwork or RemoteMemory
         The network with the memory's own links.
     data : int
@@ -125,8 +125,8 @@ class BusPorts(FabricComponent):
     def __init__(
         self, network: Network, *, data: int | None, rows: int | None, copies: bool = False
     ) -> None:
-        self.network = network
-        self.memory = bus_memory(network, data, rows, copies=copies)
+        self.memory = memory = bus_memory(network, data, rows, copies=copies)
+        self.network = memory.network if isinstance(memory, RemoteMemory) else network
         link = self.memory.link
         self.data = link.width * 8 // 9
         self.ports = self.memory.ports

@@ -91,7 +91,10 @@ class RemoteMemory(FabricComponent):
 
     Attributes
     ----------
-    network, width, operations
+    network : PacketNetwork
+        The argument, but with `reduction=none` if it has groups: requests and replies are never
+        merged.
+    width, operations
         The arguments.
     ports, memory_rows : int
         Memory modules, and rows in each.
@@ -131,7 +134,7 @@ class RemoteMemory(FabricComponent):
             )
         if words_per_row(operations) > 1:
             raise InvalidValue("Operations must not be on double words")
-        self.network = network
+        self.network = network.altered(reduction="none") if network.groups else network
         self.width = check_integer("Width", width, 1)
         self.operations = operations
         if network.classes > 2:

@@ -39,7 +39,7 @@ def copied_link(link: MemoryLink, packet: Packet) -> MemoryLink:
 
     Above the address of one its tags say which others. If packets have broadcast masks, that is a
     mask of the bits in which their addresses differ; if they may be for groups, it is how many
-    other members the group has, and above that the number of the group.
+    other members the group has, 0 if the request is for no group, and above that its number.
     """
     return MemoryLink(
         tag=link.tag * (2 if packet.broadcast else 3),

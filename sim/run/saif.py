@@ -136,7 +136,7 @@ def read_saif(path: str | os.PathLike[str]) -> Recorded:
     head = _HEAD.match(text)
     cycles = 0 if head is None else int(head[1]) // CYCLE
     wrong = f"{os.fspath(path)} is no SAIF file that multicube has written"
-    if head is None or cycles == 0 or not text.endswith("))\n"):
+    if head is None or cycles == 0 or not text.endswith("\n))\n"):
         raise InvalidValue(wrong)
     entries: Entries = {"": {}}
     into = entries[""]
