@@ -189,8 +189,11 @@ class Switch(RoutedSwitch):
 
     @property
     def registers(self) -> bool:
-        """Whether a register holds the output of a worm from its header on, and not from the flit
-        behind it: so arbiters begin with registers. Where queues are registers themselves."""
+        """Whether the output of a worm is in a register from its header on.
+
+        So arbiters begin with registers. Otherwise it is from the flit behind the header on. It is
+        so where queues are registers themselves.
+        """
         worms = self.holds and not (self.single or self.packet.broadcast)
         return worms and self.entry.depth <= IN_REGISTERS
 
