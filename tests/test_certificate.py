@@ -58,6 +58,7 @@ def checked(words: str) -> dict[str, Any]:
     [
         "cube ports=4 depth=3 payload=4",
         "cube ports=4 depth=2 payload=4 switch=input-queued",
+        "crossbar ports=3 depth=2 payload=4 switch=wormhole length=2",
         "ring k=3 n=1 depth=2 payload=4",
         "ring k=3 n=1 depth=2 payload=4 pipeline=1",
         long("torus k=4 n=2 pipeline=1"),

@@ -77,6 +77,8 @@ def _queue(names: SwitchNames, i: int) -> Iterator[str]:
         )
     )
     yield from places_full_from_below(f"queue_{i}__free", depth)
+    if names.registers:
+        yield f"always @* assert ({names.known(i)});"
 
 
 def _worm_exits(names: SwitchNames, i: int, exits: str) -> Iterator[str]:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
+from amaranth.hdl import Const
+
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.links.packet import Packet
 from ...hdl.networks.channel_model import FAIR
@@ -33,6 +35,7 @@ class SwitchNames:
         plain = isinstance(switch, Switch)
         self.flit: Packet = switch._stored_flit if plain else switch.packet
         self.behind = plain and switch.behind
+        self.registers = plain and switch.registers
         self.witness = max(1, (len(self.inputs) - 1).bit_length())
         payload = self.flit["payload"]
         if payload.width < self.witness:
@@ -70,6 +73,20 @@ class SwitchNames:
     def tag(self, word: str) -> str:
         at = self.flit["tag"].offset
         return f"{word}[{at + self.flit['tag'].width - 1}:{at}]"
+
+    def known(self, i: int) -> str:
+        """That a register has what the route of the header that a queue shows needs of its tag.
+
+        Where the switch has `registers`: assumed in the proof of the crossing, proved in that of
+        the queues.
+        """
+        assert isinstance(self.switch, Switch)
+        tag = self.flit["tag"]
+        high = tag.offset + tag.width
+        low = high - len(self.switch.needed(Const(0, tag.width)))
+        return (
+            f"!(begins_{i} & {self.level(i)} != 0) | kept_{i} == {self.shown(i)}[{high - 1}:{low}]"
+        )
 
     def shown(self, i: int) -> str:
         """The name of what a queue shows: a register, or the word of its memory at the head."""
@@ -149,6 +166,8 @@ def _crossing(names: SwitchNames) -> Iterator[str]:
         yield f"wire pop_{i} = {pops};"
         yield f"wire enters_{i} = i__{i}__valid & i__{i}__ready;"
         yield f"always @* assume ({shown}[{high}:{low}] == {i});"
+        if names.registers:
+            yield f"always @* assume ({names.known(i)});"
         # The outputs of the header, one bit each.
         bits = ["1'b0"] * turn_bits
         if switch.behind:
