@@ -239,7 +239,7 @@ class Pipelined(RoutedSwitch):
         entering = stream.Signature(self.packet).create(path=(f"entering_{i}",))
         freed = Signal(name=f"freed_{i}")
         taken = source.valid & source.ready
-        begins = at_header(m, f"{i}", taken, source.payload.last)
+        begins = at_header(m, f"input_{i}", taken, source.payload.last)
         places = Places(m, f"free_{i}", self.places, freed, taken)
         m.d.sync += freed.eq(leaves)
         m.d.comb += [

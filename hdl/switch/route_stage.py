@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..links.packet import Packet
 from ..primitives.round_robin import lowest
+from .entry import at_header
 from .shape import OutputChannel
 
 __all__ = ["RouteStage", "worm_exits"]
@@ -19,11 +20,12 @@ def worm_exits(m: Module, name: str, port: stream.Interface, last: Value, route:
 
     `last` says that the flit is a tail, and `route` what its exits are if it is a header.
     """
-    begins = Signal(init=1, name=f"begins_{name}")
+    moves = port.valid & port.ready
+    begins = at_header(m, name, moves, last)
     own, found = (Signal(len(route), name=f"{kind}_{name}") for kind in ("own", "found"))
     m.d.comb += found.eq(Mux(begins, route, own))
-    with m.If(port.valid & port.ready):
-        m.d.sync += [begins.eq(last), own.eq(found)]
+    with m.If(moves):
+        m.d.sync += own.eq(found)
     return found
 
 
