@@ -387,7 +387,18 @@ class Switch(RoutedSwitch):
         return Head(one.word, valid, active, aims)
 
     def needed(self, tag: Value) -> Value:
-        """All that a route behind the queue needs of a tag."""
+        """All that a route behind the queue needs of a tag.
+
+        Parameters
+        ----------
+        tag : Value
+            As it arrives.
+
+        Returns
+        -------
+        Value
+            Its top digit, if routes rotate the tag, or all of it.
+        """
         digit = self.logic.rotates if self.logic is not None else 0
         return tag[-digit:] if digit else tag
 
