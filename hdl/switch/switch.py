@@ -354,7 +354,7 @@ class Switch(RoutedSwitch):
             aims = {j: valid & bit for j, bit in enumerate(left)}
             return Head(one.word, valid, valid, aims, taken)
         if self.behind:
-            known = self.needed(one.header.tag)
+            known = self._needed(one.header.tag)
         wanted: Value = known
         active: Value = valid
         if not self.single:
@@ -369,7 +369,7 @@ class Switch(RoutedSwitch):
             else:
                 wanted = kept
                 with m.If(one.ahead.moves & Mux(leaves, one.last, begins)):
-                    m.d.sync += kept.eq(self.needed(one.ahead.coming.tag))
+                    m.d.sync += kept.eq(self._needed(one.ahead.coming.tag))
             active = valid | ~begins
         if self.ahead:
             bits, active = dict(zip(exits, one.stored)), Const(1)
@@ -386,19 +386,8 @@ class Switch(RoutedSwitch):
         }
         return Head(one.word, valid, active, aims)
 
-    def needed(self, tag: Value) -> Value:
-        """All that a route behind the queue needs of a tag.
-
-        Parameters
-        ----------
-        tag : Value
-            As it arrives.
-
-        Returns
-        -------
-        Value
-            Its top digit, if routes rotate the tag, or all of it.
-        """
+    def _needed(self, tag: Value) -> Value:
+        """All that a route behind the queue needs of a tag."""
         digit = self.logic.rotates if self.logic is not None else 0
         return tag[-digit:] if digit else tag
 

@@ -83,7 +83,7 @@ class SwitchNames:
         assert isinstance(self.switch, Switch)
         tag = self.flit["tag"]
         high = tag.offset + tag.width
-        low = high - len(self.switch.needed(Const(0, tag.width)))
+        low = high - len(self.switch._needed(Const(0, tag.width)))
         return (
             f"!(begins_{i} & {self.level(i)} != 0) | kept_{i} == {self.shown(i)}[{high - 1}:{low}]"
         )
