@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from amaranth.hdl import Cat
+from amaranth.hdl import Cat, Value
 from amaranth.lib import data
-from driving import exercise, transport
+from driving import Cycle, exercise, transport
 from long_runs import long
 from multicube.hdl.primitives import arrival_queue as arrival_queue_module
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
@@ -63,6 +63,13 @@ def sometimes(seed: int, rate: float) -> Callable[[int, int], bool]:
     return lambda port, cycle: generator.random() < rate
 
 
+def random_trace(queue: ArrivalQueue, watched: Value) -> list[Cycle]:
+    """What a queue does in 300 cycles of random arrivals and waits."""
+    depth = queue.depth
+    offer, ready = offers(depth, 0.6), sometimes(depth, 0.7)
+    return transport(queue, cycles=300, offer=offer, ready=ready, watch=lambda: watched)
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("refill", [False, True], ids=["plain", "refill"])
 @pytest.mark.parametrize("depth", DEPTHS)
@@ -95,13 +102,7 @@ def test_arrival_queue_follows_the_model(writers: int, depth: int, refill: bool)
 @pytest.mark.parametrize("depth", [1, 2])
 def test_arrival_queue_shows_what_will_be_first(depth: int, refill: bool) -> None:
     queue = ArrivalQueue(16, depth=depth, refill=refill, ahead=True)
-    trace = transport(
-        queue,
-        cycles=300,
-        offer=offers(depth, 0.6),
-        ready=sometimes(depth, 0.7),
-        watch=lambda: Cat(queue.coming, queue.moves),
-    )
+    trace = random_trace(queue, Cat(queue.coming, queue.moves))
     for before, after in pairwise(trace):
         [first], moves, coming = after.shown, before.watched >> 16, before.watched & 0xFFFF
         assert first is None or first == (coming if moves else before.shown[0])
@@ -119,13 +120,7 @@ def test_separate_memories_change_no_cycle(writers: int, depth: int) -> None:
     traces = []
     for separate in (False, True):
         queue = ArrivalQueue(16, writers=writers, depth=depth, separate=separate)
-        trace = transport(
-            queue,
-            cycles=300,
-            offer=offers(depth, 0.6),
-            ready=sometimes(depth, 0.7),
-            watch=lambda queue=queue: queue.level,
-        )
+        trace = random_trace(queue, queue.level)
         traces.append([(c.offered, c.accepted, c.shown, c.watched) for c in trace])
     assert traces[0] == traces[1]
 

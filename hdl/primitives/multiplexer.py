@@ -248,21 +248,24 @@ def form_of(platform: object, count: int, width: int, *, blank: bool) -> Multipl
 
     With `blank`, it must show zero if no word is selected.
     """
-    form = getattr(platform, "multiplexer", None)
-    if form is None or (blank and not form.blank):
-        return None
-    return form if _saves_tables(form, count, width) else None
+    form = _form(platform, count, width, None)
+    return None if form is None or (blank and not form.blank) else form
 
 
 def has_blank_form(platform: object, count: int, width: int) -> bool:
     """Whether a module chooses among so many words that is zero if none is selected: of the
     platform, or in simulation of the default one."""
-    form: MultiplexerForm | None = getattr(platform, "multiplexer", CodedMultiplexer)
-    return form is not None and form.blank and _saves_tables(form, count, width)
+    form = _form(platform, count, width, CodedMultiplexer)
+    return form is not None and form.blank
 
 
-def _saves_tables(form: MultiplexerForm, count: int, width: int) -> bool:
-    return _FEWEST <= count <= form.most and width >= _NARROWEST
+def _form(
+    platform: object, count: int, width: int, simulated: MultiplexerForm | None
+) -> MultiplexerForm | None:
+    """The module of a platform, or that in simulation, if it saves tables."""
+    form: MultiplexerForm | None = getattr(platform, "multiplexer", simulated)
+    saves = form is not None and _FEWEST <= count <= form.most and width >= _NARROWEST
+    return form if saves else None
 
 
 def one_of(
@@ -301,9 +304,7 @@ def one_of_next(
     After reset the word has no meaning for a cycle.
     """
     count, width = len(words), len(words[0])
-    form: MultiplexerForm | None = getattr(platform, "multiplexer", CodedMultiplexer)
-    if form is not None and not _saves_tables(form, count, width):
-        form = None
+    form = _form(platform, count, width, CodedMultiplexer)
     code = Cat(selected if form is None else form.code_of(selected))
     held = Signal(len(code), reset_less=True, name=f"select_{name}")
     m.d.sync += held.eq(code)

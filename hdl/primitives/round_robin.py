@@ -155,14 +155,16 @@ class RoundRobin(wiring.Component):
         starts = Signal(self.count)
         # When a grant is taken, the turn passes to the next number; otherwise it stays.
         m.d.comb += starts.eq(Mux(self.taken, granted, granted[1:]))
-        # All bits from that of the next number on. The upper ones are found from the few grants
-        # with which they are 0.
-        from_there = Cat(
-            starts[: i + 1].any()
-            if 2 * i < self.count - 1
-            else ~Mux(self.taken, granted[i + 1 :], Cat(granted[0], granted[i + 2 :])).any()
-            for i in range(self.count - 1)
-        )
+        # All bits from that of the next number on.
+        from_there = -starts
+        if self.count <= _WIDE:
+            # The upper ones are found from the few grants with which they are 0.
+            from_there = Cat(
+                starts[: i + 1].any()
+                if 2 * i < self.count - 1
+                else ~Mux(self.taken, granted[i + 1 :], Cat(granted[0], granted[i + 2 :])).any()
+                for i in range(self.count - 1)
+            )
         with m.If(self.request.any()):
-            m.d.sync += turn.eq(-starts if self.count > _WIDE else from_there)
+            m.d.sync += turn.eq(from_there)
         return m
