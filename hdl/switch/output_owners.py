@@ -44,6 +44,8 @@ class OutputOwners(wiring.Component):
         To which output the flit of each input is offered.
     inside : Out(outputs)
         Whether a worm has begun to leave by it, and its tail has not left.
+    owner : Out(inputs).array(outputs)
+        The input that it belongs to, one bit each; 0 before the first one. From registers.
     """
 
     def __init__(self, shape: RouterShape, arbiter: str) -> None:
@@ -59,6 +61,7 @@ class OutputOwners(wiring.Component):
                 "offered": Out(outputs),
                 "serves": Out(outputs).array(inputs),
                 "inside": Out(outputs),
+                "owner": Out(inputs).array(outputs),
             }
         )
 
@@ -79,6 +82,7 @@ class OutputOwners(wiring.Component):
                 want.eq(Cat(self.want[i][j] for i in entries)),
                 served.eq(want & owner),
                 Cat(self.serves[i][j] for i in entries).eq(served),
+                Cat(self.owner[j][i] for i in entries).eq(owner),
                 self.offered[j].eq(served.any()),
                 tail.eq(Cat(self.last[i] & own for i, own in zip(entries, owner)).any()),
                 releases.eq(Mux(self.offered[j], self.passed[j] & tail, ~inside)),

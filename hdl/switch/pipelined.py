@@ -1,11 +1,10 @@
 """The switch in stages: registers between its arbiters, its crossbar and its links."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
-from amaranth.lib.data import StructLayout
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
@@ -166,63 +165,95 @@ class Pipelined(RoutedSwitch):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         if self.packet.flits:
-            self._worms(m)
+            self._worms(m, platform)
         else:
             self._words(m, platform)
         return m
 
     # Packets of several flits.
 
-    def _worms(self, m: Module) -> None:
-        needed = space_needed(self.switching, self.places, self.longest)
-        m.submodules.traversal = traversal = Traversal(
-            self.packet,
-            self.shape,
-            depth=self.places,
-            needed=dict.fromkeys(self.shape.guarded_outputs(self.switching), needed),
-            credited=self.credited,
-        )
+    def _worms(self, m: Module, platform: object) -> None:
         m.submodules.owners = owners = OutputOwners(self.shape, self.arbiter)
         if self.arbiter == "random":
             m.d.comb += owners.seed.eq(self.seed)
-        if self.credited:
-            m.d.comb += [bit.eq(given) for bit, given in zip(traversal.credit, self.credit)]
-        for port, own in zip(self.o, traversal.o):
-            m.d.comb += [
-                port.valid.eq(own.valid),
-                port.payload.eq(self._forwarded(own.payload)),
-                own.ready.eq(port.ready),
-            ]
+        ready, opens, sent, turn = (
+            Signal(len(self.o), name=name) for name in ("ready", "opens", "sent", "turn")
+        )
         # Where a header, and where any flit may leave.
-        free = traversal.ready & traversal.open & ~owners.inside
-        may = traversal.ready & (traversal.open | owners.inside)
+        free = ready & opens & ~owners.inside
+        may = ready & (opens | owners.inside)
+        heads: dict[int, Any] = {}
         for i in range(len(self.shape.inputs)):
             # Inputs without any turn have nothing behind them.
             if not (exits := self._exits(i)):
                 continue
-            head = self._receive(m, i, exits, free)
+            heads[i] = head = self._receive(m, i, exits, free)
             m.d.comb += [
                 *(owners.want[i][j].eq(bit) for j, bit in zip(exits, head.payload.exits)),
                 owners.last[i].eq(head.payload.flit.last),
                 head.ready.eq((owners.serves[i] & owners.passed).any()),
-                traversal.i[i].eq(head.payload.flit),
-                traversal.uses[i].eq(owners.serves[i]),
             ]
         for number, link in enumerate(self.shape.links):
             wires = shared_wires(m, number, [(owners.offered[j], may[j]) for j in link])
             for j, taken, unused in zip(link, wires.taken, wires.free):
                 m.d.comb += [
                     owners.passed[j].eq(may[j] & unused),
-                    traversal.turn[j].eq(taken),
-                    traversal.sent[j].eq(owners.offered[j] & owners.passed[j]),
+                    turn[j].eq(taken),
+                    sent[j].eq(owners.offered[j] & owners.passed[j]),
                 ]
+        if self.credited:
+            self._traverse(m, heads, owners, ready, opens, sent, turn)
+        for j, output in enumerate(self.shape.outputs):
+            if j in self.credited or not output.inputs:
+                continue
+            words = [heads[i].payload.flit for i in output.inputs]
+            owner = Cat(owners.owner[j][i] for i in output.inputs)
+            chosen = self._chosen(m, platform, j, owner, words)
+            m.d.comb += [
+                ready[j].eq(self._register(m, j, sent[j], chosen, self.o[j])),
+                opens[j].eq(1),
+            ]
+
+    def _traverse(
+        self,
+        m: Module,
+        heads: Mapping[int, Any],
+        owners: OutputOwners,
+        ready: Signal,
+        opens: Signal,
+        sent: Value,
+        turn: Value,
+    ) -> None:
+        """Send the flits of heads over links with credits."""
+        needed = space_needed(self.switching, self.places, self.longest)
+        m.submodules.traversal = traversal = Traversal(
+            self.packet,
+            self.shape,
+            depth=self.places,
+            needed=dict.fromkeys(self.shape.guarded_outputs(self.switching), needed),
+        )
+        m.d.comb += [traversal.turn.eq(turn), traversal.sent.eq(sent)]
+        for i, head in heads.items():
+            m.d.comb += [
+                traversal.i[i].eq(head.payload.flit),
+                traversal.uses[i].eq(owners.serves[i]),
+            ]
+        for number, j in enumerate(self.credited):
+            port, own = self.o[j], traversal.o[number]
+            m.d.comb += [
+                traversal.credit[number].eq(self.credit[number]),
+                ready[j].eq(traversal.ready[j]),
+                opens[j].eq(traversal.open[j]),
+                port.valid.eq(own.valid),
+                port.payload.eq(self._forwarded(own.payload)),
+            ]
 
     def _receive(self, m: Module, i: int, exits: Sequence[int], free: Value) -> stream.Interface:
         """The head of an input's queue, with the exit that it wants, if any: a bit for each.
 
         It is taken only if there is a flit.
         """
-        layout = StructLayout({"flit": self.packet, "exits": len(exits)})
+        layout = data.StructLayout({"flit": self.packet, "exits": len(exits)})
         head = stream.Signature(layout).create(path=(f"head_{i}",))
         source: Any = self.i[i]
         if self.shape.inputs[i].credits:
@@ -321,15 +352,21 @@ class Pipelined(RoutedSwitch):
                 # Of no meaning after reset.
                 heads[i] = Signal(self.packet, reset_less=True, name=f"head_{i}")
                 m.d.sync += heads[i].eq(queue.payload)
-        choose = one_of_next if self.pipeline == 2 else one_of
         drive = self._credits if self.pipeline == 2 else self._register
         for j, own in entries.items():
-            words = [self._forwarded(heads[i]) for i in own]
-            first = granted[j]
-            # What is shown without a grant does not matter, so of two inputs one bit tells which.
-            selected = [~first[1], first[1]] if len(words) == 2 else list(first)
-            chosen = choose(m, platform, f"output_{j}", selected, words)
+            chosen = self._chosen(m, platform, j, granted[j], [heads[i] for i in own])
             m.d.comb += room[j].eq(drive(m, j, requests[j].any() & room[j], chosen, self.o[j]))
+
+    def _chosen(
+        self, m: Module, platform: object, j: int, first: Value, heads: Sequence[data.View]
+    ) -> Value:
+        """The word that an output gets, of that head whose bit of `first` is 1."""
+        words = [self._forwarded(head) for head in heads]
+        # What is shown without a grant does not matter, so of two inputs one bit tells which.
+        selected = [~first[1], first[1]] if len(words) == 2 else list(first)
+        late = self.pipeline == 2 and not self.packet.flits
+        choose = one_of_next if late else one_of
+        return choose(m, platform, f"output_{j}", selected, words)
 
     def _register(
         self, m: Module, j: int, granted: Value, packet: Value, output: stream.Interface

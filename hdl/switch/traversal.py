@@ -1,8 +1,8 @@
 """The switch of a pipelined router, behind registers, and the credits of its links."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -17,12 +17,10 @@ __all__ = ["Traversal"]
 class Traversal(wiring.Component):
     """Registers in front of the switch of a router, and the credits of its links.
 
-    What an input sends in a cycle crosses the switch in the next. The queues behind links with
-    credits have room for all that is sent to them, as these are counted here. Of other outputs, a
-    flit that is not taken at once waits in a register.
+    What an input sends in a cycle crosses the switch in the next. The queues behind the links have
+    room for all that is sent to them, as these are counted here.
 
-    `ready` depends on registers and, for outputs without credits, on `o[*].ready`; `o[*].valid` and
-    `.payload` on registers.
+    All outputs depend on registers.
 
     Parameters
     ----------
@@ -32,8 +30,6 @@ class Traversal(wiring.Component):
         Places of the queues behind the links.
     needed : Mapping[int, int]
         Places that must be free for an output to be open, for those that are guarded.
-    credited : Sequence[int], optional
-        The outputs with credits; by default the channels of links.
 
     Members
     -------
@@ -46,50 +42,48 @@ class Traversal(wiring.Component):
     sent : In(outputs)
         To which outputs a flit is sent: only to those that are `ready` and have the wires.
     ready : Out(outputs)
+        0 if the output is no link's.
     open : Out(outputs)
         Whether there are so many places as needed; 1 if the output is not guarded.
-    credit : In(1).array(credited outputs)
+    credit : In(1).array(link outputs)
         A place in the queue behind this output has become free.
-    o : Out(stream.Signature(packet)).array(outputs)
-        `ready` is looked at only without credits.
+    o : Out(stream.Signature(packet)).array(link outputs)
+        `ready` is not looked at.
     """
 
     def __init__(
-        self,
-        packet: Packet,
-        shape: RouterShape,
-        *,
-        depth: int,
-        needed: Mapping[int, int],
-        credited: Sequence[int] | None = None,
+        self, packet: Packet, shape: RouterShape, *, depth: int, needed: Mapping[int, int]
     ) -> None:
         self.packet = packet
         self.shape = shape
         self.depth = depth
         self.needed = needed
-        self.credited = shape.link_outputs if credited is None else credited
-        inputs, outputs = len(shape.inputs), len(shape.outputs)
-        members = {
-            "i": In(packet).array(inputs),
-            "uses": In(outputs).array(inputs),
-            "turn": In(outputs),
-            "sent": In(outputs),
-            "ready": Out(outputs),
-            "open": Out(outputs),
-            "o": Out(stream.Signature(packet)).array(outputs),
-        }
-        if self.credited:
-            members["credit"] = In(1).array(len(self.credited))
-        super().__init__(members)
+        inputs, outputs, links = len(shape.inputs), len(shape.outputs), len(shape.link_outputs)
+        super().__init__(
+            {
+                "i": In(packet).array(inputs),
+                "uses": In(outputs).array(inputs),
+                "turn": In(outputs),
+                "sent": In(outputs),
+                "ready": Out(outputs),
+                "open": Out(outputs),
+                "credit": In(1).array(links),
+                "o": Out(stream.Signature(packet)).array(links),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        flits = []
-        for i, port in enumerate(self.i):
-            flits.append(Signal(self.packet, name=f"flit_{i}", reset_less=True))
-            m.d.sync += flits[i].eq(port)
+        numbers = {j: number for number, j in enumerate(self.shape.link_outputs)}
+        flits: dict[int, Signal] = {}
         for number, link in enumerate(self.shape.links):
+            if link[0] not in numbers:
+                continue
             entries = sorted({i for j in link for i in self.shape.outputs[j].inputs})
+            for i in entries:
+                if i not in flits:
+                    flits[i] = Signal(self.packet, name=f"flit_{i}", reset_less=True)
+                    m.d.sync += flits[i].eq(self.i[i])
             selects = Signal(len(entries), name=f"select_{number}")
             goes = Signal(len(link), name=f"goes_{number}")
             m.d.sync += [
@@ -99,31 +93,13 @@ class Traversal(wiring.Component):
             m.d.sync += goes.eq(Cat(self.sent[j] for j in link))
             words = [flits[i].as_value() for i in entries]
             payload = one_of(m, platform, f"link_{number}", list(selects), words)
-            if link[0] not in self.credited:
-                self._end(m, link[0], goes, payload)
-            else:
-                for j, valid in zip(link, goes):
-                    m.d.comb += [self.o[j].valid.eq(valid), self.o[j].payload.eq(payload)]
-        for number, j in enumerate(self.credited):
+            for j, valid in zip(link, goes):
+                port = self.o[numbers[j]]
+                m.d.comb += [port.valid.eq(valid), port.payload.eq(payload)]
+        for j, number in numbers.items():
             places = Places(m, f"free_{j}", self.depth, self.credit[number], self.sent[j])
             m.d.comb += [
                 self.ready[j].eq(places.free()),
                 self.open[j].eq(places.free(self.needed[j]) if j in self.needed else 1),
             ]
         return m
-
-    def _end(self, m: Module, j: int, comes: Value, payload: Value) -> None:
-        """An output without credits, with a place for a flit that it does not take at once."""
-        port = self.o[j]
-        waits = Signal(name=f"waits_{j}")
-        place = Signal(self.packet, name=f"place_{j}", reset_less=True)
-        m.d.comb += [
-            port.valid.eq(comes | waits),
-            port.payload.eq(Mux(waits, place.as_value(), payload)),
-            self.open[j].eq(1),
-            # Nothing comes while a flit waits: it was not sent.
-            self.ready[j].eq(~port.valid | port.ready),
-        ]
-        m.d.sync += waits.eq(port.valid & ~port.ready)
-        with m.If(comes):
-            m.d.sync += place.eq(payload)
