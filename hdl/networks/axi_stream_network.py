@@ -25,9 +25,9 @@ class AxiStreamNetwork(FabricComponent):
     """A network whose terminals send and receive AXI4-Streams.
 
     An `AxiStreamInput`, the cell `axis_in_{terminal}`, is at each input of the network, and an
-    `AxiStreamOutput`, `axis_out_{terminal}`, at each output. A packet for `tdest` leaves there
-    complete and once; the beats of two packets do not mix. There is no combinational path from any
-    input to any output of the terminals.
+    `AxiStreamOutput`, `axis_out_{terminal}`, at each output. A packet for `tdest`, of at most
+    `length` beats, leaves there complete and once; the beats of two packets do not mix. There is no
+    combinational path from any input to any output of the terminals.
 
     The latency is that of the network, plus one cycle if it is `transparent`: without a register
     behind them its outputs would not obey AXI4-Stream. With clocks of the terminals their queues

@@ -38,8 +38,8 @@ def copied_link(link: MemoryLink, packet: Packet) -> MemoryLink:
     """The link of a processor whose requests the network may copy to several memory modules.
 
     Above the address of one its tags say which others. If packets have broadcast masks, that is a
-    mask of the bits in which their addresses differ; if they may be for groups, it is how many
-    other members the group has, 0 if the request is for no group, and above that its number.
+    mask of the bits in which their addresses differ; if they may be for groups, it is the number of
+    the group's members less one, 0 if the request is for no group, and above that its number.
     """
     return MemoryLink(
         tag=link.tag * (2 if packet.broadcast else 3),
