@@ -15,7 +15,7 @@ from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.multiplexer import one_of, one_of_next
 from ..primitives.places import Places
 from ..primitives.request_queue import MOST_AHEAD
-from .entry import InputQueue, at_header
+from .entry import InputQueue
 from .output_owners import OutputOwners
 from .route import RouteLogic
 from .route_stage import RouteStage, worm_exits
@@ -88,8 +88,7 @@ class Pipelined(RoutedSwitch):
     route : RouteLogic or None
         None if outputs are looked up outside.
     entry : InputQueue
-        Without `refill` and `store`. Its `room` counts for inputs without credits if `credits` is
-        not set.
+        Without `refill` and `store`. Its `room` counts for inputs without credits.
     pipeline : int
         1 or 2, as above.
     switching : "wormhole" or "cut-through"
@@ -143,7 +142,6 @@ class Pipelined(RoutedSwitch):
         self.longest = longest
         self.arbiter = check_arbiter(arbiter, shape.most_inputs)
         self.credited = shape.link_outputs if credits and packet.flits else []
-        self.counts = not credits
         members = {
             name: flow(1).array(count)
             for name, flow, count in (
@@ -255,59 +253,35 @@ class Pipelined(RoutedSwitch):
         """
         layout = data.StructLayout({"flit": self.packet, "exits": len(exits)})
         head = stream.Signature(layout).create(path=(f"head_{i}",))
-        source: Any = self.i[i]
         if self.shape.inputs[i].credits:
             m.d.sync += self.freed[self.shape.credited_inputs.index(i)].eq(head.ready)
-        elif self.counts:
-            source = self._admitted(m, i, head.ready)
         receive = self._route_late if self.pipeline == 2 else self._route_early
-        receive(m, i, source, head, Cat(free[j] for j in exits))
+        receive(m, i, head, Cat(free[j] for j in exits))
         return head
 
-    def _admitted(self, m: Module, i: int, leaves: Value) -> stream.Interface:
-        """The flits that enter an input whose places are counted here: `ready` is not looked at."""
-        source = self.i[i]
-        entering = stream.Signature(self.packet).create(path=(f"entering_{i}",))
-        freed = Signal(name=f"freed_{i}")
-        taken = source.valid & source.ready
-        begins = at_header(m, f"input_{i}", taken, source.payload.last)
-        places = Places(m, f"free_{i}", self.places, freed, taken)
-        m.d.sync += freed.eq(leaves)
-        m.d.comb += [
-            source.ready.eq(Mux(begins, places.free(self.entry.room), places.free())),
-            entering.valid.eq(taken),
-            entering.payload.eq(source.payload),
-        ]
-        return entering
-
-    def _route_early(
-        self, m: Module, i: int, source: stream.Interface, head: stream.Interface, free: Value
-    ) -> None:
+    def _route_early(self, m: Module, i: int, head: stream.Interface, free: Value) -> None:
         """Exits are found before the queue, and stored with the flits."""
-        m.submodules[f"queue_{i}"] = queue = ArrivalQueue(
-            head.payload.shape(), depth=self.entry.depth
-        )
-        arrival = queue.i[0]
+        source = self.i[i]
+        queue, arrival = self.entry.place(m, f"{i}", head.payload.shape(), source, True)
         found = self._found(m, i, source.payload.tag)
         found = worm_exits(m, f"{i}", source, source.payload.last, found)
         m.d.comb += [
-            arrival.valid.eq(source.valid),
             arrival.payload.flit.eq(source.payload),
             arrival.payload.exits.eq(found),
-            source.ready.eq(arrival.ready),
             head.valid.eq(queue.o.valid),
             head.payload.flit.eq(queue.o.payload.flit),
             head.payload.exits.eq(Mux(head.valid, queue.o.payload.exits, 0)),
             queue.o.ready.eq(head.ready),
         ]
 
-    def _route_late(
-        self, m: Module, i: int, source: stream.Interface, head: stream.Interface, free: Value
-    ) -> None:
+    def _route_late(self, m: Module, i: int, head: stream.Interface, free: Value) -> None:
         """Exits are found behind the queue, where only the tag goes ahead."""
-        counted = self.shape.inputs[i].credits or self.counts
+        source = self.i[i]
         m.submodules[f"queue_{i}"] = queue = SplitQueue(
-            self.packet, depth=self.places, credits=counted
+            self.packet,
+            depth=self.places,
+            credits=self.shape.inputs[i].credits,
+            room=self.entry.room,
         )
         leaving = [self.shape.outputs[j] for j in self._exits(i)]
         stage = RouteStage(self.packet, leaving, choice=self.shape.choice)

@@ -1,6 +1,6 @@
 """A queue of flits whose tags are read ahead of their payloads."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.data import StructLayout
 from amaranth.lib.memory import Memory
@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..fabric.checks import check_integer
 from ..links.packet import Packet
 from ..primitives.places import Places
+from .entry import at_header
 
 __all__ = ["SplitQueue"]
 
@@ -31,6 +32,8 @@ class SplitQueue(wiring.Component):
     credits : bool
         Whether the sender counts credits: then `i.ready` is 1. If not, a place can be used again
         two cycles after its flit has left.
+    room : int
+        Without credits: places that must be free for a header to enter.
 
     Members
     -------
@@ -43,10 +46,13 @@ class SplitQueue(wiring.Component):
         Of the first flit.
     """
 
-    def __init__(self, packet: Packet, *, depth: int, credits: bool = False) -> None:
+    def __init__(
+        self, packet: Packet, *, depth: int, credits: bool = False, room: int = 1
+    ) -> None:
         self.packet = packet
         self.depth = check_integer("Depth", depth, 2)
         self.credits = credits
+        self.room = check_integer("Room", room, 1, depth)
         members = packet.members
         self.front_layout = StructLayout({"tag": members["tag"], "last": 1})
         super().__init__(
@@ -93,5 +99,9 @@ class SplitQueue(wiring.Component):
             left = Signal()
             m.d.sync += left.eq(self.leaves)
             places = Places(m, "free_places", self.depth, left, enters)
-            m.d.comb += self.i.ready.eq(places.free())
+            ready = places.free()
+            if self.room > 1:
+                begins = at_header(m, "input", enters, self.i.payload.last)
+                ready = Mux(begins, places.free(self.room), ready)
+            m.d.comb += self.i.ready.eq(ready)
         return m
