@@ -349,7 +349,7 @@ class Pipelined(RoutedSwitch):
         room = ~output.valid | output.ready
         shown = Signal(self.packet, reset_less=True, name=f"shown_{j}")
         m.d.comb += output.payload.eq(shown)
-        m.d.sync += output.valid.eq(granted | output.valid & ~output.ready)
+        m.d.sync += output.valid.eq(granted | ~room)
         with m.If(room):
             m.d.sync += shown.eq(packet)
         return room
