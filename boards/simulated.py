@@ -5,7 +5,6 @@ import os
 import select
 import sys
 import threading
-import tty
 from types import TracebackType
 
 from amaranth.hdl import Module
@@ -180,7 +179,9 @@ def _with_adapter(board: BoardDesign) -> Fabric:
 def _serial_line() -> tuple[int, int, str]:
     """A new pseudo-terminal: its ends, and the name of the second one."""
     if sys.platform == "win32":  # `check_pseudo_terminals`
-        raise NotImplementedError
+        raise NotImplementedError("A simulated board needs Linux or macOS")
+    import tty
+
     master, slave = os.openpty()
     tty.setraw(slave)
     return master, slave, os.ttyname(slave)

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -411,6 +412,15 @@ def test_run_through_a_pseudo_terminal(call: Call, lean_torus: Bench) -> None:
     status, out, _ = call("run", lean_torus.path, *TORUS, *words)
     assert status == 0
     assert "on engine board" in out
+
+
+def test_pseudo_terminals_are_imported_where_they_are_opened() -> None:
+    """Windows has neither module."""
+    program = (
+        "import sys; sys.modules['termios'] = sys.modules['tty'] = None; "
+        "import multicube.boards.simulated, multicube.sim.studio.terminal"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.mark.long

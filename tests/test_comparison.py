@@ -366,6 +366,13 @@ def test_a_style_is_one_as_a_whole(tmp_path: Path, capsys: pytest.CaptureFixture
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("given", [{"size": (3, 2)}, {"width": "page"}, {"style": "ggplot"}])
+def test_given_axes_keep_their_size_and_style(given: Any, sweeps: list[Sweep]) -> None:
+    axes = Figure().subplots()
+    with pytest.raises(InvalidValue, match=r"^(Size|Width|Style) must not be given with axes: "):
+        sweeps[0].plot(axes, **given)
+
+
 def test_plots_on_axes_that_are_given(sweeps: list[Sweep]) -> None:
     figure = Figure()
     left, right = figure.subplots(1, 2)
@@ -406,6 +413,7 @@ def test_rates_per_link_are_in_flits_whatever_the_unit() -> None:
 def test_files_hold_all_sweeps(sweeps: list[Sweep], tmp_path: Path) -> None:
     save_comparison(Comparison(sweeps), tmp_path / "all.csv")
     rows = list(csv.DictReader((tmp_path / "all.csv").read_text().splitlines()))
+    assert {row["label"] for row in rows} == {*Comparison(sweeps).labels}
     assert [row["network"] for row in rows] == ["cube"] * 4
     assert ["depth=1" in row["parameters"].split() for row in rows] == [True, True, False, False]
     assert [float(row["offered_load"]) for row in rows] == [0.2, 1.0] * 2

@@ -177,6 +177,26 @@ def test_two_nodes(words: str, call: Call) -> None:
     assert found["bisection"]["exact"] == len(list(graph.links())) / 2
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            "benes --alpha 0.3",
+            "benes takes no --alpha: Packets of each terminal must enter and leave",
+        ),
+        ("crossbar --alpha 0.3", "crossbar takes no --alpha: Terminals must be at two nodes"),
+        ("crossbar --limit 1", "crossbar takes no --limit: Terminals must be at two nodes"),
+        ("crossbar --seed 3", "crossbar takes no --seed: Terminals must be at two nodes"),
+    ],
+)
+def test_options_of_a_search_that_is_not_made_are_refused(
+    words: str, says: str, call: Call
+) -> None:
+    status, out, err = call("measure", *words.split())
+    assert (status, out) == (2, "")
+    assert err.startswith(f"multicube: This {says}")
+
+
 def test_seeds_are_checked(call: Call) -> None:
     call("measure", "ring", "k=3", "--seed", "-1").refuses("Seed must be at least 0, not -1")
     outcome = call("steps", "ring", "k=3", "broadcast", "--seed", "-1")

@@ -160,3 +160,9 @@ def test_export_with_ports_for_groups(call: Call, tmp_path: Path) -> None:
     status, _, said = call(*given, "--group-port", "--node", "-o", str(file))
     assert status == 2
     assert len(said.splitlines()) == 1
+
+
+def test_a_port_for_groups_needs_initial_values(call: Call, tmp_path: Path) -> None:
+    given = ("export", "mesh", "k=2", "n=1", "group_entries=2", "--group-port", "--no-initial")
+    says = "Option --group-port does not go with --no-initial"
+    call(*given, "-o", str(tmp_path / "mesh.v")).refuses(says)

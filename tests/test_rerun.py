@@ -15,6 +15,7 @@ from long_runs import families
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.sim import (
+    Record,
     Result,
     Run,
     SimulationError,
@@ -408,3 +409,10 @@ def test_row_must_exist(joined: Callable[[str], Path], capsys: pytest.CaptureFix
         2,
         "multicube: File missing.csv can't be read: No such file or directory\n",
     )
+
+
+def test_a_graph_that_was_given_is_not_recorded() -> None:
+    """As of BookSim2's cmesh."""
+    record = Record("graph", {"file": "given"}, {}, {})
+    with pytest.raises(InvalidValue, match=r"^Its graph is not recorded: run again what made it"):
+        rerun(record)

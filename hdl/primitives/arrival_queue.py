@@ -13,7 +13,7 @@ from .interchange_box import InterchangeBox
 from .places import Places
 from .round_robin import lowest, number_of
 
-__all__ = ["IN_REGISTERS", "ArrivalQueue", "arrival_ranks", "modulo", "row_order"]
+__all__ = ["FEW_WRITERS", "IN_REGISTERS", "ArrivalQueue", "arrival_ranks", "modulo", "row_order"]
 
 IN_REGISTERS = 2
 """Most slots of a queue with one input that are registers, and not memories."""
@@ -34,7 +34,7 @@ def arrival_ranks(m: Module, arrivals: Sequence[stream.Interface], first: Signal
     return rank
 
 
-_FEW = 8
+FEW_WRITERS = 8
 """Most inputs whose arrivals are counted each by itself."""
 
 
@@ -130,7 +130,7 @@ class ArrivalQueue(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        if self.writers > _FEW:
+        if self.writers > FEW_WRITERS:
             self._search(m)
             return m
         inputs = range(self.writers)

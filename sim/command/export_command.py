@@ -169,7 +169,7 @@ def export(
             built, partitions=partitions, node=node, face=face, rows=rows, reorder=reorder
         )
     if group_port:
-        refuse_given("--group-port", {"node"})
+        refuse_given("--group-port", {"node", "no_initial"})
         fabric = with_group_port(fabric)
     if parameter:
         unfit = {"partitions", "node", "face", "terminal_clocks", "group_port"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...hdl.fabric.errors import InvalidValue
-from .shared_arguments import network_arguments, network_from
+from .shared_arguments import network_arguments, network_from, refuse_option
 from .terminal_table import print_table
 
 if TYPE_CHECKING:
@@ -57,8 +57,11 @@ def measure(
         )
     graph = built.described.graph
     found, halves, why = None, None, unsearched(graph)
-    if why is None:
-        why = unspread(graph)
+    unused = ["limit", "seed"] if why else []
+    searched, why = not why, why or unspread(graph)
+    for name in ["alpha", *unused] if why else []:
+        refuse_option(name, f"This {built.family} takes", f"{why}")
+    if searched:
         found = None if why else communication_measures(graph, alpha, limit, seed)
         halves = bisection(graph, limit, seed) if found is None else found.bisection
     basic = graph_measures(graph) if found is None else found.graph

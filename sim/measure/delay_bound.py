@@ -86,10 +86,7 @@ class DelayBounds:
             for channel, found in network.moves(destination).items():
                 before[channel] |= set()
                 if len(found) > 1:
-                    raise InvalidValue(
-                        "Latency has a bound only if packets have no choice of channels, "
-                        f"not in {network.family}"
-                    )
+                    raise _with_choice(network)
                 for after in found:
                     nexts[channel] = after
                     before[after].add(channel)
@@ -151,10 +148,7 @@ class DelayBounds:
     def _first(self, source: int, destination: int) -> Pin:
         found = self._network.starts(source, destination)
         if len(found) != 1:
-            raise InvalidValue(
-                "Latency has a bound only if packets have no choice of channels, "
-                f"not in {self._network.family}"
-            )
+            raise _with_choice(self._network)
         return next(iter(found))
 
     def _ordered(self, before: dict[Pin, set[_Queue]]) -> list[Pin]:
@@ -237,3 +231,10 @@ def delay_bounds(network: PacketNetwork) -> DelayBounds:
     """
     check_kind("Network", network, PacketNetwork, "a network of packets")
     return DelayBounds(network)
+
+
+def _with_choice(network: PacketNetwork) -> InvalidValue:
+    return InvalidValue(
+        "Latency has a bound only if packets have no choice of channels, "
+        f"not in {network.family}: multicube prove may prove one"
+    )

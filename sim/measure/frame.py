@@ -88,4 +88,4 @@ class Curves(Tabled):
         list[dict[str, Any]]
             Values by the name of the column.
         """
-        return [row_of(result) for _, result in self._labelled()]
+        return [{**label, **row_of(result)} for label, result in self._labelled()]

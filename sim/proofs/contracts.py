@@ -209,7 +209,7 @@ def _claims(component: Any, text: str) -> dict[str, str] | str:
         plain = component.groups is None and not component.grant.timeout and not component.ahead
         plain = plain and component.grant.selection == "first-free"
         plain = plain and (not component.shape.choice or component.grant.arbiter in FAIR)
-        plain = plain and not component.entry.store and component.entry.room == 1
+        plain = plain and not component.entry.store
     elif isinstance(component, Pipelined):
         plain = _in_stages(component)
     if not plain or (isinstance(component, RoutedSwitch) and component.packet.broadcast):
@@ -227,7 +227,7 @@ def _in_stages(component: Pipelined) -> bool:
     """Whether the stages of a switch have a proof (`stage_claims`)."""
     guarded = component.shape.guarded_outputs(component.switching)
     plain = component.pipeline == 1 and component.packet.flits and not guarded
-    return plain and component.entry.room == 1 and component.arbiter == "round-robin"
+    return plain and component.arbiter == "round-robin"
 
 
 _CLAIMS: dict[type, dict[str, Callable[[Any, str], str]]] = {

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.primitives.arrival_queue import own_memories, row_order
+from ...hdl.primitives.arrival_queue import FEW_WRITERS, own_memories, row_order
 from ...hdl.switch.output_queued import OutputQueued
 from .claims_in_verilog import bits_of, forwarded, gate_claims, row_number, with_claims, with_gates
 
@@ -19,8 +19,8 @@ def output_queue_claims(switch: OutputQueued, text: str) -> str:
     - A word that waits lets at most as many words go first as there are other inputs.
     """
     shape = switch.shape
-    if switch.entry.depth == 1:
-        raise InvalidValue("A queue of one place has no memory")
+    if shape.most_inputs > FEW_WRITERS:
+        raise InvalidValue(f"no proof of queues with more than {FEW_WRITERS} inputs")
     lines: list[str] = []
     for i in range(len(shape.inputs)):
         lines += gate_claims(switch, i, f"i__{i}__payload[{switch.packet['tag'].width - 1}:0]")
@@ -45,7 +45,7 @@ def _queue(switch: OutputQueued, j: int, inputs: list[int]) -> Iterator[str]:
     places, order = rows * count, row_order(rows)
     word = bits_of(switch.packet.size)
     level, tail = f"queue_{j}__level", f"queue_{j}__tail_bank"
-    own = own_memories(count, rows, switch.entry.separate)
+    own = depth > 1 and own_memories(count, rows, switch.entry.separate)
     few = bits_of(8)
     at = {i: n for n, i in enumerate(inputs)}
     yield f"wire leaves_{j} = o__{j}__valid & o__{j}__ready;"
@@ -81,7 +81,7 @@ def _queue(switch: OutputQueued, j: int, inputs: list[int]) -> Iterator[str]:
     yield f"reg follows_{j} = 0; reg {few} before_{j} = 0; reg {word} word_{j};"
     if own:
         yield f"reg {bits_of(max(1, (count - 1).bit_length()))} from_{j};"
-    yield f"always @(posedge clk) if (follows_{j} & leaves_{j}) begin"
+    yield f"always @(posedge clk) begin if (follows_{j} & leaves_{j}) begin"
     yield f"  before_{j} <= before_{j} - 1; if (before_{j} == 0) follows_{j} <= 0; end"
     for i in inputs:
         rank = " + ".join(
@@ -91,13 +91,16 @@ def _queue(switch: OutputQueued, j: int, inputs: list[int]) -> Iterator[str]:
                 if x != i
             ]
         )
-        yield f"always @(posedge clk) if (!follows_{j} & comes_{i}_{j} & mark_{j} == {at[i]}) begin"
+        yield f"if (!follows_{j} & comes_{i}_{j} & mark_{j} == {at[i]}) begin"
         yield f"  follows_{j} <= 1; word_{j} <= {forwarded(switch, f'i__{i}__payload')};"
         if own:
             yield f"  from_{j} <= {at[i]};"
         yield f"  before_{j} <= {level} - leaves_{j} + {rank or 0}; end"
+    yield "end"
     yield f"always @* assert (!follows_{j} | before_{j} < {level});"
     yield f"always @* assert (!(follows_{j} & before_{j} == 0) | o__{j}__payload == word_{j});"
+    if depth == 1:
+        return
     # Where it is: places in the order of use are banks of a row, and then those of the next row.
     if rows & (rows - 1):
         yield f"always @* assert (queue_{j}__head_row < {rows} & queue_{j}__tail_row < {rows});"
@@ -106,6 +109,8 @@ def _queue(switch: OutputQueued, j: int, inputs: list[int]) -> Iterator[str]:
     yield f"wire {few} tail_at_{j} = ({trow}) * 8'd{count} + {tail};"
     if count & (count - 1):
         yield f"always @* assert (queue_{j}__head_bank < {count} & {tail} < {count});"
+        if own:
+            yield f"always @* assert (!follows_{j} | from_{j} < {count});"
     yield f"wire {few} end_{j} = head_at_{j} + {level};"
     yield f"always @* assert (tail_at_{j} == (end_{j} >= {places} ? end_{j} - {places} : end_{j}));"
     yield f"wire {few} sum_{j} = head_at_{j} + before_{j};"

@@ -86,7 +86,7 @@ def _inputs(names: SwitchNames) -> Iterator[str]:
         # Without credits a place is free for the sender a cycle after its flit has left.
         counted = switch.counts and i not in credited
         taken = f"({level} + gone_{i})" if counted else level
-        yield f"always @* assert (i__{i}__ready == ({taken} < {names.depth}));"
+        yield from names.admits(i, taken)
         yield from places_full_from_below(f"queue_{i}__free", names.depth)
         if counted:
             yield f"always @* assert ({_taken(f'free_{i}', names.depth)} == {taken});"

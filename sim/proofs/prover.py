@@ -51,7 +51,12 @@ abc -script prove.abc
 """
 """Or those of a search by ABC, with the files of `search_files`."""
 
-_READ = "read_verilog -formal -sv top.v" + GATES + "setundef -init -zero\n"
+# A register that two blocks assign may have any value: what is claimed of it holds for nothing.
+_READ = (
+    "read_verilog -formal -sv top.v\nhierarchy -top {top}\nproc\ncheck -assert"
+    + GATES
+    + "setundef -init -zero\n"
+)
 
 # ABC is part of Yosys, which calls it for a module of its own; ABC's script reads the other one.
 _OTHER = """

@@ -73,7 +73,7 @@ def _queue(names: SwitchNames, i: int) -> Iterator[str]:
         if depth > 2
         else (
             f"always @* assert (!(in_{i} & ahead_{i} == {n}) | queue_{i}__{place} == word_{i});"
-            for n, place in enumerate(("head", "spare"))
+            for n, place in enumerate(("head", "spare") if depth == 2 else ("o__payload",))
         )
     )
     yield from places_full_from_below(f"queue_{i}__free", depth)

@@ -54,12 +54,33 @@ class SwitchNames:
         """Bits that the queue of an input stores of a word."""
         return self.flit.size + (0 if self.behind else len(self.exits(i)))
 
+    def free(self, i: int) -> str:
+        """The register of a queue's free places; that of one place is `ready`, without refill."""
+        refills = self.depth > 1 or self.switch.entry.refill
+        return f"queue_{i}__free" if refills else f"i__{i}__ready"
+
     def level(self, i: int) -> str:
         """The number of words in a queue."""
-        free = f"queue_{i}__free"
+        free = self.free(i)
         if self.depth > 8:
             return f"({self.depth} - {free})"
         return "(" + " + ".join(f"(~{free}[{at}] & 1'b1)" for at in range(self.depth)) + ")"
+
+    def admits(self, i: int, taken: str) -> Iterator[str]:
+        """Claims that an input accepts a word if and only if there is room for it, with so many
+        places taken: for a header, as much as the entry asks for.
+
+        `enters_{i}` and, with refill, `pop_{i}` say whether a word comes and leaves.
+        """
+        entry, needs = self.switch.entry, "8'd1"
+        if entry.room > 1:
+            last = f"i__{i}__payload[{self.switch.packet['last'].offset}]"
+            yield f"reg opens_{i} = 1'b1;"
+            yield f"always @(posedge clk) if (enters_{i}) opens_{i} <= {last};"
+            yield f"always @* assert (begins_input_{i} == opens_{i});"
+            needs = f"(opens_{i} ? 8'd{entry.room} : 8'd1)"
+        places = f"{self.depth} + pop_{i}" if entry.refill else f"{self.depth}"
+        yield f"always @* assert (i__{i}__ready == ({taken} + {needs} <= {places}));"
 
     def wanted(self, i: int, j: int) -> str:
         """Whether the header that arrives at an input may leave by an output."""
@@ -90,11 +111,9 @@ class SwitchNames:
 
     def shown(self, i: int) -> str:
         """The name of what a queue shows: a register, or the word of its memory at the head."""
-        if self.depth == 1:
-            raise InvalidValue("A queue of one place has no memory to cut")
-        if self.depth == 2:
-            return f"queue_{i}__head"
-        return self._read(i)[1]
+        if self.depth > 2:
+            return self._read(i)[1]
+        return f"queue_{i}__{'head' if self.depth == 2 else 'o__payload'}"
 
     def _read(self, i: int) -> re.Match[str]:
         """Where the memory of a queue is read."""
@@ -177,6 +196,7 @@ def _crossing(names: SwitchNames) -> Iterator[str]:
         yield f"wire {bits_of(turn_bits)} own_{i} = {{{', '.join(reversed(bits))}}};"
         if switch.shape.choice:
             yield from _taken(names, i)
+        yield from _guards(names, i)
         asks = f"aims_{i}" if switch.shape.choice else f"own_{i}"
         yield f"reg kept_back_{i} = 1'b0;"
         yield f"always @(posedge clk) kept_back_{i} <= has_{i} & ~pop_{i};"
@@ -191,11 +211,11 @@ def _crossing(names: SwitchNames) -> Iterator[str]:
                 f"always @(posedge clk) if (pop_{i}) begin inside_{i} <= ~last_{i}; "
                 f"if (!inside_{i}) worm_{i} <= {by}; end"
             )
-            yield f"wire {bits_of(turn_bits)} goes_{i} = inside_{i} ? worm_{i} : {asks};"
+            yield f"wire {bits_of(turn_bits)} towards_{i} = inside_{i} ? worm_{i} : {asks};"
             yield f"wire header_{i} = has_{i} & ~inside_{i};"
         else:
             yield f"wire last_{i} = 1'b1;"
-            yield f"wire {bits_of(turn_bits)} goes_{i} = {asks};"
+            yield f"wire {bits_of(turn_bits)} towards_{i} = {asks};"
             yield f"wire header_{i} = has_{i};"
         for k, what in enumerate(steady):
             name = f"steady_{i}_{k}"
@@ -220,10 +240,7 @@ def _crossing(names: SwitchNames) -> Iterator[str]:
             f"came_{i} <= enters_{i}; went_{i} <= pop_{i}; end"
         )
         yield f"always @* assert ({names.level(i)} == level_was_{i} + came_{i} - went_{i});"
-        room = f"({names.level(i)} < {names.depth})"
-        if switch.entry.refill:
-            room = f"({room} | pop_{i})"
-        yield f"always @* assert (i__{i}__ready == {room});"
+        yield from names.admits(i, names.level(i))
     if switch.shape.equal_choices:
         for one, other in combinations(names.used, 2):
             equal_or_disjoint = f"own_{one} == own_{other} | (own_{one} & own_{other}) == 0"
@@ -236,7 +253,7 @@ def _crossing(names: SwitchNames) -> Iterator[str]:
             continue
         for i in names.used:
             same = f"o__{j}__payload[{size - 1}:0] == {forwarded(switch, names.shown(i), size)}"
-            good = f"({has[i]} & goes_{i}[{j}] & {same})" if i in inputs else "1'b0"
+            good = f"({has[i]} & towards_{i}[{j}] & {same})" if i in inputs else "1'b0"
             yield f"always @* assert (!(o__{j}__valid & src_{j} == {i}) | {good});"
         if wide > size:
             yield f"always @* assert (!o__{j}__valid | o__{j}__payload[{wide - 1}]);"
@@ -260,13 +277,16 @@ def _crossing(names: SwitchNames) -> Iterator[str]:
 
 
 def _taken(names: SwitchNames, i: int) -> Iterator[str]:
-    """`aims_{i}`: the outputs that a header waits for; `by_{i}`: that by which it leaves. And the
-    claims about those that are guarded."""
+    """`aims_{i}`: the outputs that a header waits for; `by_{i}`: that by which it leaves."""
     bits, outputs = bits_of(len(names.outputs)), names.outputs
     yield f"wire {bits} aims_{i} = kept_{i} != 0 ? kept_{i} : own_{i};"
     left = [f"leave_{j} & src_{j} == {i}" for j in reversed(outputs)]
     yield f"wire {bits} by_{i} = {{{', '.join(left)}}};"
-    for j in outputs:
+
+
+def _guards(names: SwitchNames, i: int) -> Iterator[str]:
+    """A header takes a guarded output only while it is open, and `space` says what it has to."""
+    for j in names.outputs:
         if (guard := names.guard(j)) is not None:
             yield f"reg open_was_{i}_{j} = 1'b0, kept_was_{i}_{j} = 1'b0;"
             yield (
@@ -346,7 +366,9 @@ def _turns(names: SwitchNames) -> Iterator[str]:
         inputs = switch.shape.outputs[j].inputs
         if not inputs:
             continue
-        heads = " | ".join(f"(header_{i} & goes_{i}[{j}])" for i in inputs)
+        guard = names.guard(j)
+        may = {i: f" & (kept_{i}[{j}] | {guard})" if guard else "" for i in inputs}
+        heads = " | ".join(f"(header_{i} & towards_{i}[{j}]{may[i]})" for i in inputs)
         if switch.shape.choice:
             took = " | ".join(f"(kept_{i}[{j}] & has_{i})" for i in inputs)
             yield f"wire wants_{j} = {took};"
@@ -368,7 +390,7 @@ def _turns(names: SwitchNames) -> Iterator[str]:
             ends = f"leave_{j}"
             if not single:
                 ends = f"(leave_{j} & o__{j}__payload[{names.flit['last'].offset}])"
-            yield f"wire waits_{i}_{j} = header_{i} & goes_{i}[{j}] & ~pop_{i};"
+            yield f"wire waits_{i}_{j} = header_{i} & towards_{i}[{j}] & ~pop_{i};"
             many = 1 << names.witness
             yield f"reg {bits_of(many)} seen_{i}_{j} = 0;"
             yield (

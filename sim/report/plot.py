@@ -68,6 +68,9 @@ def plot(
     if ax is None:
         return comparison_figure(comparison, Look(title, size, width, style))
     check_kind("Axes", ax, Axes, "axes of matplotlib")
+    for name, value in {"Size": size, "Width": width, "Style": style}.items():
+        if value is not None:
+            raise InvalidValue(f"{name} must not be given with axes: it is that of a new figure")
     check_word("Of", of, _PANELS)
     _draw_panel(comparison, ax, of)
     if title is not None:

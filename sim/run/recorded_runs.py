@@ -192,6 +192,10 @@ def rerun(record: Record | Result | Mapping[str, Any], *, engine: str | None = N
         check_engine(engine)
     if not isinstance(record, Record):
         record = Record.of(record)
+    if record.parameters.get("file") == "given":
+        raise InvalidValue(
+            "Its graph is not recorded: run again what made it, a program or booksim"
+        )
     network = build(record.network, **record.parameters)
     run, options = run_from(record.run, network)
     if engine is None or engine in engines_that_can(ActivityEngine):
@@ -305,7 +309,7 @@ def _row(cells: Mapping[str, str]) -> Record:
     if cells.get("version") == this_version():
         # Another version may have other columns.
         for name in cells:
-            if name not in ("network", "parameters", *NAMES, *MEASURED):
+            if name not in ("label", "network", "parameters", *NAMES, *MEASURED):
                 raise InvalidValue(f"Column {name!r} is not one that multicube writes")
     parameters = pairs(words_in(cells["parameters"]))
     measured = {name: cells[name] for name in MEASURED if name in cells}

@@ -4,7 +4,6 @@ import asyncio
 import os
 import re
 import sys
-import termios
 from contextlib import suppress
 from typing import Any
 
@@ -75,7 +74,9 @@ class Terminal:
 def _opened() -> tuple[int, int]:
     """The ends of a new terminal: ours, at which nobody waits, and that of a process."""
     if sys.platform == "win32":  # `check_pseudo_terminals`
-        raise NotImplementedError
+        raise NotImplementedError("The workbench needs Linux or macOS")
+    import termios
+
     own, its = os.openpty()
     termios.tcsetwinsize(its, (_ROWS, _COLUMNS))
     os.set_blocking(own, False)
