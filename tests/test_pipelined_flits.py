@@ -28,7 +28,7 @@ class Model:
     An output has an owner. It sends the flit that this has for it, if its register is free or
     becomes free, and the flit is shown in the next cycle. When the tail leaves, or the owner has
     nothing for it and is not inside a packet, the next input that has a flit for it becomes owner.
-    A place of a queue is counted as free two cycles after its flit has left.
+    With two stages a place of a queue is counted as free two cycles after its flit has left.
     """
 
     def __init__(self, wires: Wires, depth: int, pipeline: int, space: int) -> None:
@@ -75,7 +75,7 @@ class Model:
         for i, flit in enumerate(offered):
             needed = 1 if self.inside[i] else self.space
             accepted[i] = flit is not None and self.free[i] >= needed
-            self.free[i] += self.freed[i] - accepted[i]
+            self.free[i] += (left if self.pipeline == 1 else self.freed)[i] - accepted[i]
             self.freed[i] = left[i]
             if self.pipeline == 1 and left[i]:
                 self.queues[i].popleft()

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..primitives.arbiters import arbitrate
-from .entry import at_header
+from ..primitives.round_robin import lowest
 from .shape import RouterShape
 
 __all__ = ["OutputOwners"]
@@ -45,7 +45,7 @@ class OutputOwners(wiring.Component):
     inside : Out(outputs)
         Whether a worm has begun to leave by it, and its tail has not left.
     owner : Out(inputs).array(outputs)
-        The input that it belongs to, one bit each: at first the last one. From registers.
+        The input that it belongs to, one bit each; 0 before the first one. From registers.
     """
 
     def __init__(self, shape: RouterShape, arbiter: str) -> None:
@@ -71,12 +71,13 @@ class OutputOwners(wiring.Component):
             entries = output.inputs
             if not entries:
                 continue
-            want, served, next_ = (
-                Signal(len(entries), name=f"{name}_{j}") for name in ("want", "served", "next")
+            owner, want, served, others, next_ = (
+                Signal(len(entries), name=f"{name}_{j}")
+                for name in ("owner", "want", "served", "others", "next")
             )
-            owner = Signal(len(entries), init=1 << len(entries) - 1, name=f"owner_{j}")
-            tail, releases = (Signal(name=f"{name}_{j}") for name in ("tail", "releases"))
-            begins = at_header(m, f"{j}", self.offered[j] & self.passed[j], tail)
+            tail, releases, inside = (
+                Signal(name=f"{name}_{j}") for name in ("tail", "releases", "inside")
+            )
             m.d.comb += [
                 want.eq(Cat(self.want[i][j] for i in entries)),
                 served.eq(want & owner),
@@ -84,27 +85,25 @@ class OutputOwners(wiring.Component):
                 Cat(self.owner[j][i] for i in entries).eq(owner),
                 self.offered[j].eq(served.any()),
                 tail.eq(Cat(self.last[i] & own for i, own in zip(entries, owner)).any()),
-                releases.eq(Mux(self.offered[j], self.passed[j] & tail, begins)),
-                self.inside[j].eq(~begins),
+                releases.eq(Mux(self.offered[j], self.passed[j] & tail, ~inside)),
+                others.eq(want & ~owner),
+                self.inside[j].eq(inside),
+                next_.eq(self._next(m, j, owner, others, releases)),
             ]
-            wanted = want if self.arbiter == "round-robin" else want & ~owner
-            m.d.comb += next_.eq(self._next(m, j, owner, wanted, releases))
-            with m.If(releases & wanted.any()):
+            with m.If(self.offered[j] & self.passed[j]):
+                m.d.sync += inside.eq(~tail)
+            with m.If(releases & others.any()):
                 m.d.sync += owner.eq(next_)
         return m
 
-    def _next(self, m: Module, j: int, owner: Value, wanted: Value, releases: Value) -> Value:
-        """Which of the inputs that want an output gets it when it is released."""
-        if self.arbiter != "round-robin":
-            seed = self.seed.rotate_left(j % 32) if self.arbiter == "random" else Const(1, 32)
-            request = wanted & releases.replicate(len(wanted))
-            return arbitrate(m, self.arbiter, f"arbiter_{j}", request, seed)
-        # The first one after the owner, which comes last: so the owner is all that must be kept.
-        count = len(owner)
-        found = []
-        for at in range(count):
-            turn: Value = owner[at]
-            for earlier in range(at + 1 - count, at):
-                turn = owner[earlier] | turn & ~wanted[earlier]
-            found.append(wanted[at] & turn)
-        return Cat(found)
+    def _next(self, m: Module, j: int, owner: Value, others: Value, releases: Value) -> Value:
+        """Which other input gets an output that is released."""
+        if self.arbiter == "round-robin":
+            # The first one after the owner, so the owner is all that must be kept.
+            after = Cat(owner[:at].any() for at in range(len(owner)))
+            later = Signal(len(owner), name=f"later_{j}")
+            m.d.comb += later.eq(others & after)
+            return Mux(later.any(), lowest(later, quick=True), lowest(others, quick=True))
+        seed = self.seed.rotate_left(j % 32) if self.arbiter == "random" else Const(1, 32)
+        request = others & releases.replicate(len(others))
+        return arbitrate(m, self.arbiter, f"arbiter_{j}", request, seed)

@@ -46,9 +46,7 @@ class SplitQueue(wiring.Component):
         Of the first flit.
     """
 
-    def __init__(
-        self, packet: Packet, *, depth: int, credits: bool = False, room: int = 1
-    ) -> None:
+    def __init__(self, packet: Packet, *, depth: int, credits: bool = False, room: int = 1) -> None:
         self.packet = packet
         self.depth = check_integer("Depth", depth, 2)
         self.credits = credits

@@ -297,7 +297,7 @@ def _switch(component: RoutedSwitch) -> dict[str, Any]:
         route = {"by": "gates"}
     timed = isinstance(component, Switch) or not shape.choice
     if isinstance(component, Pipelined):
-        timed = _in_stages(component) and not component.counts
+        timed = _in_stages(component) and bool(component.credited)
     return {
         "kind": "switch",
         "queue": "output" if before else "input",

@@ -83,14 +83,8 @@ def _inputs(names: SwitchNames) -> Iterator[str]:
         yield f"always @(posedge clk) level_was_{i} <= {level};"
         yield f"always @(posedge clk) came_in_{i} <= enters_{i};"
         yield f"always @* assert ({level} == level_was_{i} + came_in_{i} - gone_{i});"
-        # Without credits a place is free for the sender a cycle after its flit has left.
-        counted = switch.counts and i not in credited
-        taken = f"({level} + gone_{i})" if counted else level
-        yield from names.admits(i, taken)
+        yield from names.admits(i)
         yield from places_full_from_below(f"queue_{i}__free", names.depth)
-        if counted:
-            yield f"always @* assert ({_taken(f'free_{i}', names.depth)} == {taken});"
-            yield from places_full_from_below(f"free_{i}", names.depth)
         if i in credited:
             freed = f"freed__{credited.index(i)}"
             yield f"reg {_FEW} owed_{i} = 0;"

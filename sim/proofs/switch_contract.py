@@ -66,9 +66,9 @@ class SwitchNames:
             return f"({self.depth} - {free})"
         return "(" + " + ".join(f"(~{free}[{at}] & 1'b1)" for at in range(self.depth)) + ")"
 
-    def admits(self, i: int, taken: str) -> Iterator[str]:
-        """Claims that an input accepts a word if and only if there is room for it, with so many
-        places taken: for a header, as much as the entry asks for.
+    def admits(self, i: int) -> Iterator[str]:
+        """Claims that an input accepts a word if and only if there is room for it: for a header, as
+        much as the entry asks for.
 
         `enters_{i}` and, with refill, `pop_{i}` say whether a word comes and leaves.
         """
@@ -80,7 +80,7 @@ class SwitchNames:
             yield f"always @* assert (begins_input_{i} == opens_{i});"
             needs = f"(opens_{i} ? 8'd{entry.room} : 8'd1)"
         places = f"{self.depth} + pop_{i}" if entry.refill else f"{self.depth}"
-        yield f"always @* assert (i__{i}__ready == ({taken} + {needs} <= {places}));"
+        yield f"always @* assert (i__{i}__ready == ({self.level(i)} + {needs} <= {places}));"
 
     def wanted(self, i: int, j: int) -> str:
         """Whether the header that arrives at an input may leave by an output."""
@@ -240,7 +240,7 @@ def _crossing(names: SwitchNames) -> Iterator[str]:
             f"came_{i} <= enters_{i}; went_{i} <= pop_{i}; end"
         )
         yield f"always @* assert ({names.level(i)} == level_was_{i} + came_{i} - went_{i});"
-        yield from names.admits(i, names.level(i))
+        yield from names.admits(i)
     if switch.shape.equal_choices:
         for one, other in combinations(names.used, 2):
             equal_or_disjoint = f"own_{one} == own_{other} | (own_{one} & own_{other}) == 0"
