@@ -118,12 +118,13 @@ def test_switch_follows_the_model(
     assert follow(dut, wires, model, 100 * radix + depth) > 30 * radix
 
 
-@pytest.mark.parametrize(("radix", "depth"), [(2, 3), (4, 4), long(8, 3)])
+@pytest.mark.parametrize(("radix", "more"), [(2, 0), (4, 1), long(8, 0)])
 @pipelines
-def test_switch_has_full_throughput(pipeline: int, radix: int, depth: int) -> None:
-    """Packets to one output each leave no cycle without a flit, once the first have left."""
+def test_switch_has_full_throughput(pipeline: int, radix: int, more: int) -> None:
+    """Packets to one output each leave no cycle without a flit, once the first have left: with two
+    places, or three with two stages, and with more."""
     wires = Wires(radix)
-    dut = switch(wires, depth, pipeline, "wormhole")
+    dut = switch(wires, 1 + pipeline + more, pipeline, "wormhole")
     flits = packets(wires, [[(i + 1) % radix] * 12 for i in range(radix)], 3)
     rest = [deque(each) for each in flits]
     trace = transport(

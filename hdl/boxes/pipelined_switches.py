@@ -38,11 +38,11 @@ class PipelinedFlitSwitch(BoxParameters, Pipelined):
     """A wormhole or cut-through switch for a faster clock: `Pipelined`, without credits.
 
     An unhindered header takes `pipeline` + 2 cycles, one less if the output that it takes already
-    belongs to its input. The flits behind it follow, one per cycle. With a depth of 3 or more every
-    input and every output carries one flit per cycle.
+    belongs to its input. The flits behind it follow, one per cycle. With a depth of 2 or more, or
+    of 3 with pipeline=2, every input and every output carries one flit per cycle.
 
-    All outputs but the payload's multiplexers come from registers. `o[*].ready` leads only to the
-    arbiters of the next cycle and to the queues' read pointers.
+    All outputs come from registers. `o[*].ready` leads only to the arbiters of the next cycle, to
+    the queues' read pointers and to the enables of the outputs' registers.
 
     Parameters
     ----------

@@ -40,7 +40,8 @@ class Pipelined(RoutedSwitch):
     - *Arbitration* (`OutputOwners`): each output has an owner among the inputs, which is found in
       the cycle before its header leaves.
     - *Traversal* (`Traversal`): a flit that leaves its queue crosses the switch, and the link, in
-      the next cycle. Credits are counted here, so no flit waits behind the switch.
+      the next cycle. Credits are counted here, so no flit waits behind the switch. An output
+      without credits has a register behind the switch, in which a flit waits until it is taken.
     - *Routes*, with `pipeline` 2 (`RouteStage`): what is at the head of a queue gets its exits in a
       register behind it. With 1 exits are computed when flits arrive, and stored with them.
 
@@ -50,9 +51,8 @@ class Pipelined(RoutedSwitch):
     send.
 
     A place in a queue can be used again four cycles after a flit was sent to it, at the earliest:
-    so a depth of 4 gives the full throughput of one flit per cycle. A flit that an output without
-    credits does not take at once waits behind the switch. With a `pipeline` of 2 it is five cycles,
-    and there is room for one flit more.
+    so a depth of 4 gives the full throughput of one flit per cycle. With a `pipeline` of 2 it is
+    five cycles, and there is room for one flit more.
 
     An input that wants an output waits for at most one worm from each other input, with round-robin
     or least-recent arbiters. Headers with a choice need a stage for routes, and choose there.
@@ -60,9 +60,9 @@ class Pipelined(RoutedSwitch):
     With a `pipeline` of 2 links must not send more than their credits allow: `ready` of their
     inputs is always 1.
 
-    `i[*].ready`, `o[*].valid`, `o[*].payload` (but for its multiplexers) and `freed` come from
-    registers. `ready` of outputs with credits is not looked at. All registers but those of payloads
-    are reset.
+    `i[*].ready`, `o[*].valid`, `o[*].payload` (but for the multiplexers of links) and `freed` come
+    from registers. `ready` of outputs with credits is not looked at. All registers but those of
+    payloads are reset.
 
     **Packets that are single words**
 
