@@ -118,6 +118,10 @@ endmodule
 """
 
 
+_VERILOG_AXIS = tuple(
+    f"rtl/{name}.v" for name in ("axis_switch", "axis_register", "arbiter", "priority_encoder")
+)
+
 _AXIS = """
 module peer (
   input clk, input reset,
@@ -180,7 +184,15 @@ ROWS = {
         "crossbar ports=4 payload=46 depth=2 switch=wormhole length=4",
         "axis_switch S_COUNT=4 M_COUNT=4 DATA_WIDTH=46",
         "verilog-axis",
-        ("rtl/axis_switch.v", "rtl/axis_register.v", "rtl/arbiter.v", "rtl/priority_encoder.v"),
+        _VERILOG_AXIS,
+        _AXIS,
+    ),
+    "stages": Row(
+        "the same, three cycles from the offer of a header to its output",
+        "crossbar ports=4 payload=46 depth=2 switch=wormhole length=4 pipeline=1",
+        "axis_switch S_COUNT=4 M_COUNT=4 DATA_WIDTH=46",
+        "verilog-axis",
+        _VERILOG_AXIS,
         _AXIS,
     ),
     "crossbar": Row(

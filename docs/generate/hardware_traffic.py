@@ -21,14 +21,18 @@ from .commits import record
 from .hardware_peers import DATA, ROWS
 
 WARM_UP, WINDOW = 2_000, 20_000
-ROUTERS = {"switch": 1, "crossbar": 1, "omega": 4, "fly": 4, "mesh": 7}
+ROUTERS = {"switch": 1, "stages": 1, "crossbar": 1, "omega": 4, "fly": 4, "mesh": 7}
 """Routers or boxes from the first terminal to the last."""
 
-WORDS = {"switch": 4}
+TERMINALS = {"switch": 4, "stages": 4, "crossbar": 8}
+"""If not 16."""
+
+WORDS = {"switch": 4, "stages": 4}
 """Words of a packet, if not one."""
 
 PEERS = {
     "switch": ("{42'd0, 4'(d), 2'(d)}", 46, 0),
+    "stages": ("{42'd0, 4'(d), 2'(d)}", 46, 0),
     "crossbar": ("{41'd0, 4'(d), 3'(d)}", 45, 0),
     "omega": ("{40'd0, 4'(d), 4'(d)}", 44, 0),
     "fly": ("{4'(s), 4'(d), 36'd0, 4'(d)}", 48, 0),
@@ -162,7 +166,7 @@ def measured(name: str, side: str, clones: Path) -> dict[str, float]:
             (folder / "peer.sv").write_text(row.wrapper)
             files += [folder / "peer.sv"]
             last = ".i_last(i_last)," if "i_last" in row.wrapper else ""
-        count = {"switch": 4, "crossbar": 8}.get(name, 16)
+        count = TERMINALS.get(name, 16)
         words = WORDS.get(name, 1)
         bench = _BENCH
         for key, value in (
