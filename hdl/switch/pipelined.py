@@ -199,29 +199,22 @@ class Pipelined(RoutedSwitch):
                     turn[j].eq(taken),
                     sent[j].eq(owners.offered[j] & owners.passed[j]),
                 ]
-        if self.credited:
-            self._traverse(m, heads, owners, ready, opens, sent, turn)
+        traversal = self._traverse(m, heads, owners, turn, sent) if self.credited else None
         for j, output in enumerate(self.shape.outputs):
-            if j in self.credited or not output.inputs:
+            if not output.inputs:
+                continue
+            if traversal is not None and j in self.credited:
+                m.d.comb += [ready[j].eq(traversal.ready[j]), opens[j].eq(traversal.open[j])]
                 continue
             words = [heads[i].payload.flit for i in output.inputs]
             owner = Cat(owners.owner[j][i] for i in output.inputs)
             chosen = self._chosen(m, platform, j, owner, words)
-            m.d.comb += [
-                ready[j].eq(self._register(m, j, sent[j], chosen, self.o[j])),
-                opens[j].eq(1),
-            ]
+            room = self._register(m, j, sent[j], chosen, self.o[j])
+            m.d.comb += [ready[j].eq(room), opens[j].eq(1)]
 
     def _traverse(
-        self,
-        m: Module,
-        heads: Mapping[int, Any],
-        owners: OutputOwners,
-        ready: Signal,
-        opens: Signal,
-        sent: Value,
-        turn: Value,
-    ) -> None:
+        self, m: Module, heads: Mapping[int, Any], owners: OutputOwners, turn: Value, sent: Value
+    ) -> Traversal:
         """Send the flits of heads over links with credits."""
         needed = space_needed(self.switching, self.places, self.longest)
         m.submodules.traversal = traversal = Traversal(
@@ -240,11 +233,10 @@ class Pipelined(RoutedSwitch):
             port, own = self.o[j], traversal.o[number]
             m.d.comb += [
                 traversal.credit[number].eq(self.credit[number]),
-                ready[j].eq(traversal.ready[j]),
-                opens[j].eq(traversal.open[j]),
                 port.valid.eq(own.valid),
                 port.payload.eq(self._forwarded(own.payload)),
             ]
+        return traversal
 
     def _receive(self, m: Module, i: int, exits: Sequence[int], free: Value) -> stream.Interface:
         """The head of an input's queue, with the exit that it wants, if any: a bit for each.
