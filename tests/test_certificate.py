@@ -435,9 +435,9 @@ BROKEN = {
     "a_closed_queue_is_entered": (GUARDED, r"\bopen__0\b(?![,;]?\n)", "1'h1"),
     "there_is_always_space": (GUARDED, r"(assign space__0 = ).*;", r"\g<1>1'h1;"),
     # And with stages.
-    "a_credit_too_many": (STAGES, r"(assign traversal__free_0_next = )credit__0", r"\g<1>1'h1"),
+    "a_credit_too_many": (STAGES, r"(assign traversal__free_1_next = )credit__1", r"\g<1>1'h1"),
     "no_worms": (STAGES, r"(if \(sent\[(?:\w+)\]\) owners__inside_\d <= )~ \w+", r"\g<1>1'h0"),
-    "two_flits_wait": (STAGES, r"(traversal__waits_(\d) <= )o__\2__valid &", r"\1rst &"),
+    "a_flit_that_waits_is_lost": (STAGES, r"(o__\d__valid <= sent\[\d\]) \|.*;", r"\1;"),
     "a_body_asks_again": (STAGES, r"(assign found_\d+ = )begins_\d \? ([^:]*) :.*;", r"\1\2;"),
     "the_owner_stays": (STAGES, r"owners__owner_(\d) <= owners__next_\1", r"\g<0> & 0"),
     "a_place_is_given_back_early": (STAGES, r"(freed__0 <= )head_0__ready", r"\1head_0__valid"),
