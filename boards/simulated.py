@@ -15,6 +15,7 @@ from amaranth.lib.wiring import In, Out
 from ..hdl.fabric.cell import Cell, CellType
 from ..hdl.fabric.fabric import Fabric
 from ..hdl.fabric.pins import Pin
+from ..hdl.support.pseudo_terminals import no_pseudo_terminals
 from ..sim.engines.engine_selection import open_engines
 from .computer_board import BoardDesign
 from .uart import UARTReceiver, UARTTransmitter
@@ -178,8 +179,8 @@ def _with_adapter(board: BoardDesign) -> Fabric:
 
 def _serial_line() -> tuple[int, int, str]:
     """A new pseudo-terminal: its ends, and the name of the second one."""
-    if sys.platform == "win32":  # `check_pseudo_terminals`
-        raise NotImplementedError("A simulated board needs Linux or macOS")
+    if sys.platform == "win32":
+        raise no_pseudo_terminals("A simulated board")
     import tty
 
     master, slave = os.openpty()

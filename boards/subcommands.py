@@ -11,10 +11,10 @@ import click
 
 from ..hdl.fabric.errors import InvalidValue
 from ..hdl.support.output_file import check_output, whole_file
+from ..hdl.support.pseudo_terminals import check_pseudo_terminals
 from ..sim.command.computer_command import finish, print_cores, program_options, shown_before_faults
 from ..sim.command.shared_arguments import (
     INTERRUPTED,
-    check_pseudo_terminals,
     engine_option,
     network_arguments,
     network_from,

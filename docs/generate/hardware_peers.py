@@ -9,7 +9,7 @@ peer is there. Nothing of the peers is kept but numbers.
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -118,10 +118,6 @@ endmodule
 """
 
 
-_VERILOG_AXIS = tuple(
-    f"rtl/{name}.v" for name in ("axis_switch", "axis_register", "arbiter", "priority_encoder")
-)
-
 _AXIS = """
 module peer (
   input clk, input reset,
@@ -152,6 +148,15 @@ _COMMON_CELLS = tuple(
     )
 )
 
+_SWITCH = Row(
+    "4 x 4 switch of packets of many words of 48 bits, two places for each line",
+    "crossbar ports=4 payload=46 depth=2 switch=wormhole length=4",
+    "axis_switch S_COUNT=4 M_COUNT=4 DATA_WIDTH=46",
+    "verilog-axis",
+    ("rtl/axis_switch.v", "rtl/axis_register.v", "rtl/arbiter.v", "rtl/priority_encoder.v"),
+    _AXIS,
+)
+
 ROWS = {
     "router": Row(
         "router inside a 4 x 4 mesh, single flits of 48 bits, two places at each input",
@@ -179,21 +184,11 @@ ROWS = {
         _BASEJUMP,
         includes=("bsg_misc", "bsg_noc"),
     ),
-    "switch": Row(
-        "4 x 4 switch of packets of many words of 48 bits, two places for each line",
-        "crossbar ports=4 payload=46 depth=2 switch=wormhole length=4",
-        "axis_switch S_COUNT=4 M_COUNT=4 DATA_WIDTH=46",
-        "verilog-axis",
-        _VERILOG_AXIS,
-        _AXIS,
-    ),
-    "stages": Row(
-        "the same, three cycles from the offer of a header to its output",
-        "crossbar ports=4 payload=46 depth=2 switch=wormhole length=4 pipeline=1",
-        "axis_switch S_COUNT=4 M_COUNT=4 DATA_WIDTH=46",
-        "verilog-axis",
-        _VERILOG_AXIS,
-        _AXIS,
+    "switch": _SWITCH,
+    "stages": replace(
+        _SWITCH,
+        what="the same, three cycles from the offer of a header to its output",
+        ours=f"{_SWITCH.ours} pipeline=1",
     ),
     "crossbar": Row(
         "8 x 8 crossbar, packets of 48 bits, two places for each line",

@@ -56,12 +56,11 @@ def measure(
             f"Only networks of nodes and links can be measured, not {built.family!r}"
         )
     graph = built.described.graph
-    found, halves, why = None, None, unsearched(graph)
-    unused = ["limit", "seed"] if why else []
-    searched, why = not why, why or unspread(graph)
-    for name in ["alpha", *unused] if why else []:
-        refuse_option(name, f"This {built.family} takes", f"{why}")
-    if searched:
+    found, halves, unlooked = None, None, unsearched(graph)
+    if why := unlooked or unspread(graph):
+        for name in ("alpha", "limit", "seed") if unlooked else ("alpha",):
+            refuse_option(name, f"This {built.family} takes", why)
+    if unlooked is None:
         found = None if why else communication_measures(graph, alpha, limit, seed)
         halves = bisection(graph, limit, seed) if found is None else found.bisection
     basic = graph_measures(graph) if found is None else found.graph

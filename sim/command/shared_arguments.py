@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "INTERRUPTED",
     "check_outputs",
-    "check_pseudo_terminals",
     "chosen_loads",
     "chosen_look",
     "engine_option",
@@ -97,12 +96,6 @@ def refuse_given(
         given = context.get_parameter_source(other.name or "") is ParameterSource.COMMANDLINE
         if refused and given and other.opts[-1] != option:
             raise InvalidValue(f"Option {option} does not go with {other.opts[-1]}")
-
-
-def check_pseudo_terminals(what: str) -> None:
-    """Raise ValueError on Windows, whose pseudo-terminals are others; `what` is what needs some."""
-    if sys.platform == "win32":
-        raise InvalidValue(f"{what} needs Linux or macOS; on Windows it runs in WSL")
 
 
 def refuse_option(name: str, whose: str, why: str) -> None:

@@ -6,7 +6,7 @@ import click
 
 from ...hdl.fabric.checks import check_integer
 from ...hdl.fabric.errors import InvalidValue
-from .shared_arguments import check_pseudo_terminals
+from ...hdl.support.pseudo_terminals import check_pseudo_terminals
 
 __all__ = ["studio"]
 

@@ -7,6 +7,8 @@ import sys
 from contextlib import suppress
 from typing import Any
 
+from ...hdl.support.pseudo_terminals import no_pseudo_terminals
+
 __all__ = ["Terminal"]
 
 _ROWS, _COLUMNS = 24, 200
@@ -73,8 +75,8 @@ class Terminal:
 
 def _opened() -> tuple[int, int]:
     """The ends of a new terminal: ours, at which nobody waits, and that of a process."""
-    if sys.platform == "win32":  # `check_pseudo_terminals`
-        raise NotImplementedError("The workbench needs Linux or macOS")
+    if sys.platform == "win32":
+        raise no_pseudo_terminals("The workbench")
     import termios
 
     own, its = os.openpty()
