@@ -98,7 +98,7 @@ def place_merge(
         ]
     last = merge.o.payload.last if flit.flits else Const(1)
     word = merge.o.payload.as_value()[: flit.size]
-    goes_on = Waiting(merge.o, word, last, merge.o.payload, merge.exits, Const(1), again)
+    merged = Waiting(merge.o, word, last, merge.o.payload, merge.exits, Const(1), again)
     if lane is None:
-        return found | {inputs: goes_on}
-    return found | {lane: goes_on._replace(begun=merge.following[lane])}
+        return found | {inputs: merged}
+    return found | {lane: merged._replace(begun=merge.following[lane], goes_on=merge.goes_on)}

@@ -115,6 +115,8 @@ class Merge(wiring.Component):
         shown too, and not taken. From the turn on, what is for all members is a multicast.
     own : In(outputs)
         With a lane: the outputs of the header at its head.
+    goes_on : In(1)
+        With a lane: what `following` is of it in the next cycle.
     exits : Out(outputs)
         Those of what is shown; with the header.
     parts : Out(inputs)
@@ -164,7 +166,7 @@ class Merge(wiring.Component):
             "late_group": Out(groups.bits),
         }
         if lane is not None:
-            members["own"] = In(outputs)
+            members |= {"own": In(outputs), "goes_on": In(1)}
         if passes:
             members["stays"] = In(1)
         super().__init__(members)
@@ -175,22 +177,18 @@ class Merge(wiring.Component):
         alone = self.parts.init
         valid = Cat(port.valid for port in self.i)
         last = ~Const(0, len(inputs)) if self.single else Cat(port.payload.last for port in self.i)
-        # Whether packets are merged; those that go on, or the lane's own; and which have ended.
+        # Whether packets are merged; those that go on, or the lane's own, and have not ended.
         busy = Signal()
         parts = self.parts
-        ended = Signal(len(inputs))
-        taken = Signal(len(inputs))
+        taken = Signal(len(inputs), init=alone)
         left = Signal(len(inputs))
         moves, tail, ends = (Signal(name=name) for name in ("moves", "tail", "ends"))
         m.d.comb += [
-            taken.eq(parts & ~ended),
             left.eq(taken & ~last),
             moves.eq(self.o.valid & self.o.ready),
             tail.eq(moves & ~left.any()),
             ends.eq(tail & ~(self.stays if self.passes else 0)),
         ]
-        with m.If(moves):
-            m.d.sync += ended.eq(Mux(tail, 0, ended | (taken & last)))
         merging = Cat(port.payload.kind[1] & ~bit for port, bit in zip(self.i, self.following))
         complete, around = self._look(m, busy, valid & merging)
         shown, free = self._own(m, busy, merging, complete, ends)
@@ -204,13 +202,16 @@ class Merge(wiring.Component):
         with m.If(begins):
             m.d.sync += [
                 parts.eq(self.row.children),
+                taken.eq(self.row.children),
                 kept.eq(self.group),
                 kept_kind.eq(Cat(around, ~(around & root))),
                 kept_exits.eq(Mux(around & root, self.row.around, self.row.exits)),
                 self.late.eq(0),
             ]
         with m.Elif(ends):
-            m.d.sync += parts.eq(alone)
+            m.d.sync += [parts.eq(alone), taken.eq(alone)]
+        with m.Elif(moves):
+            m.d.sync += taken.eq(parts & (left | tail.replicate(len(inputs))))
 
         out, own = self.o.payload, None if lane is None else self.i[lane].payload
         values = [Value.cast(port.payload.payload) for port in self.i]
@@ -235,12 +236,14 @@ class Merge(wiring.Component):
         seen = Signal(len(self.i))
         chosen = Signal(len(self.i))
         m.d.comb += [chosen.eq(lowest(waits & ~seen)), self.group.eq(candidate)]
-        for i, port in enumerate(self.i):
+        for i, number in enumerate(numbers):
             with m.If(chosen[i]):
-                m.d.comb += [candidate.eq(numbers[i]), around.eq(port.payload.kind[0])]
+                m.d.comb += candidate.eq(number)
         own = Cat(waits[i] & (numbers[i] == candidate) for i in range(len(self.i)))
         looks = chosen.any() & ~busy
+        all_members = Cat(port.payload.kind[0] for port in self.i) & self.row.children
         m.d.comb += [
+            around.eq(all_members.any()),
             missing.eq(self.row.children & ~own),
             complete.eq(looks & (chosen & self.row.children).any() & ~missing.any()),
         ]
@@ -258,9 +261,9 @@ class Merge(wiring.Component):
         if self.lane is None:
             return Const(0), Const(1)
         inside, shut, shown = self.following[self.lane], Signal(name="shut"), Signal(name="shown")
-        m.d.comb += shown.eq(self.i[self.lane].valid & (~shut | (inside & ~busy)))
+        m.d.comb += shown.eq(self.i[self.lane].valid & ~shut)
         # The next header waits for a packet that is complete.
-        m.d.sync += shut.eq(Mux(busy, ~ends, complete))
+        m.d.sync += shut.eq(Mux(busy, ~ends, complete & ~self.goes_on))
         return shown, ~inside & ~(shown & ~merging[self.lane])
 
     def _watch(self, m: Module, waits: Value, looks: Value, missing: Value, group: Value) -> None:

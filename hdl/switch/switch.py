@@ -423,6 +423,7 @@ class Switch(RoutedSwitch):
         for i, one in waiting.items():
             asked = self._asked(m, i, one)
             taken = self._choice(m, i, grants[i], readies) if self.shape.choice else Cat(grants[i])
+            leaves = heads[i].valid & heads[i].ready & one.last
             if self.groups is None:
                 header = heads[i].valid & ~kept[i].any()
                 swallows, begins = self._discard(m, i, one, asked)
@@ -439,8 +440,12 @@ class Switch(RoutedSwitch):
                     m, asked, takes[i], kept[i], uses[i], Cat(passed), self.shape.choice
                 )
                 ready = ready | one.merged
-                if one.begun is not None:
-                    m.d.comb += one.begun.eq((kept[i] | copying.served).any())
+                if one.begun is not None and one.goes_on is not None:
+                    stays = Const(0) if one.queue is None else one.queue.stays
+                    m.d.comb += [
+                        one.begun.eq((kept[i] | copying.served).any()),
+                        one.goes_on.eq(Mux(leaves, stays, (uses[i] | copying.served).any())),
+                    ]
             m.d.comb += [
                 requests[i].eq(Mux(header, wanted & self._open(one) & ~held, 0)),
                 takes[i].eq(taken),
@@ -448,11 +453,11 @@ class Switch(RoutedSwitch):
                 heads[i].ready.eq(ready),
             ]
             if selector is not None:
-                leaves = header & heads[i].ready
-                m.d.comb += selector.left[i].eq(asked & leaves.replicate(len(outputs)))
+                begun = header & heads[i].ready
+                m.d.comb += selector.left[i].eq(asked & begun.replicate(len(outputs)))
             # Once a worm has an output, it keeps it until the tail has left.
             m.d.sync += kept[i].eq(uses[i])
-            with m.If((heads[i].valid & heads[i].ready & one.last) | begins):
+            with m.If(leaves | begins):
                 m.d.sync += kept[i].eq(0)
 
         # Without a choice, a requested output is always used, so `valid` need not await the

@@ -47,6 +47,8 @@ class Waiting(NamedTuple):
         Whether the flit is taken to be merged.
     begun : Signal or None
         Set by the switch: whether the packet has an output, or has left by one and stays.
+    goes_on : Signal or None
+        Set by the switch: whether the same is so in the next cycle.
     begins : Signal or None
         Whether its current or next flit is a header, if that is known.
     ahead : ArrivalQueue or None
@@ -62,5 +64,6 @@ class Waiting(NamedTuple):
     queue: Replay | None = None
     merged: Value = Const(0)
     begun: Signal | None = None
+    goes_on: Signal | None = None
     begins: Signal | None = None
     ahead: ArrivalQueue | None = None
