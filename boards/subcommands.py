@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ..hdl.fabric.errors import InvalidValue
-from ..hdl.support.output_file import check_output, whole_file
+from ..hdl.support.output_file import check_output, is_standard_output, whole_file
 from ..hdl.support.pseudo_terminals import check_pseudo_terminals
 from ..sim.command.computer_command import finish, print_cores, program_options, shown_before_faults
 from ..sim.command.shared_arguments import (
@@ -186,8 +186,8 @@ def _folder(output: str) -> Path:
     folder = Path(output)
     if not folder.is_dir():
         check_output(folder)
-        if folder.exists():
-            raise InvalidValue(f"Output {folder} is a file, not a folder")
+        if folder.exists() or is_standard_output(folder):
+            raise InvalidValue(f"Output {folder} is not a folder")
     return folder
 
 

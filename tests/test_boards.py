@@ -456,6 +456,7 @@ test_command_rejects = command_refusals(
     (("build", "abacus", *CUBE, "-o", "x"), "Board must be one of ulx3s-85f, "),
     (("build", "icebreaker", *CUBE, "-o", "x", "--plan", "--seed", "-1"), "Seed must be from 0"),
     (("build", "icebreaker", *CUBE, "-o", "no/x"), "Output no/x can't be written"),
+    (("build", "icebreaker", *CUBE, "-o", "-", "--plan"), "Output - is not a folder"),
     (("build", "icebreaker", *CUBE, "-o", "x", "--baud", "9e6"), "Invalid value for '--baud'"),
     (
         ("build", "icebreaker", *CUBE, "-o", "x", "--baud", "5000000"),

@@ -394,6 +394,7 @@ test_library_rejects = refusals(
     ("combining", "nowhere", "A C library needs a network of packets, not 'combining'"),
     ("cube", "/nowhere/c", "Output /nowhere/c can't be written: there is no folder /nowhere"),
     ("cube", __file__, "Output ... is not a folder"),
+    ("cube", "-", "Output - is not a folder"),
     ("cube", "nowhere", "1c", "Name of a C library must be small letters, digits and ..."),
     ("cube", "nowhere", "stdint", "Name of a C library must not be that of C's header stdint.h"),
     ("cube", "nowhere", "all", "Name of a C library must not be that of CMake's target all"),

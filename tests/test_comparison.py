@@ -373,6 +373,11 @@ def test_given_axes_keep_their_size_and_style(given: Any, sweeps: list[Sweep]) -
         sweeps[0].plot(axes, **given)
 
 
+def test_a_figure_of_its_own_is_of_both(sweeps: list[Sweep]) -> None:
+    with pytest.raises(InvalidValue, match=r"^Of must not be given without axes: a new figure"):
+        Comparison(sweeps).plot(of="throughput")
+
+
 def test_plots_on_axes_that_are_given(sweeps: list[Sweep]) -> None:
     figure = Figure()
     left, right = figure.subplots(1, 2)

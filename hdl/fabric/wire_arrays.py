@@ -170,10 +170,11 @@ class Drivers(MutableMapping[Pin, Pin]):
                 slots = firsts[some] + place
                 drivers[some] = np.frombuffer(self._cell, np.int32)[slots]
                 outputs[some] = np.frombuffer(self._path, np.int32)[slots]
-        for (cell, input_), ends in self._others.items():
-            if input_ == number:
-                some = cells == cell
-                drivers[some], outputs[some] = ends
+        others = {cell: ends for (cell, own), ends in self._others.items() if own == number}
+        if others:
+            for at, cell in enumerate(cells.tolist()):
+                if cell in others:
+                    drivers[at], outputs[at] = others[cell]
         return drivers, outputs
 
     def copy(self) -> "Drivers":

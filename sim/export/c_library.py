@@ -19,7 +19,7 @@ from ...hdl.fabric.pins import Pin
 from ...hdl.networks.network import Network
 from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.support.counted import counted
-from ...hdl.support.output_file import check_output, whole_file
+from ...hdl.support.output_file import check_output, is_standard_output, whole_file
 from ...hdl.support.printable import printable
 from ..engines.compiled.emit_c import DRIVER, LANES
 from ..engines.compiled.program import lowered_types
@@ -100,7 +100,7 @@ def write_c_library(
     check_path("Output", folder)
     target = Path(folder)
     made = not target.exists()
-    if not made and not target.is_dir():
+    if is_standard_output(folder) or not (made or target.is_dir()):
         raise InvalidValue(f"Output {folder} is not a folder")
     check_output(target if made else target / f"{name}.c")
     library = CLibrary(network, name)

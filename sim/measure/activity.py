@@ -66,7 +66,7 @@ class TypeActivity:
     registers, memory : int
         Changes of bits of registers, and of rows of memories.
     register_bits, memory_bits : int
-        How many there are.
+        How many there are; bits of registers as in the Verilog.
     """
 
     type: str

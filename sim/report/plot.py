@@ -58,7 +58,7 @@ def plot(
     comparison: Comparison,
     ax: Axes | None = None,
     *,
-    of: str = "latency",
+    of: str | None = None,
     title: str | None = None,
     size: tuple[float, float] | None = None,
     width: str | None = None,
@@ -66,11 +66,14 @@ def plot(
 ) -> Figure:
     """What `Comparison.plot` does."""
     if ax is None:
+        if of is not None:
+            raise InvalidValue("Of must not be given without axes: a new figure shows both")
         return comparison_figure(comparison, Look(title, size, width, style))
     check_kind("Axes", ax, Axes, "axes of matplotlib")
     for name, value in {"Size": size, "Width": width, "Style": style}.items():
         if value is not None:
             raise InvalidValue(f"{name} must not be given with axes: it is that of a new figure")
+    of = "latency" if of is None else of
     check_word("Of", of, _PANELS)
     _draw_panel(comparison, ax, of)
     if title is not None:

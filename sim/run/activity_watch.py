@@ -176,7 +176,8 @@ class ActivityWatch(Observer):
             memory=_sum(
                 row for cell in cells for each in memories for row in self.meter.memory(cell, each)
             ),
-            register_bits=len(cells) * sum(module.registers[each].width for each in clocked),
+            register_bits=len(cells)
+            * sum(each.width for each in storage_of(type_) if each.rows is None),
             memory_bits=len(cells) * sum(each.rows * each.width for each in module.memories),
         )
 

@@ -58,7 +58,8 @@ _LOCKED_SECONDS = 60
 """Age at which the folder of a compilation has long been locked by its process."""
 
 _OPTIONS = ("-O1", "-fPIC", "-shared", "-pthread", "-std=gnu11", "-w", "-fno-strict-aliasing")
-"""Options of the compiler; those in the environment variable CFLAGS follow them."""
+"""Options of the compiler; those in the environment variable CFLAGS follow them. Of a file that
+CFLAGS name, as after `-include`, the cache knows the name alone: empty it after a change."""
 
 
 def cache_folder() -> Path:
