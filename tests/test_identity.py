@@ -246,7 +246,7 @@ class OwnSwitch(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.inner = inner = OutputQueuedSwitch(self.packet, radix=self.radix, depth=DEPTH)
+        m.submodules.inner = inner = OutputQueuedSwitch(self.packet, radix=self.radix, depth=DEPTH[0])
         for i in range(self.radix):
             wiring.connect(m, wiring.flipped(self.i[i]), inner.i[i])
             wiring.connect(m, inner.o[i], wiring.flipped(self.o[i]))
@@ -266,11 +266,12 @@ class Own(SwitchingMode):
 def imported(depth: int) -> ModuleType:
     """The module with this depth in its switch, as a new interpreter would import it.
 
+    The depth is in a list, which is no part of what is known of the code that names it.
     Not from a file: Python would take the bytecode of one as long that was written just before.
     """
     module = ModuleType("own_switch")
     sys.modules[module.__name__] = module
-    exec(f"DEPTH = {depth}\n{OWN}", module.__dict__)
+    exec(f"DEPTH = [{depth}]\n{OWN}", module.__dict__)
     return module
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amaranth.back import rtlil
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.memory import Memory
@@ -22,6 +23,7 @@ from multicube.hdl.export.top_ports import port_list
 from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.export.verilog_module import module_text
 from multicube.hdl.export.verilog_names import KEYWORDS, legal_names
+from multicube.hdl.export.yosys_text import without_numbered
 from multicube.hdl.fabric.cell import Cell, CellType
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
@@ -150,6 +152,19 @@ def test_all_names_are_plain_and_no_keywords(exported: dict[str, Path]) -> None:
         assert all(re.fullmatch(r"[A-Za-z_]\w*", name) for name in declared)
         # Signals that Amaranth found no name for, such as `$signal`, have none here.
         assert [name for name in declared if re.search(r"(^|_)_sign(al|ature)", name)] == []
+
+
+def test_signals_that_have_no_name_get_none() -> None:
+    """Two between submodules: `$signal` and `$signal$1`."""
+    m = Module()
+    wires = [*(Signal(4), Signal(4))]
+    for name, (source, target) in {"one": wires, "other": wires[::-1]}.items():
+        m.submodules[name] = inner = Module()
+        inner.d.sync += target.eq(source + 1)
+    netlist = rtlil.convert(m, ports=[], emit_src=False)
+    public = r"^  wire (?:width \d+ )?\\(\S+)$"
+    assert any(name.startswith("$signal") for name in re.findall(public, netlist, re.M))
+    assert re.findall(public, without_numbered(netlist), re.M) == []
 
 
 def test_port_list_is_true(exported: dict[str, Path]) -> None:
