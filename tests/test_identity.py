@@ -246,7 +246,8 @@ class OwnSwitch(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.inner = inner = OutputQueuedSwitch(self.packet, radix=self.radix, depth=DEPTH[0])
+        inner = OutputQueuedSwitch(self.packet, radix=self.radix, depth=DEPTH[0])
+        m.submodules.inner = inner
         for i in range(self.radix):
             wiring.connect(m, wiring.flipped(self.i[i]), inner.i[i])
             wiring.connect(m, inner.o[i], wiring.flipped(self.o[i]))
