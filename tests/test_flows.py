@@ -44,6 +44,7 @@ def test_windows_are_on_in_their_cycles(engine: str) -> None:
     found = births(once, 60, engine)
     assert min(found) >= 20
     assert [cycle for cycle in found if cycle >= 25], "the second has no end"
+    assert births([Flow(0, 1, 1, on=0, off=4)], 60, engine) == [3], "as soon as a flow is drawn"
 
 
 def test_rates_are_those_of_the_file(tmp_path: Path) -> None:
@@ -130,6 +131,7 @@ def test_runs_differ_by_their_seeds() -> None:
             "line 2: length must be given, since packets have from 1 to 4 flits in this network",
         ),
         (["0,1,0.1,1,30,20,"], "line 2: Off must be after on, which is 30, not 20"),
+        (["0,1,1,1,0,3,"], "line 2: Off must be after 3, the first cycle of packets, not 3"),
         (["0,1,0.1,1,,30,20"], "line 2: Off must be within the period of 20 cycles, not 30"),
         (
             ["1,1,0.6,1,,,", "1,2,0.6,1,,,"],

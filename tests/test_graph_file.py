@@ -554,6 +554,12 @@ def test_dot(tmp_path: Path) -> None:
     assert joined(one_way) == {("a", "b"): [(1, 1)] * 2, ("b", "a"): [(1, 1)]}
 
 
+def test_parallel_links_have_keys_in_dot(tmp_path: Path) -> None:
+    """As networkx writes them."""
+    graph = read_graph(written(tmp_path, "a.dot", "graph { a -- b [key=0]; a -- b [key=1] }"))
+    assert joined(graph) == {("a", "b"): [(1, 1)] * 2, ("b", "a"): [(1, 1)] * 2}
+
+
 def test_defaults_of_dot_are_those_of_what_comes_after_them(tmp_path: Path) -> None:
     """As https://graphviz.org/doc/info/lang.html says, "Semantic Notes"."""
     text = """graph {
@@ -663,6 +669,11 @@ def test_what_parsers_print_is_not_shown(
         ("a.dot", "graph { a -> b }", "A graph in DOT must have no edge ->"),
         ("a.dot", "digraph { b -> a; a -- b }", "A digraph in DOT must have no edge --"),
         ("a.dot", "strict graph { a -- b; b -- a }", "Edge from b to a must be given once in a"),
+        (
+            "a.dot",
+            "graph { a -- b [key=1]; b -- a [key=1] }",
+            "Edge from b to a must be given once",
+        ),
         ("a.gml", "graph [ directed 2 node [ id 0 ] ]", "Entry directed must be 0 or 1, not 2"),
         ("a.gexf", GEXF.format("", 'type="both"'), "Type of an edge must be directed, undirected"),
         ("a.gexf", GEXF.format('start="1"', ""), "A graph in GEXF must not change in time"),

@@ -433,9 +433,23 @@ def test_read_trace_rejects_file(tmp_path: Path) -> None:
 test_trace_rejects_packets = refusals(
     lambda packets: simulate(build("cube", ports=4), traffic=Trace("mine", packets)),
     ((), "Trace mine holds no packets"),
-    ((TracePacket(-1, 0, 0),), "cycle must be from 0 to 2147483647, not -1"),
-    ((TracePacket(0, 4, 0),), "source must be a terminal from 0 to 3, not 4"),
-    ((TracePacket(0, 0, 4),), "destination must be a terminal from 0 to 3, not 4"),
+    (
+        (TracePacket(0, 0, 1), TracePacket(-1, 0, 0)),
+        "Trace mine, packet of cycle -1 from 0 to 0: cycle must be from 0 to 2147483647, not -1",
+    ),
+    (
+        (TracePacket(0, 4, 0),),
+        "Trace mine, packet of cycle 0 from 4 to 0: source must be a terminal from 0 to 3, not 4",
+    ),
+    (
+        (TracePacket(0, 0, 1), TracePacket(7, 3, 2, length=2)),
+        "Trace mine, packet of cycle 7 from 3 to 2: length must be from 1 to 1 in this network, "
+        "not 2",
+    ),
+    (
+        (TracePacket(0, 3, 1, mask=1),),
+        "Trace mine, packet of cycle 0 from 3 to 1: mask must be 0 without broadcast=1, not 1",
+    ),
 )
 
 

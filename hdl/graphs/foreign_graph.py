@@ -324,11 +324,12 @@ def read_dot(text: str) -> ListedGraph:
         draft.add_node(name, nodes[name])
     pairs: set[Any] = set()
     for one, other, given in edges:
-        pair = (one, other) if one_way else frozenset((one, other))
-        if graph.get_strict() and pair in pairs:
-            raise InvalidValue(
-                f"Edge from {one} to {other} must be given once in a strict graph, not twice"
-            )
+        ends = (one, other) if one_way else frozenset((one, other))
+        key = given.pop("key", None)  # of parallel edges, as networkx writes them
+        pair = ends if graph.get_strict() else (ends, key)
+        if pair in pairs and (graph.get_strict() or key is not None):
+            where = "in a strict graph" if graph.get_strict() else f"with key {shown(key)}"
+            raise InvalidValue(f"Edge from {one} to {other} must be given once {where}, not twice")
         pairs.add(pair)
         drawn, arrow = given.pop("dir", None), "forward" if one_way else "none"
         if drawn not in (None, arrow):

@@ -26,6 +26,9 @@ __all__ = ["Flow", "Flows", "is_flow_header", "parse_flows"]
 _MOST = 2**31 - 1
 """Most cycles of a time."""
 
+_FIRST = 3
+"""The first cycle in which a `FlowSource` can generate a packet: it must draw a flow before."""
+
 MOST_WINDOWS = 64
 """Most different times of the flows of a terminal: a counter for each is in its source."""
 
@@ -44,7 +47,7 @@ class Flow:
         Flits of each packet; by default the length of all packets of the network.
     on, off, period : int, optional
         The flow is on from cycle `on` (0) until before cycle `off` of each period; by default for
-        ever, and without a period only once.
+        ever, and without a period only once. The first cycle of packets is 3.
 
     Raises
     ------
@@ -81,6 +84,8 @@ class Flow:
         if end > period:
             what = "Off" if self.off is not None else "On"
             raise InvalidValue(f"{what} must be within the period of {period} cycles, not {end}")
+        if self.period is None and end <= _FIRST:
+            raise InvalidValue(f"Off must be after {_FIRST}, the first cycle of packets, not {end}")
 
     @property
     def window(self) -> tuple[int, int, int] | None:
