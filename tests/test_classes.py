@@ -161,7 +161,9 @@ def test_packets_stay_in_their_class() -> None:
     mesh = network("mesh k=2 n=1 classes=2")
     trace = Trace("own", (TracePacket(0, 0, 3),))
     with refused(
-        "Packets must stay in their class: endpoint 0 is of class 0, and 3 of 1", ValueError
+        "Trace own, packet of cycle 0 from 0 to 3: "
+        "Packets must stay in their class: endpoint 0 is of class 0, and 3 of 1",
+        ValueError,
     ):
         simulate(mesh, traffic=trace)
     with refused("Packets must stay in their class: endpoint 1 is of class 1, and 2 of 0"):
