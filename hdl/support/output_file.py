@@ -20,6 +20,7 @@ from .separate_files import note_written
 __all__ = [
     "alone",
     "check_output",
+    "check_output_folder",
     "is_regular",
     "is_standard_output",
     "output_format",
@@ -64,6 +65,23 @@ def check_output(path: AnyPath) -> None:
     elif _stream(path) is None and not os.access(path, os.W_OK):
         raise InvalidValue(f"Output {path} can't be written: no permission")
     note_written(path)
+
+
+def check_output_folder(path: AnyPath) -> None:
+    """Check before the work begins that a path is a folder, or that one can be made there.
+
+    Raises
+    ------
+    ValueError
+        If it is something else, such as standard output, or can't be made.
+    OSError
+        As `check_output`.
+    """
+    check_path("Output", path)
+    if not Path(path).is_dir():
+        if Path(path).exists() or is_standard_output(path):
+            raise InvalidValue(f"Output {path} is not a folder")
+        check_output(path)
 
 
 def output_format(path: AnyPath, formats: Sequence[str]) -> str:

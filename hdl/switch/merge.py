@@ -211,6 +211,7 @@ class Merge(wiring.Component):
         with m.Elif(ends):
             m.d.sync += [parts.eq(alone), taken.eq(alone)]
         with m.Elif(moves):
+            # `left` is within `parts`; said here, inputs that are never children need no register.
             m.d.sync += taken.eq(parts & (left | tail.replicate(len(inputs))))
 
         out, own = self.o.payload, None if lane is None else self.i[lane].payload

@@ -453,8 +453,8 @@ class Switch(RoutedSwitch):
                 heads[i].ready.eq(ready),
             ]
             if selector is not None:
-                begun = header & heads[i].ready
-                m.d.comb += selector.left[i].eq(asked & begun.replicate(len(outputs)))
+                header_leaves = header & heads[i].ready
+                m.d.comb += selector.left[i].eq(asked & header_leaves.replicate(len(outputs)))
             # Once a worm has an output, it keeps it until the tail has left.
             m.d.sync += kept[i].eq(uses[i])
             with m.If(leaves | begins):

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ...hdl.fabric.checks import check_kind, check_path, shown
+from ...hdl.fabric.checks import check_kind, shown
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.pins import Path as Port
 from ...hdl.fabric.pins import Pin
 from ...hdl.networks.network import Network
 from ...hdl.networks.packet_network import PacketNetwork
 from ...hdl.support.counted import counted
-from ...hdl.support.output_file import check_output, is_standard_output, whole_file
+from ...hdl.support.output_file import check_output, check_output_folder, whole_file
 from ...hdl.support.printable import printable
 from ..engines.compiled.emit_c import DRIVER, LANES
 from ..engines.compiled.program import lowered_types
@@ -97,12 +97,11 @@ def write_c_library(
     >>> summary["name"], summary["sources"]
     ('mc', 4)
     """
-    check_path("Output", folder)
+    check_output_folder(folder)
     target = Path(folder)
     made = not target.exists()
-    if is_standard_output(folder) or not (made or target.is_dir()):
-        raise InvalidValue(f"Output {folder} is not a folder")
-    check_output(target if made else target / f"{name}.c")
+    if not made:
+        check_output(target / f"{name}.c")
     library = CLibrary(network, name)
     texts = library.files()
     with ExitStack() as stack:

@@ -127,14 +127,25 @@ class Trace:
         """
         if not self.packets:
             raise InvalidValue(f"Trace {self.name} holds no packets")
-        for packet in self.packets:
-            try:
-                _check_fits(packet, network)
-            except InvalidValue as error:
-                way = f"from {packet.source} to {packet.destination}"
-                raise InvalidValue(
-                    f"Trace {self.name}, packet of cycle {packet.cycle} {way}: {error}"
-                ) from None
+        longest = network.lengths[1]
+        try:
+            for packet in self.packets:
+                _check_packet(packet, network.sources, network.sinks)
+                network.check_class(packet.source, packet.destination)
+                if packet.length not in range(1, longest + 1):
+                    raise InvalidValue(
+                        f"length must be from 1 to {longest} in this network, not {packet.length}"
+                    )
+                if packet.mask and not network.packet.broadcast:
+                    raise InvalidValue(f"mask must be 0 without broadcast=1, not {packet.mask}")
+                most = (1 << network.tags.code.width) - 1
+                if packet.mask > most:
+                    raise InvalidValue(f"mask must be from 0 to {most}, not {packet.mask}")
+        except InvalidValue as error:
+            way = f"from {packet.source} to {packet.destination}"
+            raise InvalidValue(
+                f"Trace {self.name}, packet of cycle {packet.cycle} {way}: {error}"
+            ) from None
 
     def sources(self, network: PacketNetwork) -> SourcePlan:
         """Sources that replay the trace.
@@ -166,21 +177,6 @@ class Trace:
             [{"count": len(own)} for own in rows],
             [{"trace": tuple(own)} for own in rows],
         )
-
-
-def _check_fits(packet: TracePacket, network: PacketNetwork) -> None:
-    _check_packet(packet, network.sources, network.sinks)
-    network.check_class(packet.source, packet.destination)
-    longest = network.lengths[1]
-    if packet.length not in range(1, longest + 1):
-        raise InvalidValue(
-            f"length must be from 1 to {longest} in this network, not {packet.length}"
-        )
-    if packet.mask and not network.packet.broadcast:
-        raise InvalidValue(f"mask must be 0 without broadcast=1, not {packet.mask}")
-    most = (1 << network.tags.code.width) - 1
-    if packet.mask > most:
-        raise InvalidValue(f"mask must be from 0 to {most}, not {packet.mask}")
 
 
 def _check_packet(packet: TracePacket, sources: int, sinks: int) -> None:
