@@ -796,6 +796,15 @@ def test_a_file_may_offer_several_ports(tmp_path: Path) -> None:
     assert simulate(network, traffic=[1, None, None], load=0.3, cycles=300).lost == 0
 
 
+def test_tables_are_of_nodes_by_their_id_as_links_are(tmp_path: Path) -> None:
+    """Names are for people: two nodes may have swapped theirs."""
+    named = [{"id": "a", "name": "b"}, {"id": "b", "name": "a"}, "c"]
+    path = written(tmp_path, "net.json", ROUTED | {"nodes": named})
+    relation = build(f"graph file={path}").relation
+    assert [each.port for each in relation.route(0, None, 1)] == [1]
+    assert [each.port for each in relation.route(1, None, 0)] == [0]
+
+
 @pytest.mark.parametrize(
     ("routes", "message"),
     [

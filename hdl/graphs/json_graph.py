@@ -30,10 +30,10 @@ def read_json(text: str) -> ListedGraph | GivenRoutes:
       different entries `key`, or none.
     - `terminals`: for each terminal its node, in place of those of the nodes.
     - `graph`: an object with attributes of the graph.
-    - `routes`: an object with a routing table for each node: an object that has, for each terminal,
-      the output port that packets take to it, or a list of ports of which they may take any. Ports
-      are those of the links, by default in the order of the links. Then it is no graph, but a
-      relation.
+    - `routes`: an object with a routing table for each node, by its `id`: an object that has, for
+      each terminal, the output port that packets take to it, or a list of ports of which they may
+      take any. Ports are those of the links, by default in the order of the links. Then it is no
+      graph, but a relation.
 
     `GraphDraft` says which attributes there are.
 
@@ -55,6 +55,7 @@ def read_json(text: str) -> ListedGraph | GivenRoutes:
     check_kind("Entry graph", about, dict, "an object")
     draft = GraphDraft(about)
     one_way, several = (_flag(given, name) for name in ("directed", "multigraph"))
+    nodes: dict[str, int] = {}  # by the text of their id
     for node in _nodes(given):
         about = dict(node) if isinstance(node, dict) else {"id": node}
         name = about.pop("id", None)
@@ -63,6 +64,7 @@ def read_json(text: str) -> ListedGraph | GivenRoutes:
                 f"Node must have a name or a number as its id, not {shown(name)}: {shown(node)}"
             )
         draft.add_node(name, about)
+        nodes.setdefault(str(name), len(nodes))
     keys: dict[object, set[object]] = {}
     for link in _links(given):
         one, other, about = _parts(link)
@@ -86,14 +88,13 @@ def read_json(text: str) -> ListedGraph | GivenRoutes:
                 )
         draft.place_terminals(homes)
     graph = draft.graph()
-    return GivenRoutes(graph, _routes(given, graph)) if "routes" in given else graph
+    return GivenRoutes(graph, _routes(given, nodes)) if "routes" in given else graph
 
 
-def _routes(given: Mapping[str, Any], graph: ListedGraph) -> dict[int, dict[int, list[int]]]:
+def _routes(given: Mapping[str, Any], nodes: Mapping[str, int]) -> dict[int, dict[int, list[int]]]:
     """The ports towards each terminal, for each node."""
     tables = given["routes"]
     check_kind("Entry routes", tables, dict, "an object with a table for each node")
-    nodes = {graph.name(node): node for node in range(graph.nodes)}
     found: dict[int, dict[int, list[int]]] = {}
     for name, table in tables.items():
         if name not in nodes:

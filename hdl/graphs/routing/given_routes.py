@@ -32,8 +32,11 @@ class GivenRoutes(Relation):
     def __init__(self, graph: Graph, routes: Mapping[int, Mapping[int, Sequence[int]]]) -> None:
         self._graph = graph
         self._routes = routes
+        ports_of: dict[int, list[int]] = {}
+        for node, port in sorted(graph.by_output):
+            ports_of.setdefault(node, []).append(port)
         for node, own in routes.items():
-            ports = [port for at, port in graph.by_output if at == node]
+            ports = ports_of.get(node, [])
             for terminal, taken in own.items():
                 what = f"Route from node {graph.name(node)} to terminal {terminal}"
                 if terminal not in range(len(graph.homes)):
@@ -42,7 +45,7 @@ class GivenRoutes(Relation):
                     )
                 for port in taken:
                     if port not in ports:
-                        known = ", ".join(map(str, sorted(ports))) or "none"
+                        known = ", ".join(map(str, ports)) or "none"
                         raise InvalidValue(
                             f"{what} must take a port of the node ({known}), not {port}"
                         )
