@@ -449,7 +449,7 @@ def test_all_algorithms_are_tried_on_networks_that_are_not_too_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(collective_run, "_MOST_TRIED", 3)
-    assert run("mesh k=2 group_entries=1", "broadcast").algorithm == "network"
+    assert run("mesh k=2 group_entries=1 reduction=none", "broadcast").algorithm == "network"
     with pytest.raises(
         MulticubeError, match=r"^Algorithm must be named with more than 3 terminals"
     ):
@@ -518,13 +518,19 @@ test_refusals = refusals(
         "mesh k=2 group_entries=1 reduction=max",
         "reduce",
         {"algorithm": "network"},
-        "Operation must be max, the reduction of the network, not add",
+        "Reduction must be add for the kind reduce by the network, not max",
     ),
     (
         "mesh k=2 group_entries=1 reduction=max",
         "barrier",
         {"algorithm": "network"},
-        "Reduction must be add or or, for a barrier by the network, not max",
+        "Reduction must be add or or for the kind barrier by the network, not max",
+    ),
+    (
+        "mesh k=2 group_entries=1 reduction=none",
+        "allreduce",
+        {"algorithm": "network", "operation": "or"},
+        "Reduction must be or for the kind allreduce by the network, not none",
     ),
     (
         "combining ports=4",

@@ -250,11 +250,10 @@ def _hindrance(
     if not isinstance(network, PacketNetwork) or not network.groups or kind not in GROUP_KINDS:
         return _NO_GROUPS
     merges, operation = operation_name(network.parameters["reduction"]), operation_name(operation)
-    if kind == "barrier" and merges not in ("add", operation):
-        allowed = " or ".join(dict.fromkeys(["add", operation]))
-        return f"Reduction must be {allowed}, for a barrier by the network, not {merges}"
-    if kind in ("reduce", "allreduce") and merges != operation:
-        return f"Operation must be {merges}, the reduction of the network, not {operation}"
+    allowed = {"broadcast": [merges], "barrier": ["add", operation]}.get(kind, [operation])
+    if merges not in allowed:
+        either = " or ".join(dict.fromkeys(allowed))
+        return f"Reduction must be {either} for the kind {kind} by the network, not {merges}"
     return network.group_refusal(GROUP_KINDS[kind], root, members)
 
 
