@@ -161,11 +161,12 @@ class DeflectionRouter(wiring.Component):
             self.missed.eq(arrives & ~room),
             *(link.ready.eq(1) for link in self.i_link),
         ]
-        m.d.sync += [
-            to_second.valid.eq((turns | second.valid) & ~(arrives & room)),
-            to_second.payload.packet.eq(onward),
-            to_second.payload.right.eq(Mux(turns, coming[0], going[0])),
-        ]
+        m.d.sync += to_second.valid.eq((turns | second.valid) & ~(arrives & room))
+        with m.If(turns | second.valid):  # else old payloads would go around the ring for ever
+            m.d.sync += [
+                to_second.payload.packet.eq(onward),
+                to_second.payload.right.eq(Mux(turns, coming[0], going[0])),
+            ]
         with m.If(room):
             m.d.sync += [self.o.valid.eq(arrives), self.o.payload.eq(onward)]
         return m
