@@ -77,13 +77,13 @@ def random_settings(plan: MultistagePlan, generator: random.Random) -> Settings:
 
 
 @every_plan
-@pytest.mark.parametrize(("ports", "expected"), [(2, 2), (4, 16), long(8, 4096)])
-def test_number_of_passable_permutations(name: str, ports: int, expected: int) -> None:
-    """N^(n/2) of N! (section V), by trying them all, in two ways."""
+@pytest.mark.parametrize("ports", [2, 4, long(8)])
+def test_number_of_passable_permutations(name: str, ports: int) -> None:
+    """N^(N/2) of N! (section V), by trying them all, in two ways."""
     plan = multistage_plan(name, ports)
     rows = all_permutations(ports)
     expected_rows = passed(name, rows)
-    assert expected_rows.sum() == expected
+    assert expected_rows.sum() == ports ** (ports // 2)
     assert expected_rows.tolist() == [passable(plan, row) for row in rows.tolist()]
 
 

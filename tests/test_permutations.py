@@ -210,7 +210,7 @@ def test_shuffle_passes_in_two_halves(ports: int) -> None:
 
 
 def test_number_of_passable_permutations() -> None:
-    # N^(n/2) settings, each another permutation: 16 of 24 for N = 4.
+    # N^(N/2) settings, each another permutation: 16 of 24 for N = 4.
     for name in PLANS:
         passed = [p for p in itertools.permutations(range(4)) if not conflicts(name, 4, 2, [*p])]
         assert len(passed) == 16

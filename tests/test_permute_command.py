@@ -4,12 +4,14 @@ import json
 import re
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 from multicube.hdl.graphs.permutations import cyclic_shift, perfect_shuffle
 from multicube.hdl.graphs.plans.named_plans import multistage_plan
 from multicube.hdl.graphs.schedules.passes import connections
 from multicube.sim.command.permute import permute
+from multicube.sim.command.steps import steps
 
 
 def call(words: str) -> str:
@@ -123,3 +125,9 @@ def test_wide_boxes_for_the_eye() -> None:
 def test_bad_input(words: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         CliRunner().invoke(permute, words.split(), catch_exceptions=False)
+
+
+@pytest.mark.parametrize("command", [permute, steps])
+def test_a_parameter_is_not_taken_for_what_is_missing(command: click.Command) -> None:
+    result = CliRunner().invoke(command, ["hypercube", "n=3"])
+    assert re.search("Missing argument '(PERMUTATION|TASK)'", result.output)

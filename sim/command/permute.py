@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...hdl.fabric.errors import InvalidValue
-from .shared_arguments import network_arguments, network_from
+from .shared_arguments import network_and, network_from
 from .terminal_table import print_table
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ __all__ = ["permute"]
 
 
 @click.command()
-@network_arguments
-@click.argument("permutation")
+@network_and("permutation")
 @click.option(
     "--passes", is_flag=True, help="Show passes that perform the permutation, with settings."
 )

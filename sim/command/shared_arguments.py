@@ -1,6 +1,7 @@
 """Arguments that several subcommands share: a network, and the options of a run."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
@@ -30,6 +31,7 @@ __all__ = [
     "figure_options",
     "given",
     "messages",
+    "network_and",
     "network_arguments",
     "network_from",
     "refuse_given",
@@ -55,6 +57,17 @@ def together(*options: Decorator) -> Decorator:
 network_arguments = together(
     click.argument("network"), click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
 )
+
+
+def _not_a_pair(context: click.Context, argument: click.Parameter, word: str) -> str:
+    if re.match(r"\w+=", word):
+        raise click.MissingParameter(ctx=context, param=argument)
+    return word
+
+
+def network_and(last: str) -> Decorator:
+    """A network, and behind it an argument, for which NAME=VALUE is not taken if it is missing."""
+    return together(network_arguments, click.argument(last, callback=_not_a_pair))
 
 
 def network_from(name: str, words: Sequence[str]) -> "Network":

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from ...hdl.fabric.errors import InvalidValue
-from .shared_arguments import engine_option, network_arguments, network_from, refuse_option
+from .shared_arguments import engine_option, network_and, network_from, refuse_option
 
 __all__ = ["steps"]
 
@@ -14,8 +14,7 @@ _OPERATIONS = ("add", "or", "max")
 
 
 @click.command()
-@network_arguments
-@click.argument("task")
+@network_and("task")
 @click.option(
     "--operation",
     type=click.Choice(_OPERATIONS),
