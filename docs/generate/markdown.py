@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["DOCS", "hidden_tree", "table", "title_of"]
+from multicube.hdl.support.output_file import whole_file
+
+__all__ = ["DOCS", "hidden_tree", "table", "title_of", "write_tables"]
 
 DOCS = Path(__file__).parent.parent
 
@@ -27,3 +29,14 @@ def hidden_tree(pages: Iterable[str], caption: str = "") -> str:
 def title_of(page: str) -> str:
     """The heading of a page of `docs`."""
     return (DOCS / f"{page}.md").read_text().split("\n", 1)[0].removeprefix("# ")
+
+
+def write_tables(path: Path, *tables: Sequence[str]) -> None:
+    """Replace the tables of a page that have the same heads as these, each given by its lines."""
+    lines = path.read_text().split("\n")
+    for new in tables:
+        start = lines.index(new[0])
+        end = next(i for i in range(start, len(lines)) if not lines[i].startswith("|"))
+        lines[start:end] = new
+    with whole_file(path) as file:
+        file.write_text("\n".join(lines))

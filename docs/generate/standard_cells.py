@@ -1,4 +1,4 @@
-"""Boxes and routers in standard cells: docs/data/standard-cells.json and the table of it.
+"""Boxes and routers in standard cells: docs/data/standard-cells.json, and the table of it.
 
     python -m generate.standard_cells [LIBRARY.lib [PART]...]
 
@@ -19,8 +19,10 @@ from typing import Any
 from multicube.hdl.support.output_file import whole_file
 
 from .commits import record
+from .markdown import DOCS, write_tables
 
-DATA = Path(__file__).parent.parent / "data" / "standard-cells.json"
+DATA = DOCS / "data" / "standard-cells.json"
+PAGE = DOCS / "design" / "boxes-cost.md"
 OSU018 = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
 
 PARTS = {
@@ -39,7 +41,8 @@ PARTS = {
 MEMORIES = ("inline", "gated")
 
 
-def _call(*words: str) -> dict[str, Any]:
+def called(*words: str) -> dict[str, Any]:
+    """What a command of multicube prints as JSON."""
     command = [sys.executable, "-m", "multicube", *words, "--json"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
@@ -49,17 +52,17 @@ def measured(words: str, load: float, library: str, folder: Path) -> dict[str, A
     """What the commands say of a part."""
     network = [*words.split(), "payload=32"]
     saif = folder / "run.saif"
-    run = _call("sim", *network, "--load", str(load), "--activity", str(saif))
+    run = called("sim", *network, "--load", str(load), "--activity", str(saif))
     found: dict[str, Any] = {"throughput": run["throughput"]}
     for memories in MEMORIES:
         options = ["--liberty", library, "--saif", str(saif), "--memories", memories]
-        cells = _call("synth", *network, "--node", *options)
+        cells = called("synth", *network, "--node", *options)
         found[memories] = {key: cells[key] for key in ("area", "timing", "energy_pj", "tools")}
     return found
 
 
-def rows(data: dict[str, Any]) -> list[str]:
-    """The table, in Markdown."""
+def tables(data: dict[str, Any]) -> list[list[str]]:
+    """The table of the page, in Markdown."""
     lines = [
         "| what | memories | um² | of this stored in flip-flops | ns | pJ a cycle | pJ a flit |",
         "|---|---|---:|---:|---:|---:|---:|",
@@ -77,7 +80,7 @@ def rows(data: dict[str, Any]) -> list[str]:
                 f"{area['sequential']:,.0f} | {found['timing']['period_ns']:.2f} | {energy:.1f} | "
                 f"{energy / flits:.0f} |"
             )
-    return lines
+    return [lines]
 
 
 def main(library: str, *parts: str) -> None:
@@ -93,7 +96,7 @@ def main(library: str, *parts: str) -> None:
             data[what] = measured(words, load, str(used), folder)
             with whole_file(DATA) as file:
                 file.write_text(json.dumps(data, indent=1) + "\n")
-            print("\n".join(rows(data)), flush=True)
+    write_tables(PAGE, *tables(data))
     record([DATA])
 
 
