@@ -214,3 +214,15 @@ test_refuses = refusals(
     ),
     (lambda: DeflectionTorus("2x2x2"), "Radix k must be a number, or two ..., not '2x2x2'"),
 )
+
+
+def test_packets_that_have_left_change_nothing() -> None:
+    """Their bits went around the second rings for ever: more of them per flit, the fewer came."""
+
+    def changes(load: float) -> float:
+        result = simulate(build("deflection k=4"), load=load, cycles=1500, activity=True)
+        assert result.activity is not None
+        router, _ = result.activity.types
+        return router.payload / result.activity.flits
+
+    assert changes(0.02) < 1.5 * changes(0.2)
