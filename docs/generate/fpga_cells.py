@@ -43,7 +43,7 @@ class Part(NamedTuple):
         return f"{self.words}{payload} {self.options}"
 
 
-_KEPT = ("parameters", "area", "storage", "fmax_mhz", "tools")
+_SIZE = ("payload", "depth", "pipeline")
 _INSIDE = "--cell router_5 --flags=-nowidelut"
 _ICE40 = "--node --device ice40-hx8k"
 
@@ -136,14 +136,14 @@ def _table(head: str, parts: Sequence[Part], data: dict[str, Any]) -> list[str]:
 
 def _cells(part: Part, found: dict[str, Any]) -> dict[str, str]:
     """What stands below each head."""
-    area, stored, clock, size = (found[n] for n in ("area", "storage", "fmax_mhz", "parameters"))
+    area, stored, clock, size = (found[n] for n in ("area", "storage", "fmax_mhz", "size"))
     note = part.note or 0
     return {
         "what": part.what,
         "box": part.what,
         "width": str(size["payload"]),
-        "depth": str(size.get("depth", "")),
-        "`pipeline`": str(size.get("pipeline", "")),
+        "depth": str(size["depth"]),
+        "`pipeline`": str(size["pipeline"]),
         "tables": f"{area['tables']:,}",
         "least": f"{note:,}" if note else "",
         "for logic": f"{area['luts']:,}",
@@ -163,7 +163,9 @@ def main(text: str = "") -> None:
     parts = dict.fromkeys(part.command for part in chain(ECP5, PIPELINES, ICE40))
     for command in tqdm([each for each in parts if text in each], disable=None):
         found = called("synth", *command.split(), "--limit", "1800")
-        data[command] = {key: found[key] for key in _KEPT}
+        size = {name: found["parameters"].get(name, "") for name in _SIZE}
+        kept = {name: found[name] for name in ("area", "storage", "fmax_mhz", "tools")}
+        data[command] = {"size": size, **kept}
         data = {each: data[each] for each in parts if each in data}
         with whole_file(DATA) as file:
             file.write_text(json.dumps(data, indent=1) + "\n")
