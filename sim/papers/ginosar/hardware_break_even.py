@@ -24,6 +24,7 @@ from ....hdl.graphs.permutations import (
     cyclic_shift,
     perfect_shuffle,
     random_permutation,
+    transpose,
 )
 from ....hdl.networks.routed import RoutedNetwork
 from ....hdl.routers.communication_controller import CommunicationController
@@ -145,6 +146,7 @@ def _permutations(network: RoutedNetwork, seed: int) -> dict[str, list[int]]:
         ("complement", complement),
         ("bit reversal", bit_reversal),
         ("shuffle", perfect_shuffle),
+        ("transpose", transpose),
     ):
         named[name] = list(function(ports))
     named["shift by N/2"] = cyclic_shift(ports, ports // 2)
