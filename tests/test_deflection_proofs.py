@@ -163,11 +163,11 @@ def network(k: str, longest: int) -> Claims:
     m = claims.m
     dut = DeflectionTorus(k, payload=1)
     registers = claims.inside("dut", dut)
+    codes = [dut.tags.code.encode(node) for node in range(dut.ports)]
     marks = []
     for number, port in enumerate(dut.i):
         valid, mark = (claims.free(1, f"{name}_{number}") for name in ("valid", "mark"))
         tag = claims.free(dut.tags.code.width, f"tag_{number}")
-        codes = [dut.tags.code.encode(node) for node in range(dut.ports)]
         claims.assume(Cat(tag == code for code in codes).any())
         m.d.comb += [port.valid.eq(valid), port.payload.tag.eq(tag), port.payload.payload.eq(mark)]
         marks.append(valid & mark & port.ready)
@@ -188,10 +188,10 @@ def network(k: str, longest: int) -> Claims:
     claims.claim(~inside | (age <= longest))
 
     # For the induction: what is true of each packet inside.
-    code, sizes, held = dut.relation.code, dut.relation.sizes, []
+    sizes, held = dut.relation.sizes, []
     for node in range(dut.ports):
         own = {name: registers[f"router_{node}.{name}"] for name in _REGISTERS}
-        x, y = code.split(node)
+        x, y = dut.relation.code.split(node)
         places = [
             (own["comes"], own["came"], x, None),
             (own["o_link__0__valid"], own["o_link__0__payload"], (x + 1) % sizes[0], y),
@@ -199,8 +199,9 @@ def network(k: str, longest: int) -> Claims:
         ]
         for valid, word, column, row in places:
             packet = data.View(dut.packet, word[: dut.packet.size])
-            digits = [packet.tag.word_select(i, code.digit_bits) for i in range(2)]
+            digits = [packet.tag.word_select(i, dut.relation.code.digit_bits) for i in range(2)]
             held.append(valid & packet.payload)
+            claims.claim(~valid | Cat(packet.tag == code for code in codes).any())
             if column is not None:
                 claims.claim(~valid | (word[dut.packet.size] == (digits[0] == column)))
             if row is not None:
@@ -217,9 +218,12 @@ def network(k: str, longest: int) -> Claims:
     says="A network of these routers delivers each packet once, to its terminal. If all terminals "
     "take what they are offered, that is within a + b (k_1 + 1) + 2 cycles, where a and b are the "
     "links that the packet needs in each dimension. This bound is reached.",
-    sizes="a network of 2 x 2 nodes",
+    sizes="networks of 2 x 2, 2 x 3 and 3 x 3 nodes",
 )
-def test_a_small_network_delivers_in_time(tmp_path: Path) -> None:
-    """At most 6 cycles: one link up, one along, deflected, once around, and in and out."""
-    assert network("2x2", 6).hold(tmp_path, 7, inductive=True)
-    assert not network("2x2", 5).hold(tmp_path, 9)
+@pytest.mark.parametrize(
+    ("k", "longest"), [("2x2", 6), ("2x3", 8), pytest.param("3x3", 12, marks=pytest.mark.long)]
+)
+def test_a_small_network_delivers_in_time(tmp_path: Path, k: str, longest: int) -> None:
+    """Links up and along, each after which it may be deflected once around, and in and out."""
+    assert network(k, longest).hold(tmp_path, longest + 1, inductive=True)
+    assert not network(k, longest - 1).hold(tmp_path, longest + 3)
