@@ -825,6 +825,12 @@ def test_routing_tables_that_are_refused(routes: Any, message: str, tmp_path: Pa
         read_graph(path)
 
 
+def test_routes_of_nodes_with_one_text_are_refused(tmp_path: Path) -> None:
+    given = {"nodes": [1, "1", 2], "links": [[1, "1"], ["1", 2]], "routes": {"2": {"0": 0}}}
+    with pytest.raises(ValueError, match="Nodes must have ids that differ as texts"):
+        read_graph(written(tmp_path, "net.json", given))
+
+
 def test_a_route_that_is_missing_is_refused(tmp_path: Path) -> None:
     routes = {**ROUTED["routes"], "c": {"0": 0}}
     path = written(tmp_path, "net.json", ROUTED | {"routes": routes})

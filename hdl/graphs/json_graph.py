@@ -1,7 +1,7 @@
 """Graphs in JSON: a form of its own, and networkx's node-link form."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from ..fabric.checks import check_integer, check_kind, shown
@@ -55,7 +55,7 @@ def read_json(text: str) -> ListedGraph | GivenRoutes:
     check_kind("Entry graph", about, dict, "an object")
     draft = GraphDraft(about)
     one_way, several = (_flag(given, name) for name in ("directed", "multigraph"))
-    nodes: dict[str, int] = {}  # by the text of their id
+    ids: list[str] = []
     for node in _nodes(given):
         about = dict(node) if isinstance(node, dict) else {"id": node}
         name = about.pop("id", None)
@@ -64,7 +64,7 @@ def read_json(text: str) -> ListedGraph | GivenRoutes:
                 f"Node must have a name or a number as its id, not {shown(name)}: {shown(node)}"
             )
         draft.add_node(name, about)
-        nodes.setdefault(str(name), len(nodes))
+        ids.append(str(name))
     keys: dict[object, set[object]] = {}
     for link in _links(given):
         one, other, about = _parts(link)
@@ -88,13 +88,16 @@ def read_json(text: str) -> ListedGraph | GivenRoutes:
                 )
         draft.place_terminals(homes)
     graph = draft.graph()
-    return GivenRoutes(graph, _routes(given, nodes)) if "routes" in given else graph
+    return GivenRoutes(graph, _routes(given, ids)) if "routes" in given else graph
 
 
-def _routes(given: Mapping[str, Any], nodes: Mapping[str, int]) -> dict[int, dict[int, list[int]]]:
+def _routes(given: Mapping[str, Any], ids: Sequence[str]) -> dict[int, dict[int, list[int]]]:
     """The ports towards each terminal, for each node."""
     tables = given["routes"]
     check_kind("Entry routes", tables, dict, "an object with a table for each node")
+    nodes = {text: node for node, text in enumerate(ids)}
+    if len(nodes) < len(ids):
+        raise InvalidValue("Nodes must have ids that differ as texts, if there are routes")
     found: dict[int, dict[int, list[int]]] = {}
     for name, table in tables.items():
         if name not in nodes:
