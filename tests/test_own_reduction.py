@@ -157,8 +157,8 @@ def collective(reduction: Any, operation: Any, algorithm: str, words: Any = None
 
 test_collectives_are_refused = refusals(
     collective,
-    (BFloat16Add, "add", "network", "Operation must be BFloat16Add, ..., not add"),
-    ("add", BFloat16Add, "auto", "Operation must be add, the reduction of the ..., not BFloat..."),
+    (BFloat16Add, "add", "network", "Reduction must be add for the kind ..., not BFloat..."),
+    ("add", BFloat16Add, "auto", "Reduction must be BFloat16Add for ..., not add"),
     (
         BFloat16Add,
         BFloat16Add,
