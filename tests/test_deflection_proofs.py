@@ -187,27 +187,29 @@ def network(k: str, longest: int) -> Claims:
     claims.claim(count(arrivals) <= inside)
     claims.claim(~inside | (age <= longest))
 
+    def packet_in(word: Value) -> data.View:
+        return data.View(dut.packet, word[: dut.packet.size])
+
+    def position(word: Value, dimension: int) -> Value:
+        return packet_in(word).tag.word_select(dimension, dut.relation.code.digit_bits)
+
     # For the induction: what is true of each packet inside.
     sizes, held = dut.relation.sizes, []
     for node in range(dut.ports):
         own = {name: registers[f"router_{node}.{name}"] for name in _REGISTERS}
         x, y = dut.relation.code.split(node)
-        places = [
-            (own["comes"], own["came"], x, None),
-            (own["o_link__0__valid"], own["o_link__0__payload"], (x + 1) % sizes[0], y),
-            (own["o__valid"], own["o__payload"], None, None),
-        ]
-        for valid, word, column, row in places:
-            packet = data.View(dut.packet, word[: dut.packet.size])
-            digits = [packet.tag.word_select(i, dut.relation.code.digit_bits) for i in range(2)]
-            held.append(valid & packet.payload)
-            claims.claim(~valid | Cat(packet.tag == code for code in codes).any())
-            if column is not None:
-                claims.claim(~valid | (word[dut.packet.size] == (digits[0] == column)))
-            if row is not None:
-                claims.claim(~valid | (digits[1] == row))
-            if row is None and column is not None:
-                claims.claim(~own["turns"] | (valid & (digits[1] == y)))
+        came, second = own["came"], own["o_link__0__payload"]
+        here, second_valid = own["comes"], own["o_link__0__valid"]
+        places = ((here, came), (second_valid, second), (own["o__valid"], own["o__payload"]))
+        for valid, word in places:
+            held.append(valid & packet_in(word).payload)
+            known = Cat(packet_in(word).tag == code for code in codes).any()
+            claims.claim(~valid | known)
+        for valid, word, column in ((here, came, x), (second_valid, second, (x + 1) % sizes[0])):
+            right = word[dut.packet.size]
+            claims.claim(~valid | (right == (position(word, 0) == column)))
+        claims.claim(~second_valid | (position(second, 1) == y))
+        claims.claim(~own["turns"] | (here & (position(came, 1) == y)))
     claims.claim(count(held) == inside)
     claims.claim(~inside | used)
     return claims

@@ -16,7 +16,8 @@ from multicube.hdl.support.output_file import whole_file
 from tqdm import tqdm
 
 from .commits import record
-from .markdown import DOCS, write_tables
+from .hardware_peers import frequency
+from .markdown import DOCS, table, write_tables
 from .standard_cells import PAGE, called
 
 DATA = DOCS / "data" / "fpga-cells.json"
@@ -27,14 +28,17 @@ class Part(NamedTuple):
 
     Attributes
     ----------
-    note : int, optional
-        The least number of tables; in the table of pipelines the cycles of a header alone.
+    least : int, optional
+        The lower bound on its tables.
+    cycles : int
+        Those of a header alone, in the table of pipelines.
     """
 
     what: str
     words: str
-    note: int | None = None
+    least: int | None = None
     options: str = "--node --flags=-nowidelut"
+    cycles: int = 0
 
     @property
     def command(self) -> str:
@@ -83,19 +87,15 @@ ECP5 = (
     Part("adaptive", "hypercube n=4 routing=adaptive", 1095),
     Part("node of `connection-machine n=4`", "connection-machine n=4"),
 )
-PIPELINES = (
-    Part("2 x 2", "cube ports=16 switch=input-queued", 1),
-    Part("", "cube ports=16 switch=input-queued pipeline=1", 2),
-    Part("", "cube ports=16 switch=input-queued pipeline=2", 3),
-    Part("4 x 4", "cube ports=16 radix=4 switch=input-queued", 1),
-    Part("", "cube ports=16 radix=4 switch=input-queued pipeline=1", 2),
-    Part("", "cube ports=16 radix=4 switch=input-queued pipeline=2", 3),
-    Part("2 x 2, wormhole", "cube ports=16 switch=wormhole length=4", 1),
-    Part("", "cube ports=16 switch=wormhole length=4 pipeline=1", 3),
-    Part("", "cube ports=16 switch=wormhole length=4 pipeline=2", 4),
-    Part("4 x 4, wormhole", "cube ports=16 radix=4 switch=wormhole length=4", 1),
-    Part("", "cube ports=16 radix=4 switch=wormhole length=4 pipeline=1", 3),
-    Part("", "cube ports=16 radix=4 switch=wormhole length=4 pipeline=2", 4),
+PIPELINES = tuple(
+    Part("" if stages else box, f"{words} pipeline={stages}" if stages else words, cycles=cycles)
+    for box, words, latencies in (
+        ("2 x 2", "cube ports=16 switch=input-queued", (1, 2, 3)),
+        ("4 x 4", "cube ports=16 radix=4 switch=input-queued", (1, 2, 3)),
+        ("2 x 2, wormhole", "cube ports=16 switch=wormhole length=4", (1, 3, 4)),
+        ("4 x 4, wormhole", "cube ports=16 radix=4 switch=wormhole length=4", (1, 3, 4)),
+    )
+    for stages, cycles in enumerate(latencies)
 )
 ICE40 = (
     Part("2 x 2, input-queued", "cube ports=16 switch=input-queued", 216, _ICE40),
@@ -110,34 +110,27 @@ ICE40 = (
 )
 
 
-def tables(data: dict[str, Any]) -> list[list[str]]:
+def tables(data: dict[str, Any]) -> list[str]:
     """The three tables of the page, in Markdown."""
     size = "what | width | depth | tables | least"
     last = "FFs | stored | Fmax, MHz"
+    pipelines = "box | `pipeline` | tables | for logic | memories | FFs | Fmax, MHz | cycles | ns"
     return [
         _table(f"{size} | for logic | carry cells | memories | {last}", ECP5, data),
-        _table(
-            "box | `pipeline` | tables | for logic | memories | FFs | Fmax, MHz | cycles | ns",
-            PIPELINES,
-            data,
-        ),
+        _table(pipelines, PIPELINES, data),
         _table(f"{size} | {last}", ICE40, data),
     ]
 
 
-def _table(head: str, parts: Sequence[Part], data: dict[str, Any]) -> list[str]:
+def _table(head: str, parts: Sequence[Part], data: dict[str, Any]) -> str:
     names = head.split(" | ")
-    lines = [head, "|".join(["---", *["---:"] * (len(names) - 1)])]
-    for part in parts:
-        cells = _cells(part, data[part.command])
-        lines.append(" | ".join(cells[name] for name in names))
-    return [f"|{line}|" if line.startswith("---") else f"| {line} |" for line in lines]
+    cells = [_cells(part, data[part.command]) for part in parts]
+    return table(names, [[own[name] for name in names] for own in cells], texts=1)
 
 
 def _cells(part: Part, found: dict[str, Any]) -> dict[str, str]:
     """What stands below each head."""
     area, stored, clock, size = (found[n] for n in ("area", "storage", "fmax_mhz", "size"))
-    note = part.note or 0
     return {
         "what": part.what,
         "box": part.what,
@@ -145,15 +138,15 @@ def _cells(part: Part, found: dict[str, Any]) -> dict[str, str]:
         "depth": str(size["depth"]),
         "`pipeline`": str(size["pipeline"]),
         "tables": f"{area['tables']:,}",
-        "least": f"{note:,}" if note else "",
+        "least": "" if part.least is None else f"{part.least:,}",
         "for logic": f"{area['luts']:,}",
         "carry cells": str(area["carries"]),
         "memories": str(area["lut_rams"]),
         "FFs": str(area["flip_flops"]),
         "stored": f"{stored['registers']} + {stored['memories']:,}",
-        "Fmax, MHz": f"{clock['median']:.0f} ({clock['min']:.0f} to {clock['max']:.0f})",
-        "cycles": str(note),
-        "ns": f"{note * 1000 / clock['median']:.1f}",
+        "Fmax, MHz": frequency(clock),
+        "cycles": str(part.cycles),
+        "ns": f"{part.cycles * 1000 / clock['median']:.1f}",
     }
 
 
@@ -169,7 +162,7 @@ def main(text: str = "") -> None:
         data = {each: data[each] for each in parts if each in data}
         with whole_file(DATA) as file:
             file.write_text(json.dumps(data, indent=1) + "\n")
-    write_tables(PAGE, *tables(data))
+    write_tables(PAGE, tables(data))
     record([DATA])
 
 

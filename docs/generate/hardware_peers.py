@@ -19,7 +19,7 @@ from multicube.hdl.fabric.fabric import Fabric
 from multicube.sim.synthesis import Design, Setup, measure, network_design, verilog_design
 
 from .commits import record
-from .markdown import DOCS, write_tables
+from .markdown import DOCS, table, write_tables
 from .standard_cells import PAGE
 
 DATA = DOCS / "data" / "peers.json"
@@ -261,13 +261,17 @@ def measured(design: Design, seeds: int) -> dict[str, Any]:
     return {key: found[key] for key in ("area", "storage", "fmax_mhz", "tools")}
 
 
-def tables(data: dict[str, Any]) -> list[list[str]]:
+def frequency(clock: dict[str, Any]) -> str:
+    """The median of a clock's seeds, and their range; nothing if none was placed."""
+    if clock["median"] is None:
+        return ""
+    return f"{clock['median']:.0f} ({clock['min']:.0f} to {clock['max']:.0f})"
+
+
+def tables(data: dict[str, Any]) -> list[str]:
     """The table of the page, in Markdown."""
-    lines = [
-        "| what | whose | tables | for logic | memories | FFs | Fmax, MHz | ours / peer | "
-        "throughput | cycles a hop |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
-    ]
+    head = "what | whose | tables | for logic | memories | FFs | Fmax, MHz | ours / peer"
+    rows = []
     for name, row in ROWS.items():
         if "peer_measured" not in data.get(name, {}):
             continue
@@ -276,20 +280,20 @@ def tables(data: dict[str, Any]) -> list[list[str]]:
         sides = ((row.what, f"`{row.ours}`", f"{ratio:.2f}"), ("", f"`{row.peer}`", ""))
         traffic = [data[name].get(f"{side}_traffic") for side in ("ours", "peer")]
         for found, ran, (what, whose, share) in zip(both, traffic, sides):
-            area, clock = found["area"], found["fmax_mhz"]
-            speed = ""
-            if clock["median"] is not None:
-                speed = f"{clock['median']:.0f} ({clock['min']:.0f} to {clock['max']:.0f})"
-            lines.append(
-                f"| {what} | {whose} | {area['tables']:,} | {area['luts']:,} | "
-                f"{area['lut_rams']:,} | {area['flip_flops']:,} | {speed} | {share} | "
-                + (
-                    f"{ran['throughput']:.3f} | {ran['cycles'] // ran['routers']} |"
-                    if ran
-                    else " | |"
-                )
+            area = found["area"]
+            counts = (area[each] for each in ("tables", "luts", "lut_rams", "flip_flops"))
+            rows.append(
+                [
+                    *(what, whose, *(f"{each:,}" for each in counts)),
+                    *(frequency(found["fmax_mhz"]), share),
+                    *(
+                        (f"{ran['throughput']:.3f}", ran["cycles"] // ran["routers"])
+                        if ran
+                        else ("", "")
+                    ),
+                ]
             )
-    return [lines]
+    return [table([*head.split(" | "), "throughput", "cycles a hop"], rows, texts=2)]
 
 
 def main(folder: Path, names: list[str]) -> None:
@@ -310,13 +314,12 @@ def main(folder: Path, names: list[str]) -> None:
                 ("peer", peer_design(row, folder)),
             ):
                 words = entry[side]
-                entry[f"{side}_measured"] = known[words] = known.get(words) or measured(
-                    design, seeds
-                )
-                area, clock = known[words]["area"]["tables"], known[words]["fmax_mhz"]["median"]
-                print(name, words, area, clock, flush=True)
+                if words not in known:
+                    known[words] = measured(design, seeds)
+                entry[f"{side}_measured"] = found = known[words]
+                print(name, words, found["area"]["tables"], found["fmax_mhz"]["median"], flush=True)
                 DATA.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
-    write_tables(PAGE, *tables(data))
+    write_tables(PAGE, tables(data))
     record([DATA])
 
 

@@ -10,9 +10,12 @@ __all__ = ["DOCS", "hidden_tree", "table", "title_of", "write_tables"]
 DOCS = Path(__file__).parent.parent
 
 
-def table(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table in Markdown."""
-    lines = [heading, ["---"] * len(heading), *rows]
+def table(
+    heading: Sequence[str], rows: Iterable[Sequence[object]], *, texts: int | None = None
+) -> str:
+    """A table in Markdown. Behind its first `texts` columns are numbers, by default nowhere."""
+    rule = ["---" if texts is None or at < texts else "---:" for at in range(len(heading))]
+    lines = [heading, rule, *rows]
     return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
 
 
@@ -31,10 +34,10 @@ def title_of(page: str) -> str:
     return (DOCS / f"{page}.md").read_text().split("\n", 1)[0].removeprefix("# ")
 
 
-def write_tables(path: Path, *tables: Sequence[str]) -> None:
-    """Replace the tables of a page that have the same heads as these, each given by its lines."""
+def write_tables(path: Path, tables: Iterable[str]) -> None:
+    """Replace the tables of a page that have the same heads as these."""
     lines = path.read_text().split("\n")
-    for new in tables:
+    for new in (each.split("\n") for each in tables):
         start = lines.index(new[0])
         end = next(i for i in range(start, len(lines)) if not lines[i].startswith("|"))
         lines[start:end] = new

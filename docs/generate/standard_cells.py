@@ -19,7 +19,7 @@ from typing import Any
 from multicube.hdl.support.output_file import whole_file
 
 from .commits import record
-from .markdown import DOCS, write_tables
+from .markdown import DOCS, table, write_tables
 
 DATA = DOCS / "data" / "standard-cells.json"
 PAGE = DOCS / "design" / "boxes-cost.md"
@@ -61,12 +61,10 @@ def measured(words: str, load: float, library: str, folder: Path) -> dict[str, A
     return found
 
 
-def tables(data: dict[str, Any]) -> list[list[str]]:
+def tables(data: dict[str, Any]) -> list[str]:
     """The table of the page, in Markdown."""
-    lines = [
-        "| what | memories | um² | of this stored in flip-flops | ns | pJ a cycle | pJ a flit |",
-        "|---|---|---:|---:|---:|---:|---:|",
-    ]
+    head = "what | memories | um² | of this stored in flip-flops | ns | pJ a cycle | pJ a flit"
+    rows = []
     for what, (words, _, share) in PARTS.items():
         if what not in data:
             continue
@@ -75,12 +73,15 @@ def tables(data: dict[str, Any]) -> list[list[str]]:
             found = data[what][memories]
             flits = data[what]["throughput"] * ports * share
             area, energy = found["area"], found["energy_pj"]["total"]
-            lines.append(
-                f"| {what if memories == 'inline' else ''} | {memories} | {area['total']:,.0f} | "
-                f"{area['sequential']:,.0f} | {found['timing']['period_ns']:.2f} | {energy:.1f} | "
-                f"{energy / flits:.0f} |"
+            numbers = (
+                f"{area['total']:,.0f}",
+                f"{area['sequential']:,.0f}",
+                f"{found['timing']['period_ns']:.2f}",
+                f"{energy:.1f}",
+                f"{energy / flits:.0f}",
             )
-    return [lines]
+            rows.append((what if memories == "inline" else "", memories, *numbers))
+    return [table(head.split(" | "), rows, texts=2)]
 
 
 def main(library: str, *parts: str) -> None:
@@ -96,7 +97,7 @@ def main(library: str, *parts: str) -> None:
             data[what] = measured(words, load, str(used), folder)
             with whole_file(DATA) as file:
                 file.write_text(json.dumps(data, indent=1) + "\n")
-    write_tables(PAGE, *tables(data))
+    write_tables(PAGE, tables(data))
     record([DATA])
 
 

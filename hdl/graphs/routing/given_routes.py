@@ -32,11 +32,8 @@ class GivenRoutes(Relation):
     def __init__(self, graph: Graph, routes: Mapping[int, Mapping[int, Sequence[int]]]) -> None:
         self._graph = graph
         self._routes = routes
-        ports_of: dict[int, list[int]] = {}
-        for node, port in sorted(graph.by_output):
-            ports_of.setdefault(node, []).append(port)
         for node, own in routes.items():
-            ports = ports_of.get(node, [])
+            ports = dict.fromkeys(channel.port for channel in graph.leaving(node))
             for terminal, taken in own.items():
                 what = f"Route from node {graph.name(node)} to terminal {terminal}"
                 if terminal not in range(len(graph.homes)):
