@@ -234,6 +234,7 @@ test_what_is_refused = refusals(
     (TORUS + "injection_rate=x;", "injection_rate must be a number, not 'x'"),
     (TORUS + "sample_period=0;", "sample_period must be at least 1, not 0"),
     (TORUS + "max_samples=x;", "max_samples must be an integer, not 'x'"),
+    (TORUS + "routing_delay=-5;", "routing_delay must be at least 0, not -5"),
     (TORUS + "k=x;", "k must be an integer, not 'x'"),
     (TORUS + "injection_rate=1.5;", "Load must be from 0 to 1 ..."),
     ("topology=anynet;routing_function=min;", "network_file must be named with topology=anynet"),

@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """The width of payloads as a parameter of exported Verilog."""
 
+import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -93,6 +94,24 @@ def test_default_of_a_single_bit() -> None:
     assert "widths below are for 1." in one[0]
     assert "PAYLOAD = 1)" in one[2]
     assert one[2].replace("PAYLOAD = 1)", "PAYLOAD = 2)") == two[2]
+
+
+def test_files_beside_name_the_parameter(tmp_path: Path) -> None:
+    """The template is read beside the module, with a width that is not the default."""
+    path = tmp_path / "net.v"
+    summary = write_verilog(build("cube ports=2 payload=5"), path, parameter=True, core=True)
+    assert summary["parameters"] == {"PAYLOAD": 5}
+    assert json.loads((tmp_path / "net.v.json").read_text())["parameters"] == {"PAYLOAD": 5}
+    instance = (tmp_path / "net.veo").read_text()
+    assert "\nnetwork #(.PAYLOAD(5)) network_0 (\n" in instance
+    wires = "".join(
+        f"  wire [{9 if port['name'].endswith('payload') else 0}:0] {port['name']};\n"
+        for port in summary["ports"]
+    )
+    wider = f"module user;\n{wires}{instance.replace('(5)', '(9)')}endmodule\n"
+    (tmp_path / "user.v").write_text(wider)
+    read = run_yosys(["read_verilog net.v user.v", "hierarchy -check -top user"], tmp_path)
+    assert "Resizing" not in read
 
 
 def test_what_a_payload_does_else_is_refused(call: Callable, tmp_path: Path) -> None:

@@ -277,12 +277,14 @@ def test_command_shows_differences(
 ) -> None:
     point = curves[0].points[0]
     path = tmp_path / "changed.json"
-    path.write_text(json.dumps(point.to_json() | {"delivered": 1}))
-    status, out, _ = command(str(path), capsys=capsys)
-    assert status == 1
-    assert out == (
-        f"row 1: DIFFERENT (cube, hotspot:0.2:3, load 0.2): delivered {point.delivered}, not 1\n"
-    )
+    for other in (1, str(point.delivered)):
+        path.write_text(json.dumps(point.to_json() | {"delivered": other}))
+        status, out, _ = command(str(path), capsys=capsys)
+        assert status == 1
+        assert out == (
+            "row 1: DIFFERENT (cube, hotspot:0.2:3, load 0.2): "
+            f"delivered {point.delivered}, not {other!r}\n"
+        )
 
 
 def test_a_difference_at_the_end_of_a_long_value_is_shown(

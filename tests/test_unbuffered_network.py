@@ -5,6 +5,7 @@
 """
 
 import math
+import re
 from typing import Any
 
 import pytest
@@ -40,6 +41,9 @@ def measure(ports: int, radix: int, load: float, **parameters: Any) -> Result:
     # Nothing is lost but what the boxes dropped and counted.
     dropped = 0 if network.resubmits else result.dropped
     assert result.injected == result.delivered + dropped
+    if dropped:
+        delivered, offered, more = map(float, re.findall(r"\d\.\d{4}", result.verdict))
+        assert delivered + more == pytest.approx(offered, abs=0.01)
     return result
 
 

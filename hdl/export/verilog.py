@@ -36,7 +36,7 @@ from .combinational import FabricPaths, fabric_paths
 from .constraints import PERIOD, check_periods, constraints
 from .fusesoc import core_text, memories_file
 from .ip_xact import ip_xact_text
-from .parametric import with_parameter
+from .parametric import PARAMETER, with_parameter
 from .style import Style
 from .target import Target, find_target
 from .top_module import UNTITLED, heading, top_module
@@ -264,9 +264,10 @@ def write_verilog(
     Returns
     -------
     dict
-        A summary: `top`, `target`, `modules` (number of modules of cells), `cells`, `ports` (see
-        `port_list`), `paths`: outputs (`to`) that depend within a cycle on inputs (`from`), and
-        `external`: modules of memories that another file must have.
+        A summary: `top`, `target`, `modules` (number of modules of cells), `cells`, `parameters`
+        (of the module, with their defaults), `ports` (see `port_list`), `paths`: outputs (`to`)
+        that depend within a cycle on inputs (`from`), and `external`: modules of memories that
+        another file must have.
 
     Raises
     ------
@@ -283,8 +284,7 @@ def write_verilog(
     ('network', 4)
     """
     check_flag("Parameter", parameter)
-    if parameter:
-        _payload(fabric)
+    parameters = {PARAMETER: _payload(fabric)[1]} if parameter else {}
     given, fabric = fabric, _fabric_of(fabric)
     check_path("Output", path)
     check_flag("Core", core)
@@ -307,6 +307,7 @@ def write_verilog(
         "target": target,
         "modules": len(fabric.types()),
         "cells": len(fabric.cells),
+        "parameters": parameters,
         "ports": port_list(fabric, clock),
         "paths": paths.listed(),
         "external": list(external),
@@ -322,7 +323,7 @@ def write_verilog(
             name, _file_types(file, beside, external), ports, description=said
         ),
         ".sv": lambda: wrapper_text(name, ports, plain),
-        ".veo": lambda: instantiation(name, ports),
+        ".veo": lambda: instantiation(name, ports, parameters),
         ".sdc": lambda: constraints(*own),
         ".xdc": lambda: constraints(*own, vivado=True),
     }

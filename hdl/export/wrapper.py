@@ -60,15 +60,24 @@ def bundles(ports: Sequence[Mapping[str, Any]], plain: frozenset[str]) -> list[B
     return own
 
 
-def instantiation(name: str, ports: Sequence[Mapping[str, Any]]) -> str:
+def instantiation(
+    name: str, ports: Sequence[Mapping[str, Any]], parameters: Mapping[str, int]
+) -> str:
     """An instance of a module in Verilog, to be copied; signals have the names of the ports."""
+    given = ", ".join(f".{parameter}({value})" for parameter, value in parameters.items())
     column = max(len(port["name"]) for port in ports)
     lines = [
         f"  .{port['name']:<{column}} ({port['name']:<{column}}){comma}  // {_said(port)}"
         for port, comma in zip(ports, [*[","] * (len(ports) - 1), " "])
     ]
     return "\n".join(
-        [f"// An instance of module {name}, to be copied.", f"{name} {name}_0 (", *lines, ");", ""]
+        [
+            f"// An instance of module {name}, to be copied.",
+            f"{name} {f'#({given}) ' if given else ''}{name}_0 (",
+            *lines,
+            ");",
+            "",
+        ]
     )
 
 

@@ -107,8 +107,9 @@ def _line(
 
 def _short(value: Any, other: Any) -> str:
     """A value, or if it is long, the part of it in which it begins to differ from another."""
-    text, common = str(value), 0
-    while text[common : common + 1] == str(other)[common : common + 1] != "":
+    written = str if str(value) != str(other) else repr  # 300 and "300"
+    text, than, common = written(value), written(other), 0
+    while text[common : common + 1] == than[common : common + 1] != "":
         common += 1
     begin = max(0, common - 20) if len(text) > 40 and common > 30 else 0
     shown = f"{'...' if begin else ''}{text[begin:]}"

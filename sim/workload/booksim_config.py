@@ -106,16 +106,18 @@ class BookSimConfig:
     @property
     def cycles_per_hop(self) -> int:
         """Cycles that a header takes in each of BookSim2's routers."""
-        return sum(self.integer(name) for name in _DELAYS)
+        return sum(self._at_least(0, name) for name in _DELAYS)
 
     @property
     def most_cycles(self) -> int:
         """Cycles after which BookSim2 gives up: those of all the samples that it takes at most."""
-        numbers = {name: self.integer(name) for name in ("sample_period", "max_samples")}
-        for name, number in numbers.items():
-            if number < 1:
-                raise InvalidValue(f"{name} must be at least 1, not {number}")
-        return numbers["sample_period"] * numbers["max_samples"]
+        return self._at_least(1, "sample_period") * self._at_least(1, "max_samples")
+
+    def _at_least(self, least: int, name: str) -> int:
+        number = self.integer(name)
+        if number < least:
+            raise InvalidValue(f"{name} must be at least {least}, not {number}")
+        return number
 
     def without_counterpart(self) -> Iterator[tuple[str, str]]:
         """What it says that is not so here, and why that is left out.
