@@ -41,7 +41,10 @@ def with_group_port(fabric: Fabric) -> Fabric:
     for name, cell in fabric.cells.items():
         if cell.type.component is GroupTable:
             kind = CellType(GroupTable, **cell.type.parameters, port=port)
-            cell = replace(cell, type=kind, straps={**cell.straps, "here": _node(name)})
+            straps, contents = {**cell.straps, "here": _node(name)}, {**cell.contents}
+            if "children" in contents:
+                contents["children"] = ((1 << kind.parameters["inputs"]) - 1,)
+            cell = replace(cell, type=kind, straps=straps, contents=contents)
         ported.place(cell)
     for one, other in fabric.links:
         ported.link(one, other)
@@ -136,7 +139,11 @@ class GroupPortNetwork(FabricComponent):
             {
                 "group_node": _node(cell),
                 "group_number": number,
-                **{f"group_{name}": rows[number] for name, rows in memories.items()},
+                **{
+                    f"group_{name}": each[number]
+                    for name, each in memories.items()
+                    if name != "children"
+                },
             }
             for cell, memories in self.network.group_tables(groups, partition).items()
             for number in groups

@@ -146,6 +146,7 @@ def place_group_tables(
         if groups.merges:
             fabric.link(Pin(here, ("merged",)), Pin(there, ("merged",)))
             fabric.link(Pin(there, ("row",)), Pin(here, ("row",)))
+            fabric.link(Pin(there, ("mergeable",)), Pin(here, ("mergeable",)))
 
 
 def group_turns(
@@ -184,7 +185,7 @@ def group_rows(
     for node in range(len(shapes)):
         own = found[f"groups_{node}"] = {"copies": [0] * size}
         if groups.merges:
-            own["merges"] = [0] * size
+            own |= {"merges": [0] * size, "children": [0]}
     for number, tree in trees.items():
         if number not in range(groups.count):
             raise InvalidValue(f"Group must be from 0 to {groups.count - 1}, not {number}")
@@ -202,6 +203,7 @@ def group_rows(
                 }
                 row = MergeRow(len(shape.inputs), len(shape.outputs))
                 rows["merges"][number] = row.number(values)
+                rows["children"][0] |= values["children"]
     return found
 
 

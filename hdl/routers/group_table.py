@@ -64,6 +64,9 @@ class GroupTable(wiring.Component):
         By group, the outputs by which a multicast leaves, one bit each.
     merges : tuple[int, ...]
         By group, a `MergeRow` as a number.
+    children : tuple[int, ...]
+        One number: the children of all groups, one bit each. At these inputs a router looks for
+        packets that are to be merged. With a port, all inputs.
 
     Members
     -------
@@ -74,6 +77,8 @@ class GroupTable(wiring.Component):
         With a reduction: the group that is to be merged.
     row : Out(MergeRow(inputs, outputs))
         With a reduction.
+    mergeable : Out(inputs)
+        With a reduction: `children`.
     here : In(node)
         With a port: the number of the router. Constant.
     group_write : In(1)
@@ -93,15 +98,20 @@ class GroupTable(wiring.Component):
         port: TablePort | None = None,
         copies: tuple[int, ...] = (),
         merges: tuple[int, ...] = (),
+        children: tuple[int, ...] = (),
     ) -> None:
         inputs = check_integer("Inputs", inputs, 1)
         outputs = check_integer("Outputs", outputs, 1)
         self.groups, self.outputs, self.port = groups, outputs, port
-        self.contents = {"copies": copies, "merges": merges}
+        self.contents = {"copies": copies, "merges": merges, "children": children}
         self.row_shape = MergeRow(inputs, outputs)
         members = {"group": In(groups.bits).array(inputs), "exits": Out(outputs).array(inputs)}
         if groups.merges:
-            members |= {"merged": In(groups.bits), "row": Out(self.row_shape)}
+            members |= {
+                "merged": In(groups.bits),
+                "row": Out(self.row_shape),
+                "mergeable": Out(inputs),
+            }
         if port is not None:
             members["here"] = In(port.node)
             members |= {name: In(width) for name, width in port.members.items()}
@@ -116,6 +126,9 @@ class GroupTable(wiring.Component):
         if self.groups.merges:
             port = self._memory(m, "merges", self.row_shape.size).read_port(domain="comb")
             m.d.comb += [port.addr.eq(self.merged), self.row.eq(port.data)]
+            children = Memory(shape=len(self.mergeable), depth=1, init=self.contents["children"])
+            m.submodules.children = children
+            m.d.comb += self.mergeable.eq(children.read_port(domain="comb").data)
         return m
 
     def _memory(self, m: Module, name: str, width: int) -> Memory:

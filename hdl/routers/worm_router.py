@@ -120,8 +120,8 @@ class WormRouter(Switch):
 
     Members
     -------
-    address, seed, i, o, tag, exits, open, space, freed, level, discarded, group, copies, merged,
-    row, late, late_group
+    address, seed, i, o, tag, exits, open, space, freed, level, discarded, group, copies,
+    mergeable, merged, row, late, late_group
         As in `Switch`.
     """
 

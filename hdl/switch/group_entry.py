@@ -23,6 +23,7 @@ def group_members(groups: Groups, inputs: int, outputs: int) -> dict[str, Any]:
     }
     if groups.merges:
         found |= {
+            "mergeable": In(inputs, init=(1 << inputs) - 1),
             "merged": Out(groups.bits),
             "row": In(MergeRow(inputs, outputs)),
             "late": Out(inputs),
@@ -65,6 +66,7 @@ def place_merge(
         passes=passes,
     )
     m.d.comb += [
+        merge.mergeable.eq(switch.mergeable),
         switch.merged.eq(merge.group),
         merge.row.eq(switch.row),
         switch.late.eq(merge.late),

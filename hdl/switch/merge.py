@@ -106,6 +106,8 @@ class Merge(wiring.Component):
     following : In(inputs)
         Which of them are no headers. Of the lane, whether what is shown has an output, or has left
         by one and is to leave by others. From registers.
+    mergeable : In(inputs)
+        The inputs, besides the lane, by which packets come that are to be merged.
     group : Out(bits)
         The group that is looked up.
     row : In(MergeRow(inputs, outputs))
@@ -157,6 +159,7 @@ class Merge(wiring.Component):
         members = {
             "i": In(ports).array(inputs),
             "following": In(inputs),
+            "mergeable": In(inputs, init=(1 << inputs) - 1),
             "group": Out(groups.bits),
             "row": In(MergeRow(inputs, outputs)),
             "o": Out(ports),
@@ -190,7 +193,7 @@ class Merge(wiring.Component):
             ends.eq(tail & ~(self.stays if self.passes else 0)),
         ]
         merging = Cat(port.payload.kind[1] & ~bit for port, bit in zip(self.i, self.following))
-        complete, around = self._look(m, busy, valid & merging)
+        complete, around = self._look(m, busy, (self.mergeable | alone) & valid & merging)
         shown, free = self._own(m, busy, merging, complete, ends)
         begins = Signal()
         m.d.comb += begins.eq(complete & free)

@@ -86,8 +86,8 @@ class Switch(RoutedSwitch):
         With groups: the groups of arriving headers.
     copies : In(outputs).array(inputs)
         With groups: the outputs of a multicast for each of these.
-    merged, row, late, late_group
-        With a reduction: as in `Merge`.
+    mergeable, merged, row, late, late_group
+        With a reduction: as in `Merge`; `merged` is its `group`.
 
     Raises
     ------
