@@ -509,6 +509,7 @@ def test_masked_stores_are_associative_and_match_their_hardware(data: int) -> No
 
 REJECTED: dict[str, tuple[type, str, dict[str, Any], str]] = {
     "width": (WishboneNetwork, "cube", {"payload": 24}, "Data width must be 8, 16, 32 or 64 bits"),
+    "words": (AxiNetwork, "processor-memory", {}, "must be 8, 16 or 32 bits with processor-"),
     "ports": (
         AxiNetwork,
         "torus",

@@ -7,12 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.lib import data
+from amaranth.hdl import signed
+from amaranth.lib import data, enum
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric.errors import InvalidType, InvalidValue
 from multicube.hdl.fabric.parameter_fields import fixed, integer, text, word
 from multicube.hdl.fabric.parameters import Parameters, pairs, words_in
 from multicube.hdl.fabric.payload_shape import payload_shape
+
+
+class Shelf(enum.IntEnum, shape=signed(2)):
+    LOW = -1
+    MIDDLE = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +91,12 @@ def test_fields_say_what_they_are() -> None:
         ({"recipe": 3}, InvalidType, "Recipe must be text, not 3"),
         ({"tray": None}, InvalidType, "Payload must be a number of bits or a shape, not None"),
         ({"tray": 0}, InvalidValue, "Payload must be from 1 to 4096, not 0"),
+        (
+            {"tray": data.ArrayLayout(Shelf, 2)},
+            InvalidValue,
+            "Payload must be a shape that Amaranth converts, such as an enumeration without "
+            "negative members: -1 does not fit in 2 bits",
+        ),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )

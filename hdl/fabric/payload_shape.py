@@ -3,10 +3,11 @@
 from dataclasses import field
 from typing import Any
 
-from amaranth.hdl import Shape, ShapeLike
+from amaranth.hdl import Module, Shape, ShapeLike, Signal
+from amaranth.lib import data
 
 from .checks import check_limit, shown
-from .errors import InvalidType
+from .errors import InvalidType, InvalidValue
 from .parameter_fields import Parameter
 
 __all__ = ["check_payload", "payload_shape"]
@@ -16,7 +17,9 @@ _WIDEST = 2**16
 
 
 def check_payload(payload: ShapeLike) -> ShapeLike:
-    """Check that a value is a shape, and return it."""
+    """Check that a value is a shape that can be converted, and return it."""
+    from amaranth.back import rtlil
+
     try:
         width = Shape.cast(payload).width
     except (TypeError, RecursionError):
@@ -24,6 +27,14 @@ def check_payload(payload: ShapeLike) -> ShapeLike:
             f"Payload must be a number of bits or a shape, not {shown(payload)}"
         ) from None
     check_limit("Width of a payload in bits", width, _WIDEST)
+    try:
+        port = Signal(data.StructLayout({"payload": payload}))
+        rtlil.convert(Module(), ports=[port.as_value()])
+    except ValueError as error:
+        raise InvalidValue(
+            "Payload must be a shape that Amaranth converts, such as an enumeration without "
+            f"negative members: {error}"
+        ) from None
     return payload
 
 

@@ -79,6 +79,8 @@ def bus_memory(
             outstanding=outstanding,
             copies=copies,
         )
+    if data > 32:
+        raise InvalidValue(f"Data width must be 8, 16 or 32 bits with {network.family}, not {data}")
     changed: dict[str, Any] = {"width": row_bits(data), "operations": operations}
     if rows is not None:
         changed["rows"] = rows
