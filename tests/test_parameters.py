@@ -94,8 +94,7 @@ def test_fields_say_what_they_are() -> None:
         (
             {"tray": data.ArrayLayout(Shelf, 2)},
             InvalidValue,
-            "Payload must be a shape that Amaranth converts, such as an enumeration without "
-            "negative members: -1 does not fit in 2 bits",
+            "Payload must be a shape that Amaranth converts to hardware: -1 does not fit in 2 bits",
         ),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",

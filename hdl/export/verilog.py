@@ -171,7 +171,9 @@ def _payload(network: Fabric | FabricComponent) -> tuple[FabricComponent, int]:
     """A network whose payloads' width can be a parameter, and this width."""
     width: int | None = getattr(network, "parameters", {}).get("payload")
     if not isinstance(network, FabricComponent) or width is None:
-        raise InvalidValue(f"Only the payload of a network can be a parameter, not of {network!r}")
+        raise InvalidValue(
+            f"Only the payload of a network can be a parameter, not of {shown(network)}"
+        )
     return network, width
 
 

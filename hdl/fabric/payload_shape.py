@@ -18,8 +18,6 @@ _WIDEST = 2**16
 
 def check_payload(payload: ShapeLike) -> ShapeLike:
     """Check that a value is a shape that can be converted, and return it."""
-    from amaranth.back import rtlil
-
     try:
         width = Shape.cast(payload).width
     except (TypeError, RecursionError):
@@ -27,15 +25,23 @@ def check_payload(payload: ShapeLike) -> ShapeLike:
             f"Payload must be a number of bits or a shape, not {shown(payload)}"
         ) from None
     check_limit("Width of a payload in bits", width, _WIDEST)
+    if not isinstance(payload, int):
+        _check_conversion(payload)
+    return payload
+
+
+def _check_conversion(payload: ShapeLike) -> None:
+    """Raise ValueError if Amaranth can't write ports of this shape: an enumeration with negative
+    members."""
+    from amaranth.back import rtlil
+
+    port = Signal(data.StructLayout({"payload": payload}))
     try:
-        port = Signal(data.StructLayout({"payload": payload}))
         rtlil.convert(Module(), ports=[port.as_value()])
     except ValueError as error:
         raise InvalidValue(
-            "Payload must be a shape that Amaranth converts, such as an enumeration without "
-            f"negative members: {error}"
+            f"Payload must be a shape that Amaranth converts to hardware: {error}"
         ) from None
-    return payload
 
 
 def payload_shape(default: ShapeLike = 16) -> Any:
