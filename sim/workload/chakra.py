@@ -292,14 +292,17 @@ class _Conversion:
         after: Sequence[int],
     ) -> list[int]:
         """What a rank sends in an operation; return what is over when it is."""
-        ends = list(after)
+        ends: list[int] = []
+        begins = False
         for transfer, flow in zip(transfers, flows):
             if transfer.source == rank:
                 awaited = [name for place in transfer.after for name in flows[place].names]
                 self._send(node, rank, flow, awaited or after)
+                begins = begins or not awaited
             if rank in (transfer.source, transfer.destination):
                 ends += flow.names
-        return ends
+        # What is sent at the begin is over after all that it waits for.
+        return ends if begins else [*after, *ends]
 
 
 def _groups(nodes: Sequence[_Node], ranks: int) -> dict[str, tuple[int, ...]]:
