@@ -116,6 +116,8 @@ def test_destinations_are_those_of_booksims_functions() -> None:
     own = {
         "tornado": digits((k + 1) // 2 - 1),
         "neighbor": digits(1),
+        "neighbor(2,4)": lambda source: [~source & ports - 1],
+        "tornado(8,1)": lambda source: [(source + 3) % 8],
         "badperm_yarc": lambda source: [draw * k + source // k for draw in range(k)],
         "hotspot({3,5},{1,2})": lambda _: [3, 5, 5],
         "background({1,2})": lambda _: [end for end in range(ports) if end not in (1, 2)],
@@ -169,6 +171,8 @@ def test_load_process_and_length() -> None:
     assert flits.load == 0.05
     assert flits.network.lengths == (4, 4)
     bursts = counterpart(base + "injection_process=on_off;burst_alpha=0.05;burst_beta=0.1;").traffic
+    called = counterpart(base + "injection_process=on_off(0.05,0.1);burst_beta=0.3;").traffic
+    assert called.name == bursts.name
     assert bursts.when.bursts == (10, 20)
     rate = counterpart(
         base + "injection_process=on_off;burst_alpha=-1;burst_beta=0.1;burst_r1=0.6;"
@@ -228,8 +232,8 @@ test_what_is_refused = refusals(
     (TORUS + "traffic=hotspot({3},{x});", "Rate of hotspot must be an integer from 0 on, not x"),
     (TORUS + "traffic=background({64});", "Node of background must be from 0 to 63, not 64"),
     (TORUS + "traffic=background({-1});", "Node of background must be from 0 to 63, not -1"),
-    (TORUS + "traffic=randperm(x);", "Traffic 'randperm:x' needs an integer in place of 'x'"),
-    (TORUS + "traffic=tornado(4,2,1);", "traffic=tornado(4,2,1) has no counterpart ..."),
+    (TORUS + "traffic=randperm(x);", "perm_seed must be an integer, not 'x'"),
+    (TORUS + "traffic=tornado(4,2,1,3);", "traffic=tornado(4,2,1,3) has no counterpart ..."),
     (TORUS + "injection_process=gaussian;", "injection_process must be bernoulli or on_off, ..."),
     (TORUS + "injection_rate=x;", "injection_rate must be a number, not 'x'"),
     (TORUS + "sample_period=0;", "sample_period must be at least 1, not 0"),

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -111,17 +111,16 @@ def booksim_counterpart(config: BookSimConfig, folder: Path) -> Counterpart:
 
 def _traffic(config: BookSimConfig, ports: int) -> Any:
     """A text that means the same here, a list of destinations, or a matrix."""
-    name, _, rest = config["traffic"].partition("(")
-    words = _arguments(rest.removesuffix(")"))
+    name, words, config = _called(config, "traffic")
     none = InvalidValue(f"traffic={config['traffic']} has no counterpart here for {ports} nodes")
-    if words and name not in ("randperm", "hotspot", "background"):
+    if words and name not in ("hotspot", "background"):
         raise none
     size = config.integer("k") * config.integer("xr")
     nodes = np.arange(ports)
     if name in ("uniform", "bitcomp", "bitrev", "shuffle", "transpose", "diagonal", "asymmetric"):
         return name
     if name == "randperm":
-        return f"randperm:{words[0] if words else config.integer('perm_seed')}"
+        return f"randperm:{config.integer('perm_seed')}"
     if name in ("tornado", "neighbor"):
         shift = (size + 1) // 2 - 1 if name == "tornado" else 1
         found = np.zeros(ports, int)
@@ -164,6 +163,23 @@ def _listed(what: str, words: Sequence[str], most: int | None = None) -> list[in
     return list(map(int, found))
 
 
+_ARGUMENTS = {
+    **dict.fromkeys(("tornado", "neighbor", "badperm_yarc", "bad_dragon"), ("k", "n", "xr")),
+    "randperm": ("perm_seed",),
+    "on_off": ("burst_alpha", "burst_beta", "burst_r1"),
+}
+"""The parameters that arguments stand for, in their order."""
+
+
+def _called(config: BookSimConfig, parameter: str) -> tuple[str, list[str], BookSimConfig]:
+    """What a parameter such as `tornado(8,2)` names, its arguments that stand for no parameters,
+    and the configuration with the others."""
+    name, _, rest = config[parameter].partition("(")
+    words, names = _arguments(rest.removesuffix(")")), _ARGUMENTS.get(name, ())
+    given = {**config.given, **dict(zip(names, words))}
+    return name, words[len(names) :], replace(config, given=given)
+
+
 def _arguments(text: str) -> list[str]:
     """Arguments that are separated by commas, but for those inside of braces."""
     found, depth = [""], 0
@@ -193,7 +209,7 @@ def _placed(traffic: Any, place: Sequence[int] | None) -> Any:
 
 def _process(config: BookSimConfig, found: Pattern, rate: float) -> Pattern:
     """The traffic with the bursts of the configuration, at a rate in packets."""
-    kind = config["injection_process"]
+    kind, _, config = _called(config, "injection_process")
     if kind == "bernoulli":
         return found
     if kind != "on_off":
