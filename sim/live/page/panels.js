@@ -51,7 +51,7 @@ class Statistics {
     const arrived = now.delivered - first.delivered;
     this.cycles = cycles;
     this.offered = per("generated", this.about.sources);
-    this.delivered = per("delivered", this.about.sinks);
+    this.delivered = per("delivered", this.about.sources); // as `sim` has it
     this.latency = arrived ? (now.latency_sum - first.latency_sum) / arrived : null;
     this.inside = now.inside;
     this.waiting = now.generated - now.rejected - now.injected;
