@@ -2,11 +2,16 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 from browser import Tab, browser, needs_chromium
 from command_line import Call
 from multicube.hdl import build
+from multicube.hdl.fabric.cell import Cell, CellType
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
 from multicube.sim.engines.compiled import CompiledEngine
@@ -129,6 +134,59 @@ def test_a_design_of_own_cells_runs_as_in_the_engine(own: Path, call: Call) -> N
                 "crossed": crossed,
             }
     assert dict(shown[-1])["sum"] > 2**10
+
+
+class _Sums(wiring.Component):
+    step: In(60)
+    sum: Out(100)
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.d.sync += self.sum.eq(self.sum + (self.step << 40))
+        return m
+
+
+@needs_chromium
+def test_wide_values_are_exact(tmp_path: Path) -> None:
+    """Inputs, outputs, and words of memory."""
+    fabric = Fabric({"step": In(60), "sum": Out(100)})
+    fabric.place(Cell("sums", CellType(_Sums)))
+    fabric.link(Pin(None, ("step",)), Pin("sums", ("step",)))
+    fabric.link(Pin("sums", ("sum",)), Pin(None, ("sum",)))
+    DesignPage(Design(fabric, "sums")).save(tmp_path / "sums.html")
+    words = LivePage(build("combining ports=2 width=64"), load=0.5)
+    words.save(tmp_path / "words.html")
+    with browser() as chromium:
+        tab = Tab(chromium, tmp_path / "sums.html")
+        tab.page.fill("#input-step", str(2**58 + 1))
+        tab.page.press("#input-step", "Tab")
+        tab.do("() => multicube.advance(2).then(() => multicube.show())")
+        assert tab.text("[data-signal=sum]") == str(2 * (2**58 + 1) << 40)
+        tab.page.fill("#input-step", str(2**70))
+        tab.page.press("#input-step", "Tab")
+        assert tab.page.input_value("#input-step") == str(2**60 - 1)
+        tab.close()
+        tab = Tab(chromium, tmp_path / "words.html")
+        shown = tab.do(
+            """async () => {
+                const index = multicube.drawing.nodes.findIndex(({ name }) => name === "memory 0");
+                await multicube.advance(25);
+                await multicube.advance(1);
+                multicube.select({ what: "node", index });
+                await multicube.refresh();
+                multicube.show();
+                return document.getElementById("words-of-memory").textContent;
+            }"""
+        )
+        tab.close()
+    with CompiledEngine(words.bench.fabric) as engine:
+        engine.set("send", 1)
+        engine.step(26)
+        nodes = words.network.diagram.nodes
+        [memory] = [node.cells[0] for node in nodes if node.name == "memory 0"]
+        first = engine.memory(memory, "words")[:8]
+        assert shown.split() == [str(each) for each in first]
+        assert max(first) > 2**53
 
 
 @pytest.mark.parametrize(

@@ -365,6 +365,27 @@ def test_sliders_act_on_the_running_sources(omega: Tab) -> None:
 
 
 @needs_chromium
+def test_packets_that_are_sent_again_are_in_the_network(chromium: Any, tmp_path: Path) -> None:
+    LivePage(build("gp1000 ports=16"), load=0.05).save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    tab.do("() => multicube.advance(400).then(() => multicube.show())")
+    counters = _counters(tab)
+    assert counters["meter dropped"] > counters["injected"] > counters["delivered"]
+    assert tab.text("#t-inside") == str(counters["injected"] - counters["delivered"])
+    tab.close()
+
+
+@needs_chromium
+def test_no_more_is_delivered_than_offered(chromium: Any, tmp_path: Path) -> None:
+    """Both are per source, as `sim` has them, also where sinks are fewer."""
+    LivePage(build("delta"), load=0.3).save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    tab.do("() => multicube.advance(100).then(() => multicube.show())")
+    assert tab.text("#t-delivered") == f"{_counters(tab)['delivered'] / 100 / 16:.3f}"
+    tab.close()
+
+
+@needs_chromium
 def test_hot_spot_slider_sends_its_share_to_the_hot_terminal(omega: Tab) -> None:
     _set(omega, "#pattern", "hotspot")
     _set(omega, "#share", 0.5)

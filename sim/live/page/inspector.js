@@ -48,7 +48,7 @@ class Inspector {
       parts.push(element("h3", {}, ABOUT.tags.rotates ? `Routing tag (${ABOUT.tags.routing}): a digit for each stage` : "Routing tag: the destination, digit by digit"));
       parts.push(tagElement(ABOUT, packet.tag, followed.hop));
     }
-    if ("operand" in packet) parts.push(element("p", { class: "small" }, `${ABOUT.operations[packet.operation]} on row ${packet.address}${packet.operand < 2 ** 53 ? `, operand ${packet.operand}` : ""}`));
+    if ("operand" in packet) parts.push(element("p", { class: "small" }, `${ABOUT.operations[packet.operation]} on row ${packet.address}, operand ${packet.operand}`));
     if ("value" in packet) parts.push(element("p", { class: "small" }, `value ${packet.value}`));
     if (worm && followed.done === undefined) parts.push(...this.wormParts(worm));
     const list = element("ol", { class: "way", id: "way" }, ...followed.way.map((step) => {
@@ -160,7 +160,7 @@ class Inspector {
       if (look.arbiters.length) parts.push(element("h3", {}, "Arbiters: who asks, who is granted"));
       for (const arbiter of look.arbiters) {
         const shown = Array.from({ length: arbiter.count }, (_, n) =>
-          Math.floor(arbiter.granted / 2 ** n) % 2 ? "●" : Math.floor(arbiter.request / 2 ** n) % 2 ? "○" : "·").join(" ");
+          bitsOf(arbiter.granted, n, 1) ? "●" : bitsOf(arbiter.request, n, 1) ? "○" : "·").join(" ");
         parts.push(element("div", { class: "queue" }, element("span", {}, arbiter.name.replaceAll("_", " ")), element("span", { class: "bits" }, shown)));
       }
       for (const memory of look.memories) {

@@ -57,7 +57,7 @@ class Machine {
     if (!(port in this.engine.boundary)) return;
     const [base, widths] = this.engine.boundary[port];
     widths.forEach((width, word) => {
-      const part = Math.floor(value / 2 ** (32 * word)) % 2 ** 32;
+      const part = Number(BigInt.asUintN(32, BigInt(value) >> BigInt(32 * word)));
       for (const table of ["now", "next"])
         this.words[this.tables.get(table).at / 4 + base + word] = width === 1 ? -(part & 1) : part;
     });
@@ -256,19 +256,16 @@ class Machine {
   // Queues
 
   level(number, place, queue) {
-    const value = bitsOf(this.signal(number, place, queue.level), 0, queue.level.width);
-    if (!queue.ones) return value;
-    let count = 0;
-    for (let bits = value; bits; bits = Math.floor(bits / 2)) count += bits % 2;
-    return count;
+    const words = this.signal(number, place, queue.level);
+    return queue.ones ? queue.keys.filter((_, row) => bitsOf(words, row, 1)).length : bitsOf(words, 0, queue.level.width);
   }
 
   /** The words of the packets in a queue, from its head on. */
   items(number, place, queue) {
     const level = this.level(number, place, queue);
     if (queue.keys) {
-      const used = bitsOf(this.signal(number, place, queue.level), 0, queue.level.width);
-      return queue.keys.map((key, row) => [key, row]).filter(([, row]) => Math.floor(used / 2 ** row) % 2).map(([key, row]) =>
+      const used = this.signal(number, place, queue.level);
+      return queue.keys.map((key, row) => [key, row]).filter(([, row]) => bitsOf(used, row, 1)).map(([key, row]) =>
         joined([[this.row(number, place, queue.records, row), queue.width], [this.signal(number, place, key), key.width]]));
     }
     if (queue.joined) {

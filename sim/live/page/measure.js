@@ -15,15 +15,8 @@ class Measurement {
 
   get accepted() { return this.count("sources", "generated") - this.count("sources", "rejected"); }
 
-  /** Packets in the network. */
-  get inside() {
-    const metered = (name) => name in this.about.bench.meters ? this.runner.sum(this.about.bench.meters[name], "total") : 0;
-    const entered = this.count("sources", this.rules.copies ? "copies" : "injected");
-    return entered - (this.rules.resubmits ? 0 : metered("dropped")) - metered("corrupted") - this.count("sinks", "delivered");
-  }
-
   /** Packets in front of the network and in it. */
-  get population() { return this.accepted - this.count("sources", "injected") + this.inside; }
+  get population() { return this.accepted - this.count("sources", "injected") + this.runner.inside; }
 
   async until(cycle) {
     while (this.cycle < cycle) {
@@ -96,7 +89,7 @@ class Measurement {
 
   /** Run until the network is empty, or nothing has moved for a long time. */
   async empty(pace, patience, delay) {
-    const unfinished = () => this.inside + this.count("sources", "pending");
+    const unfinished = () => this.runner.inside + this.count("sources", "pending");
     let moved = this.cycle, left = unfinished(), least = left;
     while (left && this.cycle - moved < patience) {
       await this.until(this.cycle + pace);

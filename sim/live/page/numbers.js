@@ -1,8 +1,9 @@
 "use strict";
 // Bits of packets, and the random seeds of the sources as numpy draws them.
 
-/** Bits of a value that is given as words of 32 bits, low word first; exact up to 53 bits. */
+/** Bits of a value that is given as words of 32 bits, low word first; a BigInt where a number would be rounded. */
 function bitsOf(words, at, width) {
+  if (width > 53) return exact((BigInt(bitsOf(words, at + 32, width - 32)) << 32n) + BigInt(bitsOf(words, at, 32)));
   let value = 0, got = 0;
   while (got < width) {
     const bit = (at + got) % 32;
@@ -12,6 +13,15 @@ function bitsOf(words, at, width) {
     got += count;
   }
   return value;
+}
+
+/** A BigInt as a number, unless it would be rounded. */
+function exact(value) { return value <= Number.MAX_SAFE_INTEGER ? Number(value) : value; }
+
+/** What was typed, as a number of so many bits: 0 if it is none, the greatest if it is too large. */
+function natural(text, width) {
+  const value = /^\d+$/.test(text) ? BigInt(text) : BigInt(Math.max(0, Math.floor(Number(text)) || 0)), most = 2n ** BigInt(width) - 1n;
+  return exact(value < most ? value : most);
 }
 
 /** The fields of a layout by name; a packet inside a larger record has its plain names too. */

@@ -408,8 +408,8 @@ class Page {
     for (const card of document.querySelectorAll(".of-network")) card.hidden = Boolean(ABOUT.design);
     byId("design").hidden = !ABOUT.design || Boolean(ABOUT.program || ABOUT.collective);
     byId("inputs").append(...Object.entries(ABOUT.inputs ?? {}).map(([name, width]) => element("label", { class: "field" },
-      element("span", {}, name), element("input", { type: "number", min: 0, max: 2 ** width - 1, value: 0, id: `input-${name}`,
-        onchange: (event) => this.input(name, Math.max(0, Math.min(2 ** width - 1, Math.floor(Number(event.target.value)) || 0))) }))));
+      element("span", {}, name), element("input", { type: "number", min: 0, max: 2n ** BigInt(width) - 1n, value: 0, id: `input-${name}`,
+        onchange: (event) => this.input(name, natural(event.target.value, width)) }))));
     const lessons = Object.entries(ABOUT.lessons);
     byId("lesson-pick").hidden = !lessons.length;
     byId("lesson").append(element("option", { value: "" }, "none"), ...lessons.map(([name, { title }]) => element("option", { value: name }, title)));

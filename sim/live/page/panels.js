@@ -51,10 +51,9 @@ class Statistics {
     const arrived = now.delivered - first.delivered;
     this.cycles = cycles;
     this.offered = per("generated", this.about.sources);
-    this.delivered = per("delivered", this.about.sinks);
+    this.delivered = per("delivered", this.about.sources); // as `sim` has it
     this.latency = arrived ? (now.latency_sum - first.latency_sum) / arrived : null;
-    const dropped = now["meter dropped"] ?? 0;
-    this.inside = Math.max(0, now.injected - now.delivered - dropped);
+    this.inside = now.inside;
     this.waiting = now.generated - now.rejected - now.injected;
     const combined = Object.keys(now).find((name) => /^meter combined/.test(name));
     const referred = Object.keys(now).find((name) => /^meter referred/.test(name));

@@ -185,13 +185,23 @@ class Runner {
     for (const port of ["generated", "rejected", "injected", "entered"]) found[port] = this.sum(sources, port);
     for (const port of ["delivered", "measured", "timed", "latency_sum", "total_sum", "misrouted", "damaged"])
       found[port] = this.sum(sinks, port);
-    found.delivered += this.late(sinks, "delivered");
+    const late = this.late(sinks, "delivered");
+    found.delivered += late;
+    found.inside = this.inside - late;
     found.total_max = this.machine.most(sinks, "total_max");
     for (const [name, cells] of Object.entries(meters)) {
       found[`meter ${name}`] = this.sum(cells, "total");
       found[`window ${name}`] = this.sum(cells, "measured");
     }
     return found;
+  }
+
+  /** Packets in the network. */
+  get inside() {
+    const { bench: { meters, sources, sinks }, measure: rules } = this.about;
+    const metered = (name) => name in meters ? this.sum(meters[name], "total") : 0;
+    const entered = this.sum(sources, rules?.copies ? "copies" : "injected");
+    return entered - (rules?.resubmits ? 0 : metered("dropped")) - metered("corrupted") - this.sum(sinks, "delivered");
   }
 
   /** The sum of a port over cells; where its words are is looked up once. */
@@ -234,7 +244,7 @@ class Runner {
   look(cell) {
     const [number, place] = this.machine.places.get(cell);
     const kind = this.about.kinds[number];
-    const read = (signal) => bitsOf(this.machine.signal(number, place, signal), 0, signal.width);
+    const words = (signal) => this.machine.signal(number, place, signal);
     this.machine.code.settle_all();
     return {
       cell,
@@ -244,17 +254,17 @@ class Runner {
         level: this.machine.level(number, place, queue),
         items: this.machine.items(number, place, queue),
       })),
-      arbiters: kind.arbiters.map(({ name, request, granted, turn }) => ({
-        name, request: read(request), granted: read(granted), turn: read(turn), count: request.width,
+      arbiters: kind.arbiters.map(({ name, request, granted }) => ({
+        name, request: words(request), granted: words(granted), count: request.width,
       })),
-      states: kind.states.map(({ name, signal }) => ({ name, value: read(signal) })),
+      states: kind.states.map(({ name, signal }) => ({ name, value: bitsOf(words(signal), 0, signal.width) })),
       memories: this.machine.engine.groups[number].memories
         .map((memory, n) => [memory, n])
         .filter(([memory]) => memory.name === "words")
         .map(([memory, n]) => ({
           name: memory.name,
           rows: Array.from({ length: Math.min(memory.rows, 8) }, (_, row) =>
-            this.machine.row(number, place, n, row)[0]),
+            bitsOf(this.machine.row(number, place, n, row), 0, memory.width)),
         })),
     };
   }
