@@ -376,10 +376,13 @@ def test_story_of_a_phone_and_a_keyboard(opened: Opened) -> None:
 @needs_chromium
 @pytest.mark.long
 def test_command_that_compares_is_for_a_shell(page: Any) -> None:
-    """Traffic of classes has a semicolon, and names of files may have a quote."""
+    """Traffic of classes has a semicolon, and names of files may have a quote. A network that was
+    refused is not compared."""
     names, traffic = ["torus k=4 classes=2", "graph file=it's.json"], "uniform@3; tornado"
     page.evaluate(
-        """([names, traffic]) => {
+        """async ([names, traffic]) => {
+            studio.work.run = async () => { throw new Error("refused"); };
+            await studio.curves.sweep("torus k=1", { options: {} }).catch(() => null);
             studio.work.run = async () => null;
             for (const name of names) studio.curves.sweep(name, { options: { traffic } });
         }""",

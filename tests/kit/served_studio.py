@@ -71,6 +71,8 @@ def served_studio() -> Iterator[Served]:
         address = process.stdout.readline().strip()
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=([\w-]{20,})", address)
         assert found
-        yield Served(address, int(found[1]), found[2])
-        process.send_signal(signal.SIGINT)
-        process.wait(20)
+        try:
+            yield Served(address, int(found[1]), found[2])
+        finally:  # else a test that fails would wait for the server for ever
+            process.send_signal(signal.SIGINT)
+            process.wait(20)

@@ -70,7 +70,8 @@ class Curves {
     byId("numbers").replaceChildren(...this.curves.flatMap(({ name, points }) => points.map(({ load, throughput, latency, predicted, saturated }) =>
       element("tr", { "data-network": name }, ...[name, load, throughput, latency, predicted.latency ?? predicted.throughput ?? "", saturated ? "saturated" : ""]
         .map((value) => element("td", {}, typeof value === "number" ? String(Number(value.toPrecision(5))) : value ?? "–"))))));
-    const names = this.curves.map(({ name }) => quoted(name)), options = new Set(this.curves.map(({ options }) => options));
+    const kept = this.curves.filter(({ state }) => state !== "failed");
+    const names = kept.map(({ name }) => quoted(name)), options = new Set(kept.map(({ options }) => options));
     byId("compare").hidden = names.length < 2 || options.size > 1;
     byId("compare-command").textContent = `multicube compare ${names.join(" ")} ${[...options].join("")}-o all.svg`;
   }
