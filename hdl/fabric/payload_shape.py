@@ -10,14 +10,14 @@ from .checks import check_limit, shown
 from .errors import InvalidType, InvalidValue
 from .parameter_fields import Parameter
 
-__all__ = ["check_payload", "payload_shape"]
+__all__ = ["check_payload", "check_shape", "payload_shape"]
 
 _WIDEST = 2**16
 """Most bits of a port of a component."""
 
 
-def check_payload(payload: ShapeLike) -> ShapeLike:
-    """Check that a value is a shape that can be converted, and return it."""
+def check_shape(payload: ShapeLike) -> ShapeLike:
+    """Check that a value is a shape, and return it."""
     try:
         width = Shape.cast(payload).width
     except (TypeError, RecursionError):
@@ -25,14 +25,15 @@ def check_payload(payload: ShapeLike) -> ShapeLike:
             f"Payload must be a number of bits or a shape, not {shown(payload)}"
         ) from None
     check_limit("Width of a payload in bits", width, _WIDEST)
-    if not isinstance(payload, int):
-        _check_conversion(payload)
     return payload
 
 
-def _check_conversion(payload: ShapeLike) -> None:
-    """Raise ValueError if Amaranth can't write ports of this shape: an enumeration with negative
-    members."""
+def check_payload(payload: ShapeLike) -> ShapeLike:
+    """As `check_shape`, and that Amaranth can write ports of this shape: it can't if there is an
+    enumeration with negative members."""
+    check_shape(payload)
+    if isinstance(payload, int):
+        return payload
     from amaranth.back import rtlil
 
     port = Signal(data.StructLayout({"payload": payload}))
@@ -42,6 +43,7 @@ def _check_conversion(payload: ShapeLike) -> None:
         raise InvalidValue(
             f"Payload must be a shape that Amaranth converts to hardware: {error}"
         ) from None
+    return payload
 
 
 def payload_shape(default: ShapeLike = 16) -> Any:

@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import MOST_RADIX, check_flag, check_integer, check_limit, check_radix
-from ..fabric.payload_shape import check_payload
+from ..fabric.payload_shape import check_shape
 from .multiplexer import form_of, one_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class InterchangeBox(wiring.Component):
         radix = check_radix(radix)
         outputs = radix if outputs is None else check_integer("Outputs", outputs, 1)
         check_limit("Outputs", outputs, MOST_RADIX)
-        check_payload(shape)
+        check_shape(shape)
         self.radix = radix
         self.outputs = outputs
         self.shape = shape

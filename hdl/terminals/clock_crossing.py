@@ -7,7 +7,7 @@ from amaranth.lib.fifo import AsyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer, check_power_of_two
-from ..fabric.payload_shape import check_payload
+from ..fabric.payload_shape import check_shape
 
 __all__ = ["ClockCrossing", "check_crossing_depth"]
 
@@ -64,7 +64,7 @@ class ClockCrossing(wiring.Component):
     o: stream.Interface
 
     def __init__(self, shape: ShapeLike, *, depth: int = 8) -> None:
-        self.shape = check_payload(shape)
+        self.shape = check_shape(shape)
         self.depth = check_crossing_depth(depth)
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
 

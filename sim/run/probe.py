@@ -58,6 +58,10 @@ class Probe:
     def drops(self, port: str) -> int:
         return self._metered("dropped", port)
 
+    def dropped(self, port: str) -> int:
+        """Packets that were dropped, and are not sent again."""
+        return 0 if self.bench.network.resubmits else self.drops(port)
+
     @property
     def waiting(self) -> int:
         """Packets in the queues in front of the network."""
@@ -67,8 +71,7 @@ class Probe:
     @property
     def in_flight(self) -> int:
         """Packets that the network has accepted and still holds; each broadcast copy counts."""
-        dropped = 0 if self.bench.network.resubmits else self.drops("total")
-        return self.copies - dropped - self.corrupted - sum(self.sinks("delivered"))
+        return self.copies - self.dropped("total") - self.corrupted - sum(self.sinks("delivered"))
 
     @property
     def corrupted(self) -> int:

@@ -345,7 +345,7 @@ def _verdict(saturated: bool | None, balance: Balance, window: _Window, network:
         return "no cycle of the window was simulated"
     offered, delivered = sum(balance.generated), sum(window.probe.sinks("measured"))
     rates = f"delivered {delivered / slots:.4f} of {offered / slots:.4f} packets offered"
-    if dropped := 0 if network.resubmits else window.probe.drops("measured"):
+    if dropped := window.probe.dropped("measured"):
         rates += f", dropped {dropped / slots:.4f}"
     if balance.rejected:
         return f"saturated: {rates}; {balance.rejected} packets found their source's queue full"

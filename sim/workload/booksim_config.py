@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 
-from ...hdl.fabric.checks import nearest, shown
+from ...hdl.fabric.checks import check_integer, nearest, shown
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.numerals import integer_of, number_of
 
@@ -106,18 +107,13 @@ class BookSimConfig:
     @property
     def cycles_per_hop(self) -> int:
         """Cycles that a header takes in each of BookSim2's routers."""
-        return sum(self._at_least(0, name) for name in _DELAYS)
+        return sum(check_integer(name, self.integer(name), 0) for name in _DELAYS)
 
     @property
     def most_cycles(self) -> int:
         """Cycles after which BookSim2 gives up: those of all the samples that it takes at most."""
-        return self._at_least(1, "sample_period") * self._at_least(1, "max_samples")
-
-    def _at_least(self, least: int, name: str) -> int:
-        number = self.integer(name)
-        if number < least:
-            raise InvalidValue(f"{name} must be at least {least}, not {number}")
-        return number
+        names = "sample_period", "max_samples"
+        return prod(check_integer(name, self.integer(name), 1) for name in names)
 
     def without_counterpart(self) -> Iterator[tuple[str, str]]:
         """What it says that is not so here, and why that is left out.

@@ -292,17 +292,16 @@ class _Conversion:
         after: Sequence[int],
     ) -> list[int]:
         """What a rank sends in an operation; return what is over when it is."""
-        ends: list[int] = []
-        begins = False
+        # What is sent at the begin is over after all that it waits for.
+        begins = any(each.source == rank and not each.after for each in transfers)
+        ends = [] if begins else list(after)
         for transfer, flow in zip(transfers, flows):
             if transfer.source == rank:
                 awaited = [name for place in transfer.after for name in flows[place].names]
                 self._send(node, rank, flow, awaited or after)
-                begins = begins or not awaited
             if rank in (transfer.source, transfer.destination):
                 ends += flow.names
-        # What is sent at the begin is over after all that it waits for.
-        return ends if begins else [*after, *ends]
+        return ends
 
 
 def _groups(nodes: Sequence[_Node], ranks: int) -> dict[str, tuple[int, ...]]:
