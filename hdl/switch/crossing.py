@@ -75,12 +75,19 @@ def cross(
         turns = shared_wires(m, number, channels, refill=refill, arbiter=arbiter).taken
         if box is None:
             sources = sorted({i for j in link for i in uses[j]})
-            selected = [
-                Cat(uses[j][i] & turn for j, turn in zip(link, turns) if i in uses[j]).any()
-                for i in sources
-            ]
+            selected = Signal(len(sources), name=f"selected_{number}")
+            m.d.comb += selected.eq(
+                Cat(
+                    Cat(uses[j][i] & turn for j, turn in zip(link, turns) if i in uses[j]).any()
+                    for i in sources
+                )
+            )
             own, name = [words[i] for i in sources], f"link_{number}"
             payload: Any = one_of(m, platform, name, selected, own, quick=quick, blank=marked)
+            if len(link) > 1:
+                shared = Signal.like(Value.cast(payload), name=f"shared_{number}")
+                m.d.comb += shared.eq(payload)
+                payload = shared
             if marked:
                 m.d.comb += offered[link[0]].eq(payload[0])
                 payload = payload[1:]

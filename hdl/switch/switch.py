@@ -429,7 +429,9 @@ class Switch(RoutedSwitch):
                 swallows, begins = self._discard(m, i, one, asked)
                 header &= ~swallows
                 wanted: Value = asked
-                ready = swallows | Cat(uses[i][j] & passed[j] for j in self._exits(i)).any()
+                exits = self._exits(i)
+                leaving = Cat(uses[i][j] for j in exits) & Cat(passed[j] for j in exits)
+                ready = swallows | leaving.any()
             else:
                 copies[i] = copying = Copying(m, f"{i}", one, len(outputs))
                 header, begins = heads[i].valid, Const(0, 1)
@@ -463,6 +465,13 @@ class Switch(RoutedSwitch):
         # Without a choice, a requested output is always used, so `valid` need not await the
         # arbiter.
         new = takes if self.shape.choice else requests
+        shown = {i: Signal(len(outputs), name=f"shown_{i}") for i in waiting}
+        for i in waiting:
+            # Bit by bit, as above.
+            holds = (
+                Cat(kept[i][j] & ~copies[i].given[j] for j in outputs) if i in copies else kept[i]
+            )
+            m.d.comb += shown[i].eq(Mux(heads[i].valid, holds, 0) | new[i])
         offered = Signal(len(outputs))
         for j in outputs:
             if not entries[j]:
@@ -472,12 +481,9 @@ class Switch(RoutedSwitch):
             used = Cat(takes[i][j] for i in entries[j]).any() if self.shape.equal_choices else 1
             request = Cat(requests[i][j] for i in entries[j])
             granted = arbitrate(m, self.grant.arbiter, f"arbiter_{j}", request, self._seed(j), used)
-            shown = {i: kept[i][j] & heads[i].valid for i in entries[j]}
-            for i in copies.keys() & shown.keys():
-                shown[i] = shown[i] & ~copies[i].given[j]
             m.d.comb += [
                 Cat(grants[i][j] for i in entries[j]).eq(granted),
-                offered[j].eq(Cat(shown[i] | new[i][j] for i in entries[j]).any()),
+                offered[j].eq(Cat(shown[i][j] for i in entries[j]).any()),
             ]
         cross(
             m,
@@ -531,12 +537,14 @@ class Switch(RoutedSwitch):
         links = [j for j, output in enumerate(outputs) if not output.is_terminal]
         # Escape channels last.
         links.sort(key=lambda j: (outputs[j].escape, j))
-        ready, best = (Signal(len(links), name=f"{name}_{i}") for name in ("ready", "best"))
+        names = ("ready", "best", "first")
+        ready, best, first = (Signal(len(links), name=f"{name}_{i}") for name in names)
         m.d.comb += [
-            ready.eq(Cat(granted[j] & readies[j] for j in links)),
+            ready.eq(Cat(granted[j] for j in links) & Cat(readies[j] for j in links)),
             best.eq(Mux(ready.any(), ready, Cat(granted[j] for j in links))),
+            first.eq(lowest(best)),
         ]
-        taken = dict(zip(links, lowest(best)))
+        taken = dict(zip(links, first))
         return Cat(
             granted[j] if output.is_terminal else taken.get(j, Const(0))
             for j, output in enumerate(outputs)

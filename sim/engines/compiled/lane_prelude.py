@@ -21,7 +21,17 @@ typedef uint32_t U __attribute__((vector_size(4 * WIDTH), aligned(4)));
 typedef uint32_t H __attribute__((vector_size(4 * HALF), aligned(4)));
 typedef float F __attribute__((vector_size(32)));
 #define INLINE static inline __attribute__((always_inline))
-#define EACH_LANE _Pragma("GCC unroll 16") for (int l = 0; l < WIDTH; l++)
+/* A vector of what F(l) is for each lane l. An unrolled loop that sets its lanes takes GCC ten times
+   as long. */
+#if WIDTH == 1
+#define EACH_LANE(F) {F(0)}
+#elif WIDTH == 8
+#define EACH_LANE(F) {F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7)}
+#else
+#define EACH_LANE(F) \\
+  {F(0), F(1), F(2),  F(3),  F(4),  F(5),  F(6),  F(7), \\
+   F(8), F(9), F(10), F(11), F(12), F(13), F(14), F(15)}
+#endif
 
 /* Where the lanes from cell i on are, in the first row of an array [vector][row][lane]. */
 #if WIDTH == LANES
@@ -87,6 +97,15 @@ INLINE V gather(const uint32_t *wires, const int32_t *index) {
   for (int l = 0; l < WIDTH; l++) x[l] = wires[index[l]];
   return x;
 }
+/* A word of a row of each lane's memory. */
+#define READ(T) \\
+  INLINE V read_##T(const T *m, V a, long rows, int words) { \\
+    return (V)EACH_LANE(ROW); \\
+  }
+#define ROW(l) m[(l * rows + a[l]) * words]
+READ(uint8_t)
+READ(uint16_t)
+READ(uint32_t)
 /* Lanes of two rows. The low 5 bits of each index are the place in both rows; the others are, in
    index[0] and index[1], where the rows begin, in bytes. */
 INLINE H half(const uint32_t *wires, const int32_t *index) {

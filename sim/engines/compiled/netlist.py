@@ -5,7 +5,9 @@ what of it is private and may change with the next version.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from itertools import chain
+from operator import or_
 
 from amaranth.lib import wiring
 
@@ -71,6 +73,22 @@ def lower(component: wiring.Component, name: str, by_bit: bool = False) -> Modul
     lowering = Lowering(name, netlist, paths, by_bit)
     with lowering.deep_recursion():
         return lowering.module(signal_names(design, netlist))
+
+
+def _depends(outputs: Mapping[Path, Words]) -> dict[Path, frozenset[Path]]:
+    """The inputs that each output depends on."""
+    inputs: list[Path] = []
+    sources: dict[int, int] = {}  # of each node, a bit for each of these inputs
+    for node in Graph.cone(chain.from_iterable(outputs.values())):
+        sources[node.serial] = reduce(or_, (sources[arg.serial] for arg in node.args), 0)
+        if node.op == "input":
+            sources[node.serial] = 1 << len(inputs)
+            inputs.append(node.attr[0])
+    found = {}
+    for path, words in outputs.items():
+        bits = reduce(or_, (sources[word.serial] for word in words), 0)
+        found[path] = frozenset(each for at, each in enumerate(inputs) if bits >> at & 1)
+    return found
 
 
 def signal_names(design: Design, netlist: nir.Netlist) -> dict[str, nir.Value]:
@@ -154,10 +172,7 @@ class Lowering(NetlistValues):
                 self.paths[port]: word_widths(len(value))
                 for port, value in self.netlist.top.ports_o.items()
             },
-            depends={
-                path: frozenset(node.attr[0] for node in Graph.cone(words) if node.op == "input")
-                for path, words in outputs.items()
-            },
+            depends=_depends(outputs),
             registers=self.registers,
             memories=self.memories,
             events=self._events(),

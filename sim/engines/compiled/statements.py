@@ -273,7 +273,7 @@ class Statements:
             case "register":
                 return self._stored(node, f"load(state + {self.lanes * node.attr})")
             case "read":
-                return self._read(node, name)
+                return self._read(node)
             case "and" | "or" | "xor":
                 sign = {"and": "&", "or": "|", "xor": "^"}[node.op]
                 form = self.mask if width == 1 else self.number
@@ -364,20 +364,17 @@ class Statements:
         """An address, within its width also in lanes without a cell, which may read any wires."""
         return f"{self.number(node)} & {(1 << node.width) - 1}u"
 
-    def _read(self, node: Node, name: str) -> str:
+    def _read(self, node: Node) -> str:
         number, word, _ = node.attr
         type_, words, rows = self._rows(number)
-        address = node.args[0]
-        row = f"a_{name}[l]"
-        value = f"m_{name}[(l * {rows}L + {row}) * {words} + {word}]"
-        if rows < 1 << address.width:
-            value = f"({row} < {rows}u ? {value} : 0)"
-        self.lines.append(
-            f"V a_{name} = {self._address(address)}, r_{name}; "
-            f"{{ const {type_} *m_{name} = {self._memory(number)}; "
-            f"EACH_LANE r_{name}[l] = {value}; }}"
-        )
-        return f"bit_of(r_{name}, 0)" if node.width == 1 else f"r_{name}"
+        address, exists = self._address(node.args[0]), ""
+        if rows < 1 << node.args[0].width:
+            exists = f"ltu({address}, splat({rows}u))"
+            address = f"mux({exists}, {address}, splat(0u))"
+        value = f"read_{type_}({self._memory(number)} + {word}, {address}, {rows}, {words})"
+        if exists:
+            value = f"mux({exists}, {value}, splat(0u))"
+        return f"bit_of({value}, 0)" if node.width == 1 else value
 
     def _lanes(self, node: Node) -> str:
         """A bit for each lane of a node of width 1."""
