@@ -39,6 +39,7 @@ OTHERS = (
     "hierarchical level1=ring:k=4,n=1 level2=star:nodes=4",
     "hierarchical level1=clos:n=2,m=3,r=2 level2=ring:k=3,n=1",
     "combining-graph network=bus:ports=3 operations=rp3 width=8",
+    "combining-graph network=ring:k=4,n=2 operations=rp3 width=8",
 )
 """Beside the example of each family."""
 
@@ -99,6 +100,11 @@ def test_each_cell_has_one_place(every: Network) -> None:
     high = np.array([(node.x + node.width / 2, node.y + node.height / 2) for node in diagram.nodes])
     meet = (low[:, None] < high[None] - 1e-6).all(axis=2)
     assert (meet & meet.T).sum() == len(diagram.nodes)
+
+
+def test_no_line_covers_another(every: Network) -> None:
+    places = Counter(line.points for line in every.diagram.lines if line.joins_nodes)
+    assert max(places.values(), default=1) == 1
 
 
 def test_terminals_are_those_of_the_network(every: Network) -> None:
@@ -190,6 +196,8 @@ STRAIGHT = (
     "five-stage-clos n=3",
     "data-manipulator ports=16",
     "dynamic-redundancy ports=16 spares=2",
+    "combining-graph network=de-bruijn",
+    "combining-graph network=ring:k=4,n=2",
 )
 
 

@@ -331,6 +331,25 @@ def test_step_is_one_cycle_and_run_goes_on(omega: Tab) -> None:
 
 
 @needs_chromium
+def test_the_histogram_has_all_that_has_arrived(omega: Tab) -> None:
+    """After a pause and after each step: it is not asked for in each frame of a run."""
+    counted = """() => {
+        multicube.show();
+        const { statistics, moment: { counters } } = multicube;
+        return [statistics.histogram.reduce((sum, count) => sum + count, 0), counters.timed];
+    }"""
+    _set(omega, "#speed", 12)
+    omega.page.click("#run")
+    omega.page.wait_for_function("multicube.moment.cycle > 1000")
+    for control in ("#run", "#step", "#step"):
+        omega.page.click(control)
+        omega.do("async () => { await multicube.stepping; await multicube.queue; }")
+        found, arrived = omega.do(counted)
+        assert found == arrived > 1000
+    _set(omega, "#speed", 3)
+
+
+@needs_chromium
 def test_no_step_is_lost(omega: Tab) -> None:
     """A press that comes while the packets still move ends that step, and makes the next one."""
     _set(omega, "#speed", 0)

@@ -1,8 +1,9 @@
 """From the places that a network states to its diagram."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import hypot
 
 from .diagram import Caption, Diagram, End, Line, Node, Point, Terminal
@@ -36,6 +37,12 @@ class Route:
     points: tuple[Point, ...] = ()
     cut: int | None = None
     label: str = ""
+
+    @property
+    def back(self) -> "Route":
+        """The way in the opposite direction."""
+        cut = None if self.cut is None else len(self.points) - self.cut
+        return Route(self.points[::-1], cut, self.label)
 
 
 @dataclass(frozen=True)
@@ -147,17 +154,21 @@ def connected(
             driver = layout.carried.get(driver, driver)
             name = wires[driver].link if driver in wires else driver
             joined[name, source, target].append((driver, receiver))
+    ways = {
+        key: layout.routes.get(pairs[0][0]) or layout.routes.get(pairs[0][1], Route())
+        for key, pairs in joined.items()
+    }
+    counts = Counter((*key[1:], ways[key].points) for key in joined)
+    ranks: Counter[tuple] = Counter()
     lines = []
-    ranks: dict[tuple[End, End], int] = defaultdict(int)
-    counts: dict[tuple[End, End], int] = defaultdict(int)
-    for _, source, target in joined:
-        counts[source, target] += 1
-    for (_, source, target), pairs in joined.items():
+    for key, pairs in joined.items():
+        _, source, target = key
         drivers, receivers = zip(*pairs)
-        rank, ranks[source, target] = ranks[source, target], ranks[source, target] + 1
-        parallel = max(counts[source, target], counts[target, source])
-        route = layout.routes.get(drivers[0]) or layout.routes.get(receivers[0], Route())
-        points = ends.points(drivers[0], receivers[0], route.points, rank, parallel)
+        route = ways[key]
+        same, opposite = (source, target, route.points), (target, source, route.back.points)
+        parallel = max(counts[same], counts[opposite]) if route.cut is None else 1
+        points = ends.points(drivers[0], receivers[0], route.points, ranks[same], parallel)
+        ranks[same] += 1
         wire = wires.get(drivers[0])
         lines.append(
             Line(
@@ -250,8 +261,9 @@ class _Ends:
         source, target = self.end(driver), self.end(receiver)
         start = first or self._centre(source)
         finish = last or self._centre(target)
-        if not between and not (first or last) and parallel > 1:
-            start, finish = self._shifted(source, target, start, finish, rank, parallel)
+        if not (first or last) and parallel > 1:
+            away = self._away(source, target, rank, parallel)
+            start, *between, finish = _beside((start, *between, finish), away)
         if source.what == "terminal" and not last:
             finish = self._opposite(source, start, finish)
         if target.what == "terminal" and not first:
@@ -271,19 +283,13 @@ class _Ends:
         node = self.nodes[end.index]
         return node.x, node.y
 
-    def _shifted(
-        self, source: End, target: End, start: Point, finish: Point, rank: int, parallel: int
-    ) -> tuple[Point, Point]:
-        """Two points, beside the straight line between them."""
-        away = hypot(finish[0] - start[0], finish[1] - start[1]) or 1.0
+    def _away(self, source: End, target: End, rank: int, parallel: int) -> float:
+        """How far a line is from the middle of all parallel ones, to the left."""
         nodes = [self.nodes[end.index] for end in (source, target)]
         room = min(min(node.width, node.height) for node in nodes)
-        side = (rank - (parallel - 1) / 2) * min(_APART, 0.9 / parallel) * room / away
+        away = (rank - (parallel - 1) / 2) * min(_APART, 0.9 / parallel) * room
         # The same side for both directions.
-        if source.index > target.index:
-            side = -side
-        across, up = side * (finish[0] - start[0]), side * (finish[1] - start[1])
-        return (start[0] - up, start[1] + across), (finish[0] - up, finish[1] + across)
+        return -away if source.index > target.index else away
 
     def _edge(self, end: End, inside: Point, outside: Point) -> Point:
         """Where a line from a point inside a node leaves it."""
@@ -301,3 +307,16 @@ class _Ends:
                 share.append(max((edge - at) / way, 0.0))
         along = min(share)
         return inside[0] + along * across, inside[1] + along * up
+
+
+def _beside(points: Sequence[Point], away: float) -> list[Point]:
+    """A line at the left of another one, as seen in its direction."""
+    ways = []
+    for (x0, y0), (x1, y1) in pairwise(points):
+        length = hypot(x1 - x0, y1 - y0) or 1.0
+        ways.append(((x1 - x0) / length, (y1 - y0) / length))
+    found = []
+    for (x, y), (ax, ay), (bx, by) in zip(points, [ways[0], *ways], [*ways, ways[-1]]):
+        share = away / (1 + ax * bx + ay * by)
+        found.append((x - share * (ay + by), y + share * (ax + bx)))
+    return found

@@ -198,14 +198,23 @@ class CombiningGraphNetwork(MemoryNetwork):
 
     @property
     def layout(self) -> Layout:
-        found = graph_layout(self.relation.graph, self._drivers, lambda node: f"router_{node}")
+        graph = self.relation.graph
+        found = graph_layout(graph, self._drivers, lambda node: f"router_{node}")
+        # Replies go back where their requests came.
+        back = {
+            reply: route.back
+            for link in graph.links()
+            for channel in _channels(link)
+            if (route := found.routes.get(self._request(channel)))
+            for reply in self._replies(link.peer, channel)
+        }
         # Packets leave at terminals, requests at memory modules.
         processors = [each for each in found.terminals if each.pins[0].path[0] == "i"]
-        return replace(found, terminals=processors)
+        return replace(found, terminals=processors, routes={**found.routes, **back})
 
     def _drivers(self, link: Link) -> list[Pin]:
         """The pins that drive what comes in at the other end of a link."""
-        return [self._request(Channel(link.node, link.port, c)) for c in range(link.channels)]
+        return [self._request(channel) for channel in _channels(link)]
 
     @property
     def link_counts(self) -> LinkCounts:
@@ -337,6 +346,10 @@ class CombiningGraphNetwork(MemoryNetwork):
                 f"at most {waiting['max']}"
             )
         return lines
+
+
+def _channels(link: Link) -> list[Channel]:
+    return [Channel(link.node, link.port, number) for number in range(link.channels)]
 
 
 def _check_routing(relation: Relation) -> None:

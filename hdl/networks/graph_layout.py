@@ -294,8 +294,9 @@ def _bent(graph: Graph, places: Sequence[Point]) -> Iterable[tuple[Link, Route]]
             arc = _around(all_places, link, span, rank) * (wide, 1)
             points = tuple((round(float(x), 6), round(float(y), 6)) for x, y in arc)
         if points:
-            yield link, Route(points)
-            yield from ((back, Route(points[::-1])) for back in links[1:])
+            route = Route(points)
+            yield link, route
+            yield from ((back, route.back) for back in links[1:])
 
 
 def _is_covered(places: "np.ndarray", link: Link) -> bool:

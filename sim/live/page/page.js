@@ -82,10 +82,10 @@ class Page {
 
   wanted() {
     const now = performance.now();
-    const histogram = !this.askedAt || now - this.askedAt > 400;
+    const histogram = !this.running || now - this.askedAt > 400;
     if (histogram) this.askedAt = now;
     const node = this.drawing.selected?.what === "node" ? this.drawing.nodes[this.drawing.selected.index] : null;
-    const contents = Boolean(this.followed) || ABOUT.bench.entries.length > 0 && (histogram || !this.running);
+    const contents = Boolean(this.followed) || ABOUT.bench.entries.length > 0 && histogram;
     return { histogram, contents, look: node ? this.cellOf(node) : null };
   }
 
@@ -205,8 +205,11 @@ class Page {
   }
 
   pause() {
-    if (this.running) this.phase = 1;
-    this.running = false;
+    if (this.running) {
+      this.phase = 1;
+      this.running = false;
+      this.refresh(); // some of what is shown is not asked for in each frame
+    }
     this.showRun();
   }
 
