@@ -429,9 +429,7 @@ class Switch(RoutedSwitch):
                 swallows, begins = self._discard(m, i, one, asked)
                 header &= ~swallows
                 wanted: Value = asked
-                exits = self._exits(i)
-                leaving = Cat(uses[i][j] for j in exits) & Cat(passed[j] for j in exits)
-                ready = swallows | leaving.any()
+                ready = swallows | Cat(uses[i][j] & passed[j] for j in self._exits(i)).any()
             else:
                 copies[i] = copying = Copying(m, f"{i}", one, len(outputs))
                 header, begins = heads[i].valid, Const(0, 1)
@@ -537,14 +535,12 @@ class Switch(RoutedSwitch):
         links = [j for j, output in enumerate(outputs) if not output.is_terminal]
         # Escape channels last.
         links.sort(key=lambda j: (outputs[j].escape, j))
-        names = ("ready", "best", "first")
-        ready, best, first = (Signal(len(links), name=f"{name}_{i}") for name in names)
+        ready, best = (Signal(len(links), name=f"{name}_{i}") for name in ("ready", "best"))
         m.d.comb += [
-            ready.eq(Cat(granted[j] for j in links) & Cat(readies[j] for j in links)),
+            ready.eq(Cat(granted[j] & readies[j] for j in links)),
             best.eq(Mux(ready.any(), ready, Cat(granted[j] for j in links))),
-            first.eq(lowest(best)),
         ]
-        taken = dict(zip(links, first))
+        taken = dict(zip(links, lowest(best)))
         return Cat(
             granted[j] if output.is_terminal else taken.get(j, Const(0))
             for j, output in enumerate(outputs)

@@ -131,6 +131,10 @@ _MOST_BITS = 2**16
 
 
 class _Emitter(NetlistEmitter):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._computed: dict[tuple[Any, ...], nir.Value] = {}
+
     def emit_rhs(self, module_idx: int, value: Value) -> Any:
         # A shift to the left is the one operator whose result may be much wider than its operands.
         shift = isinstance(value, ast.Operator) and value.operator == "<<"
@@ -141,6 +145,17 @@ class _Emitter(NetlistEmitter):
                 "reasonable time"
             )
         return super().emit_rhs(module_idx, value)
+
+    def emit_operator(
+        self, module_idx: int, operator: str, *inputs: nir.Value, src_loc: Any
+    ) -> nir.Value:
+        # Amaranth computes an expression again wherever it stands.
+        key = (module_idx, operator, inputs)
+        if key not in self._computed:
+            self._computed[key] = super().emit_operator(
+                module_idx, operator, *inputs, src_loc=src_loc
+            )
+        return self._computed[key]
 
     def emit_drivers(self) -> None:
         # In a simulation, bits of a register to which nothing is assigned are set from outside, and

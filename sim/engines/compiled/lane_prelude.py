@@ -21,8 +21,8 @@ typedef uint32_t U __attribute__((vector_size(4 * WIDTH), aligned(4)));
 typedef uint32_t H __attribute__((vector_size(4 * HALF), aligned(4)));
 typedef float F __attribute__((vector_size(32)));
 #define INLINE static inline __attribute__((always_inline))
-/* A vector of what F(l) is for each lane l. An unrolled loop that sets its lanes takes GCC ten times
-   as long. */
+/* A vector of what F(l) is for each lane l. An unrolled loop that sets its lanes takes GCC ten
+   times as long. */
 #if WIDTH == 1
 #define EACH_LANE(F) {F(0)}
 #elif WIDTH == 8
