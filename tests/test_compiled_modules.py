@@ -13,6 +13,7 @@ from long_runs import long
 from multicube.hdl.fabric.cell import Cell, CellType
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
+from multicube.sim.engines.amaranth_internals import component_design, nir, ports_netlist
 from multicube.sim.engines.compiled import CompiledEngine, emit_c
 from multicube.sim.engines.compiled.word_graph import Graph
 from random_modules import (
@@ -27,6 +28,26 @@ from random_modules import (
     results,
     side_by_side,
 )
+
+
+class Repeated(wiring.Component):
+    """An expression that stands in several statements."""
+
+    i: In(8).array(2)
+    o: Out(8).array(2)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        differs = self.i[0] ^ self.i[1]
+        m.d.comb += [self.o[0].eq(differs + 1), self.o[1].eq(differs & 3)]
+        return m
+
+
+def test_an_expression_is_computed_once() -> None:
+    """Amaranth's netlist has it once for each place."""
+    cells = ports_netlist(component_design(Repeated(), "repeated")).cells
+    operators = [cell.operator for cell in cells if isinstance(cell, nir.Operator)]
+    assert sorted(operators) == ["&", "+", "^"]
 
 
 @pytest.mark.parametrize("operator", [*BINARY, *UNARY])
