@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from ...hdl.catalogue.catalogue import build
 from ...hdl.fabric.errors import MulticubeError
 from ...hdl.networks.network import Network
+from ...hdl.support.counted import counted
 from ..measure.comparison import Comparison
 from ..measure.curve import Sweep
 from ..measure.latency import Latency
@@ -40,7 +41,7 @@ def network_html(network: Network) -> str:
     if network.sources == network.sinks:
         ends = {f"{network.terminal_kind}s": network.sources}
     head = ", ".join(f"{count} {name}" for name, count in ends.items())
-    head += f"; an unblocked header takes at most {network.zero_load_cycles} cycles"
+    head += f"; an unblocked header takes at most {counted(network.zero_load_cycles, 'cycle')}"
     return _block(network.family, head, _table(("parameter", "value", ""), rows), _drawn(network))
 
 
