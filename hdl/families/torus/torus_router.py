@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Value
 
 from ...graphs.graph import End
 from ...switch.route import RouteLogic
@@ -44,21 +44,18 @@ class TorusLogic(RouteLogic):
         right: Value = Const(1)
         for dimension in reversed(range(first + 1)):
             there, at = tag.word_select(dimension, bits), here.word_select(dimension, bits)
+            goes = right & (at != there)
             if came is None or dimension < first:
-                ways, goes_around = self._begins(dimension, at, there)
+                ways, around = self._begins(dimension, at, there)
             else:
-                ways, goes_around = self._goes_on(came, at, there)
-            around = Signal(name=f"around_{name}_{dimension}")
-            m.d.comb += around.eq(goes_around)
+                ways, around = self._goes_on(came, at, there)
             for direction, takes in ways.items():
                 port = plan.sides.index((dimension, direction))
-                goes = Signal(name=f"goes_{name}_{port}")
-                m.d.comb += goes.eq(right & (at != there) & takes)
                 for number in range(int(plan.channels)):
                     lane: Value = Const(1)
                     if plan.lanes(True) != plan.lanes(False):
                         lane = around if number in plan.lanes(True) else ~around
-                    wanted[port, number] = goes & lane
+                    wanted[port, number] = goes & takes & lane
             right &= at == there
         return {**wanted, (-1, 0): right}
 
