@@ -504,6 +504,9 @@ def test_a_broken_link_passes_nothing_until_it_is_mended(omega: Tab) -> None:
     )
     assert omega.do("() => document.getElementById('command').hidden")
     assert "no command line has these numbers" in omega.text("#command-says")
+    _set(omega, "#pattern", "tornado")  # the curve stays, and says what it is of
+    omega.do("() => multicube.laboratory.showCurve()")
+    assert "measured: uniform, links broken" in omega.text("#curve-text")
 
 
 @needs_chromium

@@ -395,6 +395,19 @@ def test_command_that_compares_is_for_a_shell(page: Any) -> None:
 
 
 @needs_chromium
+def test_a_network_has_a_curve_for_each_traffic(page: Any) -> None:
+    found = page.evaluate(
+        """async () => {
+            studio.work.run = async () => null;
+            for (const traffic of [undefined, "tornado", "uniform", "tornado"])
+                await studio.curves.sweep("ring", { options: traffic ? { traffic } : {} });
+            return studio.curves.curves.map(({ name }) => name); }"""
+    )
+    assert found == ["ring", "ring, tornado", "ring, uniform"]
+    assert page.locator("#compare").is_hidden()  # it compares networks under one traffic
+
+
+@needs_chromium
 @pytest.mark.long
 def test_ten_tabs_at_once(opened: Opened) -> None:
     """Each has its own network and its own sweep: nothing is lost, and nothing mixed."""

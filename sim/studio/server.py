@@ -215,15 +215,15 @@ class Studio:
     async def keep(self, request: Request) -> Response:
         """Keep a file that a page sends, such as a graph, and answer what parameters call it.
 
-        Files of other contents have other names: by its name a network is known, and its curve.
-        None has that of a result, which would take its place.
+        A name has what needs no quotes, such as "graph-1.json" for "graph (1).json". Files of other
+        contents have other names: by its name a network is known, and its curve. None has that of a
+        result, which would take its place.
         """
-        name = request.query_params.get("name", "")
+        given = request.query_params.get("name", "")
+        name = re.sub(r"[^a-zA-Z0-9_.]+", "-", given).replace("-.", ".")[-80:].lstrip("-.")
         try:
-            if not re.fullmatch(r"\w[\w.-]{0,80}", name, re.ASCII):
-                raise InvalidValue(
-                    f"File must have a name of letters, digits and dots, not {name!r}"
-                )
+            if not name:
+                raise InvalidValue(f"File must have a name with a letter or digit, not {given!r}")
             if int(request.headers.get("content-length", LARGEST_FILE + 1)) > LARGEST_FILE:
                 raise InvalidValue(f"File {name} must have at most {LARGEST_FILE} bytes")
         except ValueError as error:

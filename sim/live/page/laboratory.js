@@ -33,7 +33,7 @@ class Laboratory {
     const formula = ABOUT.theory[this.which].some((value) => value !== null);
     const { colours } = page.drawing;
     const parts = [[colours.follow, "now"]];
-    if (this.points.length) parts.push([colours.use, "measured here"]);
+    if (this.points.length) parts.push([colours.use, `measured: ${this.measured}`]);
     if (formula && this.uniform) parts.push([colours.old, "formula"]);
     const text = byId("curve-text");
     text.replaceChildren(...parts.flatMap(([colour, name]) => [
@@ -47,6 +47,9 @@ class Laboratory {
     const remote = this.remote = new Remote(page.code, page.contents);
     const setting = { ...page.setting }, dead = [...page.drawing.dead];
     this.points = [];
+    // The traffic and the links may be changed while the curve stays.
+    const changes = [dead.length && "links broken", setting.tables && "tables changed"].filter(Boolean);
+    this.measured = [trafficWord(setting), ...changes].join(", ");
     const found = [];
     byId("measure").textContent = "Stop";
     byId("measured").hidden = false;
@@ -86,10 +89,8 @@ class Laboratory {
         .map((text) => element("td", {}, String(text))))));
     const left = this.points.filter(({ untimed }) => untimed);
     byId("untimed").hidden = !left.length;
-    const { word, paced, hot } = patternOf(ABOUT, setting);
-    const pattern = hot ? `hotspot:${setting.share}:${setting.target}${hot.rest}` : word;
-    const load = paced ? ` --load ${this.points.at(-1).load}` : "";
-    const command = `multicube sim ${ABOUT.words} --traffic ${pattern}${load} --seed ${setting.seed} --warmup ${warmup} --cycles ${cycles}`;
+    const load = patternOf(ABOUT, setting).paced ? ` --load ${this.points.at(-1).load}` : "";
+    const command = `multicube sim ${ABOUT.words} --traffic ${trafficWord(setting)}${load} --seed ${setting.seed} --warmup ${warmup} --cycles ${cycles}`;
     // Links that are broken here, and tables that a lesson has written, are in no such line.
     const changed = dead.length || setting.tables;
     byId("command-says").textContent = changed ? "The network is changed here, so that no command line has these numbers." : "The same numbers, on the command line:";
@@ -97,6 +98,12 @@ class Laboratory {
     byId("command").replaceChildren(...unbroken(command));
     page.dirty = true;
   }
+}
+
+/** The traffic, as the command calls it. */
+function trafficWord(setting) {
+  const { word, hot } = patternOf(ABOUT, setting);
+  return hot ? `hotspot:${setting.share}:${setting.target}${hot.rest}` : word;
 }
 
 /** The words of a command, which may be broken between them, but not at their hyphens. */

@@ -27,12 +27,13 @@ class Curves {
     this.begun = 0;
   }
 
-  /** Sweep a network: its curve takes the place of an earlier one of the same name. */
-  async sweep(name, request) {
+  /** Sweep a network: its curve takes the place of an earlier one of the same network and traffic. */
+  async sweep(network, request) {
+    const { traffic } = request.options, name = traffic ? `${network}, ${traffic}` : network;
     const before = this.curves.findIndex((curve) => curve.name === name);
     const number = before < 0 ? this.begun++ : this.curves[before].number;
     const [colour, shape] = SERIES[number % SERIES.length];
-    const curve = { name, number, colour, shape, points: [], state: "", task: null, what: `sweep ${name}`,
+    const curve = { name, network, number, colour, shape, points: [], state: "", task: null, what: `sweep ${name}`,
       options: Object.entries(request.options).map(([option, value]) => `${quoted(`--${option}=${value}`)} `).join("") };
     if (before < 0) this.curves.push(curve);
     else {
@@ -71,7 +72,7 @@ class Curves {
       element("tr", { "data-network": name }, ...[name, load, throughput, latency, predicted.latency ?? predicted.throughput ?? "", saturated ? "saturated" : ""]
         .map((value) => element("td", {}, typeof value === "number" ? String(Number(value.toPrecision(5))) : value ?? "–"))))));
     const kept = this.curves.filter(({ state }) => state !== "failed");
-    const names = kept.map(({ name }) => quoted(name)), options = new Set(kept.map(({ options }) => options));
+    const names = kept.map(({ network }) => quoted(network)), options = new Set(kept.map(({ options }) => options));
     byId("compare").hidden = names.length < 2 || options.size > 1;
     byId("compare-command").textContent = `multicube compare ${names.join(" ")} ${[...options].join("")}-o all.svg`;
   }
