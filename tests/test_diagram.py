@@ -5,6 +5,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import networkx as nx
@@ -105,6 +106,20 @@ def test_each_cell_has_one_place(every: Network) -> None:
 def test_no_line_covers_another(every: Network) -> None:
     places = Counter(line.points for line in every.diagram.lines if line.joins_nodes)
     assert max(places.values(), default=1) == 1
+
+
+@pytest.mark.parametrize("name", ["dragonfly", "polarfly", "slim-fly", "cm-star", "clos"])
+def test_lines_lead_around_other_nodes(name: str) -> None:
+    """Some led through the corner of a node, as if they ended there."""
+    diagram = build(name).diagram
+    for line in filter(attrgetter("joins_nodes"), diagram.lines):
+        assert not line.cut
+        for (x, y), (u, v) in itertools.pairwise(line.points):
+            t = np.linspace(0, 1, 200)
+            for index, node in enumerate(diagram.nodes):
+                across, up = x + (u - x) * t - node.x, y + (v - y) * t - node.y
+                inside = (abs(across) < node.width / 2) & (abs(up) < node.height / 2)
+                assert index in (line.source.index, line.target.index) or not inside.any()
 
 
 def test_terminals_are_those_of_the_network(every: Network) -> None:

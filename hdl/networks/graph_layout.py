@@ -25,7 +25,8 @@ __all__ = [
 ]
 
 _MOST_EXACT = 150
-"""Most nodes of which the lengths of all paths are laid out; more would take minutes."""
+"""Most nodes of which the lengths of all paths are laid out, and all bends tried: more would take
+minutes."""
 
 _STEPS = 100
 """Steps in which nodes move to their places."""
@@ -49,7 +50,7 @@ _TIGHT = 0.3
 _LEAD = 0.5
 """Length of the lines of terminals beside their nodes."""
 
-_NEAR = 0.2
+_NEAR = 0.03
 """How close to a node a line must not come."""
 
 _BEND = 0.14, 0.3, 0.12
@@ -59,8 +60,11 @@ for each parallel one."""
 _UNIT = 1.25
 """Neighbours per inch."""
 
-_TIMES = (1.0, 1.6, 2.4, 3.6)
+_TIMES = (1.0, 1.6, 2.4, 3.6, 5.0)
 """Larger bends that are tried."""
+
+_TOPS = (0.5, 0.25, 0.75, 0.0, 1.0)
+"""Where along the line the largest bend is."""
 
 Outputs = Callable[[Link], Sequence[Pin]]
 """The pins that drive the channels of a link."""
@@ -85,7 +89,7 @@ def graph_layout(graph: Graph, outputs: Outputs, cell: Callable[[int], str]) -> 
     height = _HEIGHT
     if one_way:
         height = max(height, _TIGHT * max(map(len, (*graph.terminals, *graph.exit_terminals))))
-        stretch = max(1.0, height + _FREE)
+        stretch = _room(places, height)
         places = [(x, y * stretch) for x, y in places]
     nodes = [
         Node(
@@ -100,7 +104,7 @@ def graph_layout(graph: Graph, outputs: Outputs, cell: Callable[[int], str]) -> 
     ]
     routes = {
         pin: route
-        for link, route in (*_bent(graph, places), *_cut(graph, places))
+        for link, route in (*_bent(graph, nodes), *_cut(graph, places))
         for pin in outputs(link)
     }
     terminals = _beside(graph, nodes) if one_way else []
@@ -273,64 +277,94 @@ def _pitch(places: "np.ndarray") -> float:
     return float(np.quantile(away.min(axis=1), 0.4)) or 1.0
 
 
-def _bent(graph: Graph, places: Sequence[Point]) -> Iterable[tuple[Link, Route]]:
+def _bent(graph: Graph, nodes: Sequence[Node]) -> Iterable[tuple[Link, Route]]:
     """The links that a straight line would lead through a third node, and those with a way of
     their own."""
     import numpy as np
 
-    # Seen so that nodes are as wide as they are high.
-    wide = max(_width(graph.name(node)) for node in range(graph.nodes)) / _HEIGHT
-    all_places = np.array(places) / (wide, 1)
-    span = float(np.ptp(all_places, axis=0).max())
+    # Seen so that the widest node is a square.
+    sizes = np.array([(each.width, each.height) for each in nodes])
+    scale = sizes.max(axis=0) / _HEIGHT
+    places = np.array([(each.x, each.y) for each in nodes]) / scale
+    reach = (sizes / 2 + _NEAR) / scale
+    boxes = np.stack([places - reach, places + reach])
+    span = float(np.ptp(places, axis=0).max())
+    tops = _TOPS if len(nodes) <= _MOST_EXACT else _TOPS[:1]
     ranks: dict[tuple[int, int], int] = {}
     for edge in graph.edges:
         links = [link for link in edge if link is not None]
         link = links[0]
         if link.node == link.peer or any(map(graph.around, links)):
             continue
+        ends = [link.node, link.peer]
         rank = ranks[link.node, link.peer] = ranks.get((link.node, link.peer), -1) + 1
         points = tuple(graph.way(link))
-        if not points and _is_covered(all_places, link):
-            arc = _around(all_places, link, span, rank) * (wide, 1)
-            points = tuple((round(float(x), 6), round(float(y), 6)) for x, y in arc)
+        if not points and _covered(places[ends], boxes, ends):
+            arcs = _arcs(*places[ends], tops, span, rank)
+            line = _clearest([places[ends], *arcs], boxes, ends)
+            points = tuple((round(float(x), 6), round(float(y), 6)) for x, y in line[1:-1] * scale)
         if points:
             route = Route(points)
             yield link, route
             yield from ((back, route.back) for back in links[1:])
 
 
-def _is_covered(places: "np.ndarray", link: Link) -> bool:
-    """Whether a straight line would lead through a third node."""
+def _clearest(lines: Iterable["np.ndarray"], boxes: "np.ndarray", ends: list[int]) -> "np.ndarray":
+    """The first of some lines that meets no node but its ends, or the one that does least."""
+    found = []
+    for line in lines:
+        found.append((_covered(line, boxes, ends), line))
+        if not found[-1][0]:
+            break
+    return min(found, key=lambda each: each[0])[1]
+
+
+def _covered(line: "np.ndarray", boxes: "np.ndarray", ends: list[int]) -> float:
+    """How much of a line through these points is in nodes that are not its ends."""
     import numpy as np
 
-    start, way = places[link.node], places[link.peer] - places[link.node]
-    along = (places - start) @ way / (float(way @ way) or 1.0)
-    away = np.hypot(*(places - start - along[:, None] * way).T)
-    near = (away < _NEAR) & (along > 0) & (along < 1)
-    near[[link.node, link.peer]] = False
-    return bool(near.any())
+    low, high = boxes
+    near = ((low < line.max(axis=0)) & (high > line.min(axis=0))).all(axis=1)
+    near[ends] = False
+    if not near.any():
+        return 0.0
+    start, way = line[:-1, None], np.diff(line, axis=0)[:, None]
+    way = np.where(way == 0, 1e-9, way)
+    edges = (boxes[:, None, near] - start) / way
+    enters, leaves = edges.min(axis=0).max(axis=-1), edges.max(axis=0).min(axis=-1)
+    shares = np.maximum(np.minimum(leaves, 1) - np.maximum(enters, 0), 0)
+    return float((shares * np.hypot(*np.moveaxis(way, -1, 0))).sum())
 
 
-def _around(places: "np.ndarray", link: Link, span: float, rank: int) -> "np.ndarray":
-    """Points of the flattest arc of a few that keeps away from other nodes, as far as possible."""
+def _arcs(
+    start: "np.ndarray", end: "np.ndarray", tops: Sequence[float], span: float, rank: int
+) -> list["np.ndarray"]:
+    """Points of arcs between two nodes, the flattest first."""
     import numpy as np
 
-    start, way = places[link.node], places[link.peer] - places[link.node]
+    way = end - start
     side = np.array([-way[1], way[0]]) / (float(np.hypot(*way)) or 1.0)
-    others = np.delete(places, [link.node, link.peer], axis=0)
     least, share, more = _BEND
     bend = least + share * float(np.hypot(*way)) / span
-    t = np.linspace(0, 1, 17)[1:-1, None]
-    arcs = [
-        start + t * way + 4 * t * (1 - t) * (sign * (bend * times + more * rank)) * side
+    t = np.linspace(0, 1, 17)[:, None]
+    controls = [
+        start + along * way + 2 * sign * (bend * times + more * rank) * side
+        for along in tops
         for times in _TIMES
         for sign in (1, -1)
     ]
-    middle, reach = start + way / 2, float(np.hypot(*way)) / 2 + bend * _TIMES[-1]
-    close = others[np.hypot(*(others - middle).T) < reach + 1]
-    gaps = [float(np.hypot(*(close[:, None] - arc).T).min(initial=np.inf)) for arc in arcs]
-    best = next((i for i, gap in enumerate(gaps) if gap > 1.5 * _NEAR), int(np.argmax(gaps)))
-    return arcs[best]
+    return [(1 - t) ** 2 * start + 2 * t * (1 - t) * control + t**2 * end for control in controls]
+
+
+def _room(places: Sequence[Point], height: float) -> float:
+    """How much further apart along y nodes must be so that none covers another."""
+    import numpy as np
+    from scipy.spatial import cKDTree
+
+    across, up = np.array(places).T
+    pairs = cKDTree(across[:, None]).query_pairs(_WIDEST, output_type="ndarray")
+    gaps = np.abs(up[pairs[:, 0]] - up[pairs[:, 1]])
+    return max(1.0, (height + _TIGHT) / float(gaps.min(initial=np.inf, where=gaps > 1e-6)))
 
 
 def _cut(graph: Graph, places: Sequence[Point]) -> Iterable[tuple[Link, Route]]:
