@@ -45,6 +45,17 @@ CASES = [
     long("graph classes=2 length=2"),
     long("cube ports=8 switch=input-queued depth=1"),
     long("cube ports=9 radix=3 switch=cut-through length=1:3"),
+    "cube ports=4 depth=2",
+    long("cube ports=16"),
+    long("cube ports=8 depth=1 refill=no"),
+    long("omega ports=16 radix=4 depth=1"),
+    long("cube ports=8 depth=3 refill=yes"),
+    long("crossbar ports=16 switch=output-queued"),
+    long("cube ports=8 switch=store-and-forward length=2:4"),
+    "mesh k=3 n=1 switch=packet length=3",
+    long("mesh k=3 switch=packet depth=1"),
+    long("hypercube n=3 switch=packet length=1:4"),
+    long("complete nodes=5 switch=packet length=2 depth=2"),
     long("mesh k=2 n=2 length=3 decision=3 refill=yes"),
     long("mesh k=3 n=1 length=2 switch=store-and-forward classes=2 arbiter=priority"),
 ]
@@ -76,6 +87,15 @@ def test_it_is_near_what_happens(words: str) -> None:
     assert most / 2 < (result.network_latency.max or 0) <= most
 
 
+@pytest.mark.parametrize(("words", "cycles"), [("depth=1", 8 - 1 + 4 + 2 + 1), ("depth=3", 28)])
+def test_it_is_reached(words: str, cycles: int) -> None:
+    """Boxes of 2 x 2 with output queues that refill: a packet in the last stage leaves at once, in
+    the stages before within 2 and 4 cycles, and has entered the network within 8."""
+    built = network(f"cube ports=8 refill=yes {words}")
+    result = simulate(built, traffic="hotspot:1:0+interval:0", cycles=2500, warmup=500)
+    assert result.network_latency.max == delay_bounds(built).of(5, 0).cycles == cycles
+
+
 def test_classes_without_a_bound() -> None:
     """A class that others go before has none; the first class does not see the others' wires."""
     first = delay_bounds(network("mesh k=3 n=1 classes=2 arbiter=priority"))
@@ -103,6 +123,6 @@ test_bounds_are_refused = refusals(
     ("mesh pipeline=1", "Pipeline must be 0 for a bound on latency, not 1"),
     ("mesh latency=2", "Latency of links must be 1 for a bound on latency, not 2"),
     ("torus channels=1 allow_deadlock=1 k=8 n=1", "Latency has no bound in torus: its packets ..."),
-    ("cube ports=8", "Switch must be ... for a bound on latency, not output-queued"),
+    ("cube ports=8 switch=unbuffered", "Switch must be ... for a bound on latency, not unbuffered"),
     ("deflection", "Latency has a bound only in networks of queues with fair arbiters, not..."),
 )

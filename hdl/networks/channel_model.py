@@ -14,7 +14,7 @@ FAIR = ("round-robin", "least-recent")
 
 @dataclass(frozen=True)
 class ChannelModel:
-    """A queue behind each channel, and an arbiter before it that lets inputs go in turn.
+    """A queue of each channel, and an arbiter before it that lets inputs go in turn.
 
     Attributes
     ----------
@@ -29,6 +29,11 @@ class ChannelModel:
         Cycles that a header spends at the head of a queue, at least.
     store : bool
         Whether a header leaves only when its whole packet has arrived.
+    at_outputs : bool
+        Whether queues are at the outputs that drive the channels, and not behind the channels.
+        Their words are whole packets, and `cycles` those that a link needs for a packet.
+    late : int
+        With queues at outputs: cycles after a packet has left until another one is accepted.
     """
 
     depth: int
@@ -36,6 +41,8 @@ class ChannelModel:
     cycles: Callable[[Pin], int | None]
     decision: int = 1
     store: bool = False
+    at_outputs: bool = False
+    late: int = 0
 
 
 def cycles_of_flit(

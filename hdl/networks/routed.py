@@ -444,7 +444,7 @@ class RoutedNetwork(PacketNetwork):
     def channel_model(self) -> ChannelModel:
         given, graph = self.parameters, self.relation.graph
         plain = {"recovery": "none", "group_entries": 0, "pipeline": 0}
-        given.check_bounded(plain, ("wormhole", "cut-through", "store-and-forward"))
+        given.check_bounded(plain, ("wormhole", "cut-through", "store-and-forward", "packet"))
         if graph.latency > 1:
             raise InvalidValue(
                 f"Latency of links must be 1 for a bound on latency, not {graph.latency}"
@@ -458,12 +458,21 @@ class RoutedNetwork(PacketNetwork):
             if found is None:
                 return 1
             link, number = found
+            if given.switch == "packet":
+                return self.lengths[1] * link.interval
             count, own = link.channels, number % self.classes
             waits = slow or (given.refill == "yes" and count > 1)
             return cycles_of_flit(count, own, given.between, slow=waits)
 
-        store = given.switch == "store-and-forward"
-        return ChannelModel(given.depth, self.lengths, cycles, given.decision, store)
+        return ChannelModel(
+            given.depth,
+            self.lengths,
+            cycles,
+            given.decision,
+            store=given.switch == "store-and-forward",
+            at_outputs=given.switch == "packet",
+            late=1,
+        )
 
     def starts(self, source: int, destination: int) -> Collection[Pin]:
         relation = self.relation

@@ -13,6 +13,9 @@ product of the numbers of inputs along a path, roughly, as the share that round 
 packet from afar is. Terminals must take a flit in every cycle, and send the flits of a packet one
 after the other.
 
+A queue at an output is entered when as many packets have left it as there are inputs, and left
+after the packets before.
+
 The idea is that of bounds for wormhole networks with best effort (Rahmati et al., 2009), here with
 queues of any depth, packets of any lengths, and virtual channels.
 """
@@ -122,8 +125,10 @@ class DelayBounds:
         check_integer("Destination", destination, 0, network.sinks - 1)
         network.check_class(source, destination)
         at: _Queue = source
-        total, room = 1.0, model.depth
         channel: Pin | None = self._first(source, destination)
+        if model.at_outputs:
+            return FlowBound(source, destination, self._through_outputs(channel, destination))
+        total, room = 1.0, model.depth
         while channel is not None:
             # Packets before it in the queue, the first of which may have begun to leave, and
             # itself; and a cycle on the way into the queue.
@@ -132,6 +137,15 @@ class DelayBounds:
             at, room = channel, model.depth - 1
             channel = self._next[destination].get(channel)
         return FlowBound(source, destination, None if total == inf else int(total))
+
+    def _through_outputs(self, channel: Pin | None, destination: int) -> int:
+        """Most cycles of a packet through the queues at a row of outputs."""
+        assert channel is not None
+        total = self._entering(channel) - 1
+        while channel is not None:
+            total += self._model.depth * self._times[channel].whole
+            channel = self._next[destination].get(channel)
+        return int(total)
 
     def all(self) -> Iterable[FlowBound]:
         """Those of all flows."""
@@ -187,6 +201,8 @@ class DelayBounds:
 
     def _at_head(self, queue: _Queue) -> _Times:
         """What happens to packets at the head of a queue, when that of all later ones is known."""
+        if self._model.at_outputs:
+            return _Times(self._at_output(queue))
         least, longest = self._model.lengths
         whole = rest = 0.0
         for channel in self._after[queue]:
@@ -201,6 +217,20 @@ class DelayBounds:
                 round_, left = turns * needs, needs if longest > 1 else 0
             whole, rest = max(whole, round_ + (needs if self._model.store else 0)), max(rest, left)
         return _Times(whole + self._model.decision - 1, rest)
+
+    def _at_output(self, queue: _Queue) -> float:
+        """Most cycles of a packet at the head of a queue at an output, or of one that is sent."""
+        waits = max(map(self._entering, self._after[queue]), default=1)
+        link = (self._model.cycles(queue) or 1) if isinstance(queue, Pin) else 1
+        return link - 1 + waits
+
+    def _entering(self, channel: Pin) -> float:
+        """Most cycles of a packet until it has entered the queue at an output."""
+        late = self._model.late
+        # A single place is empty between two packets; of several, others are taken then.
+        between = late if self._model.depth == 1 else 0
+        packets = self._inputs[channel] * (self._times[channel].whole + between)
+        return packets + late - between
 
 
 def delay_bounds(network: PacketNetwork) -> DelayBounds:

@@ -368,18 +368,23 @@ class MultistageNetwork(PacketNetwork):
             "broadcast": 0,
         }
         plain |= {"extra_stage": 0, "channels": 1, "policy": "hold", "parity": "none"}
-        given.check_bounded(plain, ("input-queued", "single-buffered", "wormhole", "cut-through"))
+        queued = ("input-queued", "output-queued", "single-buffered")
+        given.check_bounded(plain, (*queued, "wormhole", "cut-through", "store-and-forward"))
         if given.queues != "input":
             return super().channel_model
         depth, between = int(given.depth), given.between
         refills = given.refill == "yes" or (given.refill == "auto" and depth == 1)
+        if given.switch == "output-queued":
+            late = int(not refills)
+            return ChannelModel(depth, (1, 1), lambda pin: 1, at_outputs=True, late=late)
         slow = depth == 1 and not (refills and self.classes == 1)
 
         def cycles(pin: Pin) -> int | None:
             own, stage = int(pin.path[1]) % self.classes, int(str(pin.cell).split("_")[1])
             return cycles_of_flit(self.classes, own, between, slow=slow and stage < self.stages - 1)
 
-        return ChannelModel(depth, self.lengths, cycles, given.decision)
+        store = given.switch == "store-and-forward"
+        return ChannelModel(depth, self.lengths, cycles, given.decision, store)
 
     def _path(self, source: int, destination: int) -> list[Pin]:
         if self.configuration is not None:
