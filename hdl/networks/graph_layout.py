@@ -300,7 +300,7 @@ def _bent(graph: Graph, nodes: Sequence[Node]) -> Iterable[tuple[Link, Route]]:
         rank = ranks[link.node, link.peer] = ranks.get((link.node, link.peer), -1) + 1
         points = tuple(graph.way(link))
         if not points and _covered(places[ends], boxes, ends):
-            arcs = _arcs(*places[ends], tops, span, rank)
+            arcs = _arcs(places[ends], tops, span, rank)
             line = _clearest([places[ends], *arcs], boxes, ends)
             points = tuple((round(float(x), 6), round(float(y), 6)) for x, y in line[1:-1] * scale)
         if points:
@@ -336,12 +336,11 @@ def _covered(line: "np.ndarray", boxes: "np.ndarray", ends: list[int]) -> float:
     return float((shares * np.hypot(*np.moveaxis(way, -1, 0))).sum())
 
 
-def _arcs(
-    start: "np.ndarray", end: "np.ndarray", tops: Sequence[float], span: float, rank: int
-) -> list["np.ndarray"]:
+def _arcs(ends: "np.ndarray", tops: Sequence[float], span: float, rank: int) -> list["np.ndarray"]:
     """Points of arcs between two nodes, the flattest first."""
     import numpy as np
 
+    start, end = ends
     way = end - start
     side = np.array([-way[1], way[0]]) / (float(np.hypot(*way)) or 1.0)
     least, share, more = _BEND
