@@ -117,9 +117,8 @@ def test_every_packet_arrives_and_no_cycle_is_left(routing: str, given_graph: nx
     assert relation.diameter == found.diameter
     ends = {(node, turn.output) for node, own in found.turns.items() for turn in own}
     for link in relation.graph.links():
-        for number in range(link.channels):
-            channel = Channel(link.node, link.port, number)
-            assert relation.carries(channel) == ((link.node, (link.port, number)) in ends)
+        for channel in link.each_channel():
+            assert relation.carries(channel) == ((link.node, (link.port, channel.number)) in ends)
 
 
 @settings(max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate])

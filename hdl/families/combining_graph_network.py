@@ -204,7 +204,7 @@ class CombiningGraphNetwork(MemoryNetwork):
         back = {
             reply: route.back
             for link in graph.links()
-            for channel in _channels(link)
+            for channel in link.each_channel()
             if (route := found.routes.get(self._request(channel)))
             for reply in self._replies(link.peer, channel)
         }
@@ -214,7 +214,7 @@ class CombiningGraphNetwork(MemoryNetwork):
 
     def _drivers(self, link: Link) -> list[Pin]:
         """The pins that drive what comes in at the other end of a link."""
-        return [self._request(channel) for channel in _channels(link)]
+        return [self._request(channel) for channel in link.each_channel()]
 
     @property
     def link_counts(self) -> LinkCounts:
@@ -346,10 +346,6 @@ class CombiningGraphNetwork(MemoryNetwork):
                 f"at most {waiting['max']}"
             )
         return lines
-
-
-def _channels(link: Link) -> list[Channel]:
-    return [Channel(link.node, link.port, number) for number in range(link.channels)]
 
 
 def _check_routing(relation: Relation) -> None:

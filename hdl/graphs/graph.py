@@ -66,6 +66,10 @@ class Link(NamedTuple):
         """The least and the greatest value of an attribute."""
         return LINK_BOUNDS[name]
 
+    def each_channel(self) -> list["Channel"]:
+        """Its virtual channels, by number."""
+        return [Channel(self.node, self.port, number) for number in range(self.channels)]
+
 
 class Channel(NamedTuple):
     """A virtual channel of the link that leaves `node` by output `port`.
@@ -326,5 +330,5 @@ class Graph(ABC):
     def _leaving(self) -> list[list[Channel]]:
         found: list[list[Channel]] = [[] for _ in range(self.nodes)]
         for link in sorted(self.by_output.values()):
-            found[link.node] += [Channel(link.node, link.port, c) for c in range(link.channels)]
+            found[link.node] += link.each_channel()
         return found

@@ -85,10 +85,9 @@ def route_tables(
     # For each channel, the rows of the input behind it; for each node, those of its terminals.
     behind: dict[Channel, Rows] = {}
     for link in graph.links():
-        for number in range(link.channels):
-            channel = Channel(link.node, link.port, number)
+        for channel in link.each_channel():
             bits[channel] = bit(channel)
-            entry = shapes[link.peer].input((link.peer_port, number))
+            entry = shapes[link.peer].input((link.peer_port, channel.number))
             behind[channel] = tables[link.peer][entry]
     sources = [
         [rows for entry, rows in zip(shape.inputs, own) if entry.is_terminal]

@@ -430,7 +430,7 @@ class RoutedNetwork(PacketNetwork):
         """The pins that drive what comes in at the other end of a link."""
         if link.latency > 1:
             return [Pin(link_name(link), ("o", c)) for c in range(link.channels)]
-        return [self._pin(Channel(link.node, link.port, c)) for c in range(link.channels)]
+        return [self._pin(channel) for channel in link.each_channel()]
 
     # The paths of packets.
 

@@ -254,9 +254,8 @@ class RouterParameters(SwitchParameters):
             if link.channels > 2:
                 raise InvalidValue("Refill must be no with more than 2 channels a link, not 'yes'")
             shape = shapes[link.peer]
-            for number in range(link.channels):
-                channel = Channel(link.node, link.port, number)
-                entry = shape.input((link.peer_port, number))
+            for channel in link.each_channel():
+                entry = shape.input((link.peer_port, channel.number))
                 if link.latency == 1 and relation.carries(channel):
                     ends = [one.end for one in shape.outputs if entry in one.inputs]
                     # The second channel of a link waits for its first one too.

@@ -1,6 +1,6 @@
 """The shapes of the routers of a graph: which inputs may turn to which outputs at each node."""
 
-from ..graphs.graph import Channel, End, Turn
+from ..graphs.graph import End, Turn
 from ..graphs.routing.relation import Relation
 from ..switch.shape import InputChannel, RouterShape
 from .group_tables import group_turns
@@ -36,10 +36,10 @@ def router_shapes(
     inputs: list[list[InputChannel]] = [[] for _ in range(graph.nodes)]
     outputs: list[list[tuple[End, bool, int]]] = [[] for _ in range(graph.nodes)]
     for link in graph.links():
-        for number in range(link.channels):
-            escape = relation.is_escape(Channel(link.node, link.port, number))
-            outputs[link.node].append(((link.port, number), escape, link.interval))
-            end = link.peer_port, number
+        for channel in link.each_channel():
+            escape = relation.is_escape(channel)
+            outputs[link.node].append(((link.port, channel.number), escape, link.interval))
+            end = link.peer_port, channel.number
             credits = link.latency > 1 or pipelined
             inputs[link.peer].append(InputChannel(end, escape, credits))
     if graph.same_router:

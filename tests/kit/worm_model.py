@@ -66,10 +66,11 @@ class WormModel:
             [] for _ in range(self.graph.nodes)
         ]
         for link in self.graph.links():
-            for number in range(link.channels):
-                channel = Channel(link.node, link.port, number)
+            for channel in link.each_channel():
                 self.queues[channel] = Queue(channel, depth)
-                inputs[link.peer].append(((0, link.peer_port, number), self.queues[channel]))
+                inputs[link.peer].append(
+                    ((0, link.peer_port, channel.number), self.queues[channel])
+                )
         self.sources = []
         for exit_ in self.graph.exits:
             self.sources.append(Queue(None, depth))

@@ -282,8 +282,7 @@ def _merging(relation: Relation, root: int, members: Sequence[int]) -> dict[int,
     into: dict[int, list[Channel]] = {}
     for link in sorted(graph.links()):
         own = into.setdefault(link.peer, [])
-        channels = (Channel(link.node, link.port, number) for number in range(link.channels))
-        own += filter(relation.is_escape, channels)
+        own += filter(relation.is_escape, link.each_channel())
 
     def steps(node: int, after: Channel | None) -> Iterator[tuple[Turn, Channel, int]]:
         output = None if after is None else _output(after)

@@ -82,10 +82,7 @@ class Minimal(Relation):
     @cached_property
     def _channels(self) -> dict[Link, list[Channel]]:
         """The channels of each link, links by node and port."""
-        return {
-            link: [Channel(link.node, link.port, number) for number in range(link.channels)]
-            for link in sorted(self._graph.links())
-        }
+        return {link: link.each_channel() for link in sorted(self._graph.links())}
 
     @property
     def diameter(self) -> int:

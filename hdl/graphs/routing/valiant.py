@@ -43,10 +43,10 @@ class TwoPhases(Relation):
                 )
         self.phases = (first, second)
         self._first_channels = {
-            Channel(link.node, link.port, number)
+            channel
             for link in first.graph.links()
-            for number in range(link.channels)
-            if first.carries(Channel(link.node, link.port, number))
+            for channel in link.each_channel()
+            if first.carries(channel)
         }
 
     @property
