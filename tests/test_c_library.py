@@ -227,6 +227,21 @@ def test_a_flit_that_is_a_packet_is_its_last(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "lost", "overtaken"),
+    [
+        ("omega ports=4 switch=unbuffered", True, False),
+        ("omega ports=4 switch=unbuffered resubmit=4", False, True),
+        ("benes ports=4", False, True),
+    ],
+)
+def test_header_says_what_may_become_of_packets(words: str, lost: bool, overtaken: bool) -> None:
+    """It said of networks that drop packets that they wait."""
+    header = CLibrary(_network(words)).files()["mc.h"]
+    assert ("may be dropped" in header) == lost
+    assert ("can overtake each other" in header) == overtaken
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         ("ring k=4 length=1:2", "the packets of this network have several flits, and here one"),

@@ -14,7 +14,7 @@ from multicube.hdl.fabric.cell import Cell, CellType
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.pins import Pin
 from multicube.sim.engines.amaranth_internals import component_design, nir, ports_netlist
-from multicube.sim.engines.compiled import CompiledEngine, emit_c
+from multicube.sim.engines.compiled import CompiledEngine, emit_c, statements
 from multicube.sim.engines.compiled.word_graph import Graph
 from random_modules import (
     BINARY,
@@ -206,6 +206,13 @@ def test_random_logic_as_tables_in_lock_step(seed: int, monkeypatch: pytest.Monk
     for type_ in (*types, CellType(Corners)) if seed == 1 else types:
         fabric = alone(type_)
         lock_step(fabric, results(fabric), seed, cycles=15)
+
+
+def test_module_in_parts_of_few_statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a memory is written with is known in one part alone."""
+    monkeypatch.setattr(statements, "LONGEST", 2)
+    fabric = side_by_side([CellType(RandomLogic, seed=9), CellType(RandomMemory, seed=9)])
+    lock_step(fabric, results(fabric), seed=1, cycles=15)
 
 
 class Chains(wiring.Component):

@@ -235,11 +235,17 @@ class CLibrary:
         return _MEANINGS.get(field, "")
 
     def _about_packets(self) -> str:
-        if not self._several:
-            return "A packet is a flit."
-        low, high = self.network.lengths
-        length = f"{high}" if low == high else f"from {low} to {high}"
-        return f"A packet is {length} flit{'s' if high > 1 else ''}, one after the other."
+        network = self.network
+        text = "A packet is a flit."
+        if self._several:
+            low, high = network.lengths
+            length = f"{high}" if low == high else f"from {low} to {high}"
+            text = f"A packet is {length} flit{'s' if high > 1 else ''}, one after the other."
+        if network.drops and not network.resubmits:
+            text += " Packets may be dropped on their way."
+        if not network.ordered:
+            text += "\n   Packets from a source to a sink can overtake each other."
+        return text
 
     def _about_tags(self) -> str:
         network = self.network

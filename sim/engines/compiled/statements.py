@@ -392,14 +392,14 @@ class Statements:
         for word, value in enumerate(values):
             self.lines.append(f"  V d{word} = {value};")
         for word, value in enumerate(masks):
-            self.lines.append(f"  V k{word} = {value};")
+            self.lines.append(f"  V mask{word} = {value};")
         self.lines.append("  for (; e; e &= e - 1) { const int l = __builtin_ctz(e);")
         if rows < 1 << write.address.width:
             self.lines.append(f"    if (a[l] >= {rows}u) continue;")
         self.lines.append(f"    {type_} *row = m + (l * {rows}L + a[l]) * {words};")
         for word in range(len(values)):
             if masks:
-                merged = f"(row[{word}] & ~k{word}[l]) | (d{word}[l] & k{word}[l])"
+                merged = f"(row[{word}] & ~mask{word}[l]) | (d{word}[l] & mask{word}[l])"
             else:
                 merged = f"d{word}[l]"
             self.lines.append(f"    row[{word}] = {merged};")
