@@ -124,11 +124,12 @@ class DelayBounds:
         check_integer("Source", source, 0, network.sources - 1)
         check_integer("Destination", destination, 0, network.sinks - 1)
         network.check_class(source, destination)
-        at: _Queue = source
-        channel: Pin | None = self._first(source, destination)
+        first = self._first(source, destination)
         if model.at_outputs:
-            return FlowBound(source, destination, self._through_outputs(channel, destination))
+            return FlowBound(source, destination, self._through_outputs(first, destination))
+        at: _Queue = source
         total, room = 1.0, model.depth
+        channel: Pin | None = first
         while channel is not None:
             # Packets before it in the queue, the first of which may have begun to leave, and
             # itself; and a cycle on the way into the queue.
@@ -138,10 +139,10 @@ class DelayBounds:
             channel = self._next[destination].get(channel)
         return FlowBound(source, destination, None if total == inf else int(total))
 
-    def _through_outputs(self, channel: Pin | None, destination: int) -> int:
+    def _through_outputs(self, first: Pin, destination: int) -> int:
         """Most cycles of a packet through the queues at a row of outputs."""
-        assert channel is not None
-        total = self._entering(channel) - 1
+        total = self._entering(first) - 1
+        channel: Pin | None = first
         while channel is not None:
             total += self._model.depth * self._times[channel].whole
             channel = self._next[destination].get(channel)
