@@ -1,7 +1,7 @@
 """The layout of graphs: nodes where their description says, or where linked ones are close."""
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, pairwise, product
 from typing import TYPE_CHECKING
 
 from ..fabric.diagram import Diagram, Node, Point, Side, Terminal
@@ -299,9 +299,9 @@ def _bent(graph: Graph, nodes: Sequence[Node]) -> Iterable[tuple[Link, Route]]:
         ends = [link.node, link.peer]
         rank = ranks[link.node, link.peer] = ranks.get((link.node, link.peer), -1) + 1
         points = tuple(graph.way(link))
-        if not points and _covered(places[ends], boxes, ends):
+        if not points:
             arcs = _arcs(places[ends], tops, span, rank)
-            line = _clearest([places[ends], *arcs], boxes, ends)
+            line = _clearest(chain([places[ends]], arcs), boxes, ends)
             points = tuple((round(float(x), 6), round(float(y), 6)) for x, y in line[1:-1] * scale)
         if points:
             route = Route(points)
@@ -336,8 +336,10 @@ def _covered(line: "np.ndarray", boxes: "np.ndarray", ends: list[int]) -> float:
     return float((shares * np.hypot(*np.moveaxis(way, -1, 0))).sum())
 
 
-def _arcs(ends: "np.ndarray", tops: Sequence[float], span: float, rank: int) -> list["np.ndarray"]:
-    """Points of arcs between two nodes, the flattest first."""
+def _arcs(
+    ends: "np.ndarray", tops: Sequence[float], span: float, rank: int
+) -> Iterator["np.ndarray"]:
+    """Points of arcs between two nodes: by where they bend, the flattest first."""
     import numpy as np
 
     start, end = ends
@@ -346,13 +348,9 @@ def _arcs(ends: "np.ndarray", tops: Sequence[float], span: float, rank: int) -> 
     least, share, more = _BEND
     bend = least + share * float(np.hypot(*way)) / span
     t = np.linspace(0, 1, 17)[:, None]
-    controls = [
-        start + along * way + 2 * sign * (bend * times + more * rank) * side
-        for along in tops
-        for times in _TIMES
-        for sign in (1, -1)
-    ]
-    return [(1 - t) ** 2 * start + 2 * t * (1 - t) * control + t**2 * end for control in controls]
+    for along, times, sign in product(tops, _TIMES, (1, -1)):
+        control = start + along * way + 2 * sign * (bend * times + more * rank) * side
+        yield (1 - t) ** 2 * start + 2 * t * (1 - t) * control + t**2 * end
 
 
 def _room(places: Sequence[Point], height: float) -> float:

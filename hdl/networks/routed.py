@@ -458,7 +458,7 @@ class RoutedNetwork(PacketNetwork):
             if found is None:
                 return 1
             link, number = found
-            if given.switch == "packet":
+            if self.holds_links:
                 return self.lengths[1] * link.interval
             count, own = link.channels, number % self.classes
             waits = slow or (given.refill == "yes" and count > 1)
@@ -470,8 +470,8 @@ class RoutedNetwork(PacketNetwork):
             cycles,
             given.decision,
             store=given.switch == "store-and-forward",
-            at_outputs=given.switch == "packet",
-            late=1,
+            at_outputs=self.holds_links,
+            late=int(self.holds_links),
         )
 
     def starts(self, source: int, destination: int) -> Collection[Pin]:

@@ -47,8 +47,9 @@ class Laboratory {
     const remote = this.remote = new Remote(page.code, page.contents);
     const setting = { ...page.setting }, dead = [...page.drawing.dead];
     this.points = [];
-    // The traffic and the links may be changed while the curve stays.
+    // Links that are broken here, and tables that a lesson has written, are in no command line.
     const changes = [dead.length && "links broken", setting.tables && "tables changed"].filter(Boolean);
+    // The traffic and the links may be changed while the curve stays.
     this.measured = [trafficWord(setting), ...changes].join(", ");
     const found = [];
     byId("measure").textContent = "Stop";
@@ -62,7 +63,7 @@ class Laboratory {
         const result = await remote.ask("measure", { setting: { ...setting, load }, warmup, cycles, dead });
         found.push(result);
         this.points.push({ load, latency: result.latency, throughput: result.throughput, high: percentileText(result.histogram, 0.99), untimed: result.untimed, saturated: result.saturated });
-        this.show(setting, dead, warmup, cycles);
+        this.show(setting, changes, warmup, cycles);
         const [first] = found;
         if (loads.length > 1 && result.latency > 12 * first.latency && result.saturated) break;
       }
@@ -82,7 +83,7 @@ class Laboratory {
     byId("measure").textContent = "Measure the curve";
   }
 
-  show(setting, dead, warmup, cycles) {
+  show(setting, changes, warmup, cycles) {
     const { page } = this;
     byId("measured-rows").replaceChildren(...this.points.map((point) => element("tr", {},
       ...[point.load.toFixed(2), round(point.throughput, 4), round(point.latency, 2), point.high, point.untimed ?? "–"]
@@ -91,10 +92,9 @@ class Laboratory {
     byId("untimed").hidden = !left.length;
     const load = patternOf(ABOUT, setting).paced ? ` --load ${this.points.at(-1).load}` : "";
     const command = `multicube sim ${ABOUT.words} --traffic ${trafficWord(setting)}${load} --seed ${setting.seed} --warmup ${warmup} --cycles ${cycles}`;
-    // Links that are broken here, and tables that a lesson has written, are in no such line.
-    const changed = dead.length || setting.tables;
+    const changed = changes.length > 0;
     byId("command-says").textContent = changed ? "The network is changed here, so that no command line has these numbers." : "The same numbers, on the command line:";
-    byId("command").hidden = Boolean(changed);
+    byId("command").hidden = changed;
     byId("command").replaceChildren(...unbroken(command));
     page.dirty = true;
   }
