@@ -32,8 +32,13 @@ test: $(TOOLS)
 short-tests: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not long" --timeout 600
 
+# Half a day on two cores; `make test-long PARTS=10 PART=3` runs a tenth, of tests from all files.
+PARTS ?= 1
+PART ?= 1
+
 test-long: $(TOOLS)
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m long
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m long \
+	  --splits $(PARTS) --group $(PART) --splitting-algorithm least_duration
 
 # Random inputs, mostly valid, for FUZZ_SECONDS in each of ten tests: ten minutes in all.
 fuzz: $(TOOLS)
