@@ -13,7 +13,6 @@ LIBRARY := $(VENV)/installed-library
 TOOLS := $(VENV)/installed-tools
 SITE_TOOLS := $(VENV)/installed-site-tools
 AXE := build/npm/node_modules/axe-core/axe.min.js
-COVERAGE := $(BIN)/python -m coverage
 FOLDERS := hdl sim boards
 SURFACE := $(notdir $(wildcard sim/multicube/*.py*))
 LINKS := $(FOLDERS:%=build/types/multicube/%) $(SURFACE:%=build/types/multicube/%)
@@ -59,11 +58,8 @@ nightly: $(TOOLS)
 
 # What the short tests run of the library; they take longer so.
 coverage: $(TOOLS)
-	rm -rf build/coverage
 	@mkdir -p build/coverage
-	$(COVERAGE) run -m pytest -n $(JOBS) --dist loadfile -m "not long"
-	$(COVERAGE) combine --quiet
-	$(COVERAGE) report
+	$(BIN)/python -m pytest --cov --cov-report term -n $(JOBS) --dist loadfile -m "not long"
 
 # Each seeded bug of tests/mutants in turn: a quarter of an hour on two free cores.
 mutants: $(TOOLS)

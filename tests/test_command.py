@@ -28,7 +28,7 @@ from multicube.hdl import FAMILIES
 from multicube.hdl.catalogue.catalogue import find
 from multicube.hdl.families.multistage.multistage_parameters import MultistageParameters
 from multicube.sim import SimulationError
-from started import started, wait_for
+from started import run_on_full_disk, started, wait_for
 
 SHORT = ("--cycles", "40", "--warmup", "10", "--bins", "32")
 COMMANDS = ("list", "sim", "sweep", "export", "draw")
@@ -713,14 +713,7 @@ def test_terminals_of_ascii_only(tmp_path: Path) -> None:
 
 def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     words = "sim cube ports=2 --vcd waves.vcd --cycles 2000 --warmup 0"
-    limit = ["bash", "-c", 'ulimit -f 8 && exec "$@"', "bash"]
-    done = subprocess.run(
-        [*limit, program(), *words.split()],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # else it leaves truncated bytecode
-    )
+    done = run_on_full_disk(program(), *words.split(), folder=tmp_path)
     line = "multicube: [Errno 27] File too large: 'waves.vcd'\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
     assert not list(tmp_path.iterdir())

@@ -5,7 +5,6 @@ import gc
 import inspect
 import json
 import os
-import subprocess
 import sys
 import traceback
 from collections.abc import Callable
@@ -85,6 +84,7 @@ from multicube.sim import (
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run.engine_timings import time_engines
+from started import run_on_full_disk
 
 NETWORK = build("cube", ports=2)
 NO_TRAFFIC = (
@@ -372,14 +372,7 @@ def test_a_pipe_that_nobody_writes_to_is_empty(tmp_path: Path) -> None:
 def test_what_the_machine_refuses_is_no_bug(tmp_path: Path) -> None:
     code = "from multicube.sim.command import main; main()"
     words = [sys.executable, "-c", code, "export", "cube", "ports=2", "-o", "a.v"]
-    done = subprocess.run(
-        ["bash", "-c", 'ulimit -f 8 && exec "$@"', "bash", *words],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # else it leaves truncated bytecode
-    )
+    done = run_on_full_disk(*words, folder=tmp_path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith("multicube: Yosys can't be run: ")
     assert not list(tmp_path.iterdir())

@@ -31,6 +31,23 @@ def wait_for(condition: Callable[[], object], seconds: float = 300) -> None:
         time.sleep(0.02)
 
 
+def run_on_full_disk(
+    *command: str | PathLike[str], folder: Path
+) -> "subprocess.CompletedProcess[str]":
+    """A program that can't write files of more than 8 KiB."""
+    # Else it leaves truncated bytecode, and what it has run.
+    unwritten = {"PYTHONDONTWRITEBYTECODE": "1", "COVERAGE_PROCESS_CONFIG": ""}
+    return subprocess.run(
+        ["bash", "-c", 'ulimit -f 8 && exec "$@"', "bash", *command],
+        cwd=folder,
+        env={**os.environ, **unwritten},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
 def run_tool(*command: str | PathLike[str], folder: Path, **variables: str) -> str:
     """What a program says that must end well."""
     done = subprocess.run(
