@@ -34,6 +34,13 @@ def test_two_nodes_by_hand() -> None:
     assert bounds.worst.cycles == 26
 
 
+def test_a_link_of_three_cycles_by_hand() -> None:
+    """A packet finds a place of four within 2 cycles and those of a flit and a credit on the wires,
+    4 in all, and takes one more onto the link; it comes after 3."""
+    bounds = delay_bounds(network("mesh k=2 n=1 latency=3"))
+    assert bounds.of(0, 1).cycles == 1 + (5 * (2 + 4 + 1) + 3) + (4 * 2 + 1)
+
+
 CASES = [
     "cube ports=4 switch=wormhole length=2 classes=2 arbiter=weighted",
     "mesh k=3 n=1 length=1:4 depth=1",
@@ -58,6 +65,10 @@ CASES = [
     long("complete nodes=5 switch=packet length=2 depth=2"),
     long("mesh k=2 n=2 length=3 decision=3 refill=yes"),
     long("mesh k=3 n=1 length=2 switch=store-and-forward classes=2 arbiter=priority"),
+    "mesh k=3 n=1 latency=6 depth=1",
+    long("torus k=4 n=2 latency=3 length=2"),
+    long("cube ports=8 switch=wormhole latency=4 length=1:3 depth=2"),
+    long("omega ports=9 radix=3 switch=cut-through latency=5 length=2 depth=8 classes=2"),
 ]
 
 
@@ -121,7 +132,6 @@ test_bounds_are_refused = refusals(
     ),
     ("mesh arbiter=fixed", "Arbiter must be ... for a bound on latency, not fixed"),
     ("mesh pipeline=1", "Pipeline must be 0 for a bound on latency, not 1"),
-    ("mesh latency=2", "Latency of links must be 1 for a bound on latency, not 2"),
     ("torus channels=1 allow_deadlock=1 k=8 n=1", "Latency has no bound in torus: its packets ..."),
     ("cube ports=8 switch=unbuffered", "Switch must be ... for a bound on latency, not unbuffered"),
     ("deflection", "Latency has a bound only in networks of queues with fair arbiters, not..."),

@@ -25,6 +25,9 @@ class ChannelModel:
     cycles : Callable[[Pin], int or None]
         Most cycles that a flit which finds room takes over a channel: others share its wires. None
         if it may wait forever.
+    latency : Callable[[Pin], int]
+        Cycles of a channel's link. If they are several, a flit finds room when a credit for it has
+        come back.
     decision : int
         Cycles that a header spends at the head of a queue, at least.
     store : bool
@@ -39,6 +42,7 @@ class ChannelModel:
     depth: int
     lengths: tuple[int, int]
     cycles: Callable[[Pin], int | None]
+    latency: Callable[[Pin], int] = lambda pin: 1
     decision: int = 1
     store: bool = False
     at_outputs: bool = False

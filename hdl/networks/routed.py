@@ -442,13 +442,9 @@ class RoutedNetwork(PacketNetwork):
 
     @property
     def channel_model(self) -> ChannelModel:
-        given, graph = self.parameters, self.relation.graph
+        given = self.parameters
         plain = {"recovery": "none", "group_entries": 0, "pipeline": 0}
         given.check_bounded(plain, ("wormhole", "cut-through", "store-and-forward", "packet"))
-        if graph.latency > 1:
-            raise InvalidValue(
-                f"Latency of links must be 1 for a bound on latency, not {graph.latency}"
-            )
         if self.relation.phases is not None:
             return super().channel_model
         slow = given.depth == 1 and given.refill == "no"
@@ -464,10 +460,15 @@ class RoutedNetwork(PacketNetwork):
             waits = slow or (given.refill == "yes" and count > 1)
             return cycles_of_flit(count, own, given.between, slow=waits)
 
+        def latency(pin: Pin) -> int:
+            found = self._link_channel(pin)
+            return 1 if found is None else found[0].latency
+
         return ChannelModel(
             given.depth,
             self.lengths,
             cycles,
+            latency,
             given.decision,
             store=given.switch == "store-and-forward",
             at_outputs=self.holds_links,

@@ -6,6 +6,7 @@ the last to the first, what a header waits for at each is counted:
 - an arbiter that lets n inputs go in turn lets n - 1 other packets go first, at most;
 - each of them, and the packet itself, needs room behind the channel, which is there as soon as as
   many flits have left the queue there, and how long those take is known by the order;
+- over a link of several cycles flits and credits take as long: all places can be on that way;
 - each flit shares the wires of its link with other virtual channels.
 
 So the bound holds if all terminals send as fast as they can, to the worst destinations. It is the
@@ -132,9 +133,10 @@ class DelayBounds:
         channel: Pin | None = first
         while channel is not None:
             # Packets before it in the queue, the first of which may have begun to leave, and
-            # itself; and a cycle on the way into the queue.
+            # itself; and the link, on the way into the next queue.
             packets = -(-room // model.lengths[0]) + 1
-            total += self._times[at].rest + packets * self._times[at].whole + 1
+            own = self._times[at]
+            total += own.rest + packets * own.whole + model.latency(channel)
             at, room = channel, model.depth - 1
             channel = self._next[destination].get(channel)
         return FlowBound(source, destination, None if total == inf else int(total))
@@ -182,10 +184,11 @@ class DelayBounds:
     def _passing(self, order: Iterable[Pin], before: dict[Pin, set[_Queue]]) -> dict[Pin, float]:
         """Most cycles that a packet needs over a channel behind which there always is room.
 
-        Its flits may be spread over all channels before, where each waits for the wires.
+        Its flits may be spread over all channels before, where each waits for wires and credits.
         """
         longest = self._model.lengths[1]
         slowest: dict[Pin, float] = {}
+        trips: dict[Pin, int] = {}
         links: dict[Pin, int] = {}
         found = {}
         for channel in order:
@@ -193,12 +196,21 @@ class DelayBounds:
             own = inf if cycles is None else cycles
             earlier = [one for one in before[channel] if isinstance(one, Pin)]
             slowest[channel] = max([own, *(slowest[one] for one in earlier)])
+            waits = [max(trips[one], self._credits(one, longest)) for one in earlier]
+            trips[channel] = max(waits, default=0)
             links[channel] = 1 + max((links[one] for one in earlier), default=0)
             found[channel] = own
             if longest > 1:
-                spread = (slowest[channel] - 1) * links[channel]
+                spread = (slowest[channel] - 1) * links[channel] + trips[channel]
                 found[channel] += (longest - 1) * slowest[channel] + spread
         return found
+
+    def _credits(self, channel: Pin, flits: int) -> int:
+        """Most cycles of flits in which all places behind a channel wait for flits or credits.
+
+        A flit comes some cycles after its place is taken, and the credit as many after it has left.
+        """
+        return -(-flits // self._model.depth) * 2 * (self._model.latency(channel) - 1)
 
     def _at_head(self, queue: _Queue) -> _Times:
         """What happens to packets at the head of a queue, when that of all later ones is known."""
@@ -210,10 +222,12 @@ class DelayBounds:
             after, needs = self._times[channel], self._pass[channel]
             turns = self._inputs[channel]
             if self._after[channel]:
-                packets = -(-turns * longest // least)
-                round_ = after.rest + packets * after.whole + turns * needs
+                flits = turns * longest
+                round_ = after.rest + -(-flits // least) * after.whole + turns * needs
+                round_ += self._credits(channel, flits)
                 flits = longest - 1
                 left = after.rest + -(-flits // least) * after.whole + needs if flits else 0
+                left += self._credits(channel, flits)
             else:
                 round_, left = turns * needs, needs if longest > 1 else 0
             whole, rest = max(whole, round_ + (needs if self._model.store else 0)), max(rest, left)

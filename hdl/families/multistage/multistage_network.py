@@ -362,7 +362,6 @@ class MultistageNetwork(PacketNetwork):
         given = self.parameters
         plain: dict[str, Any] = {
             "pipeline": 0,
-            "latency": 1,
             "dilation": 1,
             "replication": 1,
             "broadcast": 0,
@@ -379,12 +378,18 @@ class MultistageNetwork(PacketNetwork):
             return ChannelModel(depth, (1, 1), lambda pin: 1, at_outputs=True, late=late)
         slow = depth == 1 and not (refills and self.classes == 1)
 
+        def inside(pin: Pin) -> bool:
+            return int(str(pin.cell).split("_")[1]) < self.stages - 1
+
         def cycles(pin: Pin) -> int | None:
-            own, stage = int(pin.path[1]) % self.classes, int(str(pin.cell).split("_")[1])
-            return cycles_of_flit(self.classes, own, between, slow=slow and stage < self.stages - 1)
+            own = int(pin.path[1]) % self.classes
+            return cycles_of_flit(self.classes, own, between, slow=slow and inside(pin))
+
+        def latency(pin: Pin) -> int:
+            return given.latency if inside(pin) else 1
 
         store = given.switch == "store-and-forward"
-        return ChannelModel(depth, self.lengths, cycles, given.decision, store)
+        return ChannelModel(depth, self.lengths, cycles, latency, given.decision, store)
 
     def _path(self, source: int, destination: int) -> list[Pin]:
         if self.configuration is not None:
