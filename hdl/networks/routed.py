@@ -443,7 +443,7 @@ class RoutedNetwork(PacketNetwork):
     @property
     def channel_model(self) -> ChannelModel:
         given = self.parameters
-        plain = {"recovery": "none", "group_entries": 0, "pipeline": 0}
+        plain = {"recovery": "none", "group_entries": 0}
         given.check_bounded(plain, ("wormhole", "cut-through", "store-and-forward", "packet"))
         if self.relation.phases is not None:
             return super().channel_model
@@ -462,14 +462,17 @@ class RoutedNetwork(PacketNetwork):
 
         def latency(pin: Pin) -> int:
             found = self._link_channel(pin)
+            if given.pipeline and found is not None:
+                # A place is taken again after 4 or 5 cycles, as behind a link of 3.
+                return 3
             return 1 if found is None else found[0].latency
 
         return ChannelModel(
-            given.depth,
+            given.depth + (given.pipeline == 2),
             self.lengths,
             cycles,
             latency,
-            given.decision,
+            given.decision + (given.pipeline + 1 if given.pipeline else 0),
             store=given.switch == "store-and-forward",
             at_outputs=self.holds_links,
             late=int(self.holds_links),

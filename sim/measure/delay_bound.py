@@ -265,7 +265,7 @@ def delay_bounds(network: PacketNetwork) -> DelayBounds:
     ------
     ValueError
         If there is none, or the network is not of queues with arbiters that are fair: packets have
-        a choice of channels, or are dropped, copied or kept in stages of a pipeline.
+        a choice of channels, or are dropped, copied or kept in boxes of stages.
 
     Examples
     --------
