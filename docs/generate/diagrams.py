@@ -13,7 +13,7 @@ from .markdown import DOCS
 __all__ = ["DIAGRAMS", "main"]
 
 INK, SOFT, PAPER = "#1c2430", "#5d6877", "#ffffff"
-BLUE, ORANGE, GREEN, YELLOW, GREY = "#cfe3f3", "#fbd9bd", "#d3ead6", "#fdf0bf", "#eef0f3"
+BLUE, GREEN, YELLOW, GREY = "#cfe3f3", "#d3ead6", "#fdf0bf", "#eef0f3"
 PACKETS = ("#0072b2", "#d55e00", "#009e73", "#b0307a")
 
 
