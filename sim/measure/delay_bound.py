@@ -132,11 +132,10 @@ class DelayBounds:
         total, room = 1.0, model.depth
         channel: Pin | None = first
         while channel is not None:
-            # Packets before it in the queue, the first of which may have begun to leave, and
-            # itself; and the link, on the way into the next queue.
-            packets = -(-room // model.lengths[0]) + 1
-            own = self._times[at]
-            total += own.rest + packets * own.whole + model.latency(channel)
+            # Packets before it, whose flits are all in the queue, and itself; and the link, on the
+            # way into the next queue.
+            before = self._leaving(at, room - model.lengths[0] + 1) if room else 0
+            total += before + self._times[at].whole + model.latency(channel)
             at, room = channel, model.depth - 1
             channel = self._next[destination].get(channel)
         return FlowBound(source, destination, None if total == inf else int(total))
@@ -216,22 +215,32 @@ class DelayBounds:
         """What happens to packets at the head of a queue, when that of all later ones is known."""
         if self._model.at_outputs:
             return _Times(self._at_output(queue))
-        least, longest = self._model.lengths
+        longest = self._model.lengths[1]
         whole = rest = 0.0
         for channel in self._after[queue]:
-            after, needs = self._times[channel], self._pass[channel]
+            needs = self._pass[channel]
             turns = self._inputs[channel]
             if self._after[channel]:
-                flits = turns * longest
-                round_ = after.rest + -(-flits // least) * after.whole + turns * needs
-                round_ += self._credits(channel, flits)
-                flits = longest - 1
-                left = after.rest + -(-flits // least) * after.whole + needs if flits else 0
-                left += self._credits(channel, flits)
+                round_ = turns * needs + self._emptied(channel, turns * longest)
+                left = needs + self._emptied(channel, longest - 1)
             else:
-                round_, left = turns * needs, needs if longest > 1 else 0
+                round_, left = turns * needs, needs
             whole, rest = max(whole, round_ + (needs if self._model.store else 0)), max(rest, left)
-        return _Times(whole + self._model.decision - 1, rest)
+        return _Times(whole + self._model.decision - 1, rest if longest > 1 else 0)
+
+    def _emptied(self, channel: Pin, flits: int) -> float:
+        """Most cycles until as many places behind a channel have become free."""
+        return self._leaving(channel, flits) + self._credits(channel, flits) if flits else 0
+
+    def _leaving(self, queue: _Queue, flits: int) -> float:
+        """Most cycles until as many flits have left a queue, whose first packet may be leaving."""
+        times = self._times[queue]
+
+        def packets(flits: int) -> float:
+            count = -(-flits // self._model.lengths[0])
+            return count * times.whole if count > 0 else 0
+
+        return max(times.rest + packets(flits - 1), packets(flits))
 
     def _at_output(self, queue: _Queue) -> float:
         """Most cycles of a packet at the head of a queue at an output, or of one that is sent."""
