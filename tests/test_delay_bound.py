@@ -37,6 +37,7 @@ def test_two_nodes_by_hand() -> None:
 CASES = [
     "cube ports=4 switch=wormhole length=2 classes=2 arbiter=weighted",
     "mesh k=3 n=1 length=1:4 depth=1",
+    "crossbar ports=3 switch=wormhole length=1:3 depth=1 refill=no",
     long("mesh k=3 n=2"),
     long("mesh k=4 n=2 depth=2"),
     long("torus k=4 n=2 depth=2"),

@@ -25,6 +25,9 @@ class ChannelModel:
     cycles : Callable[[Pin], int or None]
         Most cycles that a flit which finds room takes over a channel: others share its wires. None
         if it may wait forever.
+    slow : bool
+        Whether a queue takes a cycle more after a flit has left it: that of one flit, without
+        refill.
     decision : int
         Cycles that a header spends at the head of a queue, at least.
     store : bool
@@ -39,6 +42,7 @@ class ChannelModel:
     depth: int
     lengths: tuple[int, int]
     cycles: Callable[[Pin], int | None]
+    slow: bool = False
     decision: int = 1
     store: bool = False
     at_outputs: bool = False
@@ -58,8 +62,7 @@ def cycles_of_flit(
         The class of this one.
     between : ClassArbiter or None
     slow : bool
-        Whether a queue takes a cycle more after a flit has left it: that of one flit, without
-        refill.
+        As in `ChannelModel`, of the queue behind the channel.
     """
     count: int | None = channels
     if between is not None:

@@ -468,6 +468,7 @@ class RoutedNetwork(PacketNetwork):
             given.depth,
             self.lengths,
             cycles,
+            slow,
             given.decision,
             store=given.switch == "store-and-forward",
             at_outputs=self.holds_links,

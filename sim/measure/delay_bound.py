@@ -192,7 +192,7 @@ class DelayBounds:
             cycles = self._model.cycles(channel)
             own = inf if cycles is None else cycles
             earlier = [one for one in before[channel] if isinstance(one, Pin)]
-            slowest[channel] = max([own, *(slowest[one] for one in earlier)])
+            slowest[channel] = max([own, *(slowest[one] for one in earlier), 1 + self._model.slow])
             links[channel] = 1 + max((links[one] for one in earlier), default=0)
             found[channel] = own
             if longest > 1:

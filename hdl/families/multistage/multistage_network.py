@@ -384,7 +384,7 @@ class MultistageNetwork(PacketNetwork):
             return cycles_of_flit(self.classes, own, between, slow=slow and stage < self.stages - 1)
 
         store = given.switch == "store-and-forward"
-        return ChannelModel(depth, self.lengths, cycles, given.decision, store)
+        return ChannelModel(depth, self.lengths, cycles, slow, given.decision, store)
 
     def _path(self, source: int, destination: int) -> list[Pin]:
         if self.configuration is not None:
