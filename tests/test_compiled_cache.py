@@ -434,6 +434,21 @@ def test_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer(11) == 11
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("home", [None, "file"])
+def test_ziglang_without_a_home(
+    home: str | None, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It needs a cache of its own, and gets one until the process ends."""
+    for name in ("HOME", "XDG_CACHE_HOME", "ZIG_GLOBAL_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    if home is not None:
+        (tmp_path / home).touch()
+        monkeypatch.setenv("HOME", str(tmp_path / home))
+    monkeypatch.setenv("CC", f"{sys.executable} -m ziglang cc")
+    assert answer(12) == 12
+
+
 def test_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MULTICUBE_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
