@@ -434,6 +434,31 @@ def test_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer(11) == 11
 
 
+@pytest.fixture(params=[None, "file"])
+def no_home(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "XDG_CACHE_HOME", "ZIG_GLOBAL_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    if request.param is not None:
+        (tmp_path / request.param).touch()
+        monkeypatch.setenv("HOME", str(tmp_path / request.param))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("no_home", "cache")
+def test_ziglang_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It needs a cache of its own, and gets one until the process ends."""
+    monkeypatch.setenv("CC", f"{sys.executable} -m ziglang cc")
+    assert answer(12) == 12
+
+
+@pytest.mark.usefixtures("no_home")
+def test_the_cache_of_ziglang_without_a_home() -> None:
+    shown = [sys.executable, "-c", "import os; print(os.environ['ZIG_GLOBAL_CACHE_DIR'])"]
+    assert os.access(build.called([*shown, "ziglang"]).stdout.strip(), os.W_OK)
+
+
 def test_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MULTICUBE_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)

@@ -44,6 +44,7 @@ def test_a_link_of_three_cycles_by_hand() -> None:
 CASES = [
     "cube ports=4 switch=wormhole length=2 classes=2 arbiter=weighted",
     "mesh k=3 n=1 length=1:4 depth=1",
+    "crossbar ports=3 switch=wormhole length=1:3 depth=1 refill=no",
     long("mesh k=3 n=2"),
     long("mesh k=4 n=2 depth=2"),
     long("torus k=4 n=2 depth=2"),
@@ -67,6 +68,7 @@ CASES = [
     long("mesh k=3 n=1 length=2 switch=store-and-forward classes=2 arbiter=priority"),
     "mesh k=3 n=1 latency=6 depth=1",
     "complete nodes=5 pipeline=1 depth=1",
+    "fat-tree k=5 n=1 pipeline=2 depth=2 length=32",
     long("hypercube n=3 pipeline=2"),
     long("torus k=3 pipeline=2 length=3 switch=cut-through"),
     long("mesh k=3 pipeline=1 depth=2 classes=2"),

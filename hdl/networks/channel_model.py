@@ -28,6 +28,9 @@ class ChannelModel:
     latency : Callable[[Pin], int]
         Cycles of a channel's link. If they are several, a flit finds room when a credit for it has
         come back.
+    slow : bool
+        Whether a queue takes a cycle more after a flit has left it: that of one flit, without
+        refill, or one too short for the stages of its router.
     decision : int
         Cycles that a header spends at the head of a queue, at least.
     store : bool
@@ -43,6 +46,7 @@ class ChannelModel:
     lengths: tuple[int, int]
     cycles: Callable[[Pin], int | None]
     latency: Callable[[Pin], int] = lambda pin: 1
+    slow: bool = False
     decision: int = 1
     store: bool = False
     at_outputs: bool = False
@@ -62,8 +66,7 @@ def cycles_of_flit(
         The class of this one.
     between : ClassArbiter or None
     slow : bool
-        Whether a queue takes a cycle more after a flit has left it: that of one flit, without
-        refill.
+        As in `ChannelModel`, of the queue behind the channel.
     """
     count: int | None = channels
     if between is not None:

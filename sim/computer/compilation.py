@@ -11,8 +11,9 @@ from subprocess import CompletedProcess
 from ...hdl.computer.address_map import DEVICES, LOCAL, PROGRAM, SHARED, SHARED_BITS, WINDOW_SHIFT
 from ...hdl.fabric.checks import check_integer, check_path, check_several, shown
 from ...hdl.fabric.errors import InvalidValue, MulticubeError
-from ...hdl.support.children import run_program, scratch_folder
+from ...hdl.support.children import scratch_folder
 from ...hdl.support.input_file import read_content
+from ..engines.compiled.build import called
 from .defaults import STACK_BYTES
 from .program_image import ProgramImage, read_image
 
@@ -139,7 +140,7 @@ def compile_program(
 
 
 def _call(work: Path, *words: str) -> CompletedProcess[str]:
-    return run_program([*_COMPILER, *words], folder=work, temporary=work)
+    return called([*_COMPILER, *words], work)
 
 
 def _link(work: Path) -> CompletedProcess[str]:

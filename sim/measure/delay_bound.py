@@ -194,7 +194,7 @@ class DelayBounds:
             cycles = self._model.cycles(channel)
             own = inf if cycles is None else cycles
             earlier = [one for one in before[channel] if isinstance(one, Pin)]
-            slowest[channel] = max([own, *(slowest[one] for one in earlier)])
+            slowest[channel] = max([own, 1 + self._model.slow, *(slowest[one] for one in earlier)])
             waits = [max(trips[one], self._credits(one, longest)) for one in earlier]
             trips[channel] = max(waits, default=0)
             links[channel] = 1 + max((links[one] for one in earlier), default=0)

@@ -389,7 +389,7 @@ class MultistageNetwork(PacketNetwork):
             return given.latency if inside(pin) else 1
 
         store = given.switch == "store-and-forward"
-        return ChannelModel(depth, self.lengths, cycles, latency, given.decision, store)
+        return ChannelModel(depth, self.lengths, cycles, latency, slow, given.decision, store)
 
     def _path(self, source: int, destination: int) -> list[Pin]:
         if self.configuration is not None:

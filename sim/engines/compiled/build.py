@@ -114,9 +114,25 @@ def compiler_version(command: tuple[str, ...]) -> str:
 def called(command: Sequence[str], folder: Path | None = None) -> CompletedProcess[str]:
     """A completed call of the compiler."""
     try:
-        return run_program(command, folder=folder, temporary=folder)
+        return run_program(
+            command, folder=folder, environment=_environment(command), temporary=folder
+        )
     except OSError as error:
         raise CompilerFailed(f"{command[0]} can't be run: {error.strerror}") from None
+
+
+def _environment(command: Sequence[str]) -> dict[str, str] | None:
+    """For ziglang, which needs a cache: another one where the user's can't be written."""
+    given = os.environ
+    if "ziglang" not in command or "ZIG_GLOBAL_CACHE_DIR" in given or sys.platform == "win32":
+        return None
+    home = given.get("HOME") or os.devnull  # in which there is no folder
+    folder = Path(given.get("XDG_CACHE_HOME") or Path(home, ".cache"), "zig")
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return None
+    return {**given, "ZIG_GLOBAL_CACHE_DIR": os.fspath(_own_folder())}
 
 
 @cache
