@@ -221,26 +221,35 @@ class DelayBounds:
             needs = self._pass[channel]
             turns = self._inputs[channel]
             if self._after[channel]:
-                round_ = turns * needs + self._emptied(channel, turns * longest)
-                left = needs + self._emptied(channel, longest - 1)
+                round_ = turns * needs + self._emptied(channel, turns, turns * longest)
+                left = needs + self._emptied(channel, 1, longest - 1)
             else:
                 round_, left = turns * needs, needs
             whole, rest = max(whole, round_ + (needs if self._model.store else 0)), max(rest, left)
         return _Times(whole + self._model.decision - 1, rest if longest > 1 else 0)
 
-    def _emptied(self, channel: Pin, flits: int) -> float:
-        """Most cycles until as many places behind a channel have become free."""
-        return self._leaving(channel, flits) + self._credits(channel, flits) if flits else 0
+    def _emptied(self, channel: Pin, packets: int, flits: int) -> float:
+        """Most cycles until there has been room behind a channel for packets of so many flits.
+
+        The flits that leave are those in the queue and then those of the packets, except for the
+        last that it has room for.
+        """
+        if not flits:
+            return 0
+        depth, longest = self._model.depth, self._model.lengths[1]
+        stored = self._leaving(channel, min(flits, depth))
+        own = self._whole(channel, packets - depth // longest)
+        return min(self._leaving(channel, flits), stored + own) + self._credits(channel, flits)
 
     def _leaving(self, queue: _Queue, flits: int) -> float:
         """Most cycles until as many flits have left a queue, whose first packet may be leaving."""
-        times = self._times[queue]
+        least = self._model.lengths[0]
+        others = self._whole(queue, -(-(flits - 1) // least))
+        return max(self._times[queue].rest + others, self._whole(queue, -(-flits // least)))
 
-        def packets(flits: int) -> float:
-            count = -(-flits // self._model.lengths[0])
-            return count * times.whole if count > 0 else 0
-
-        return max(times.rest + packets(flits - 1), packets(flits))
+    def _whole(self, queue: _Queue, packets: int) -> float:
+        """Most cycles of so many packets, one after the other."""
+        return packets * self._times[queue].whole if packets > 0 else 0
 
     def _at_output(self, queue: _Queue) -> float:
         """Most cycles of a packet at the head of a queue at an output, or of one that is sent."""
