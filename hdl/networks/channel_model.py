@@ -19,7 +19,7 @@ class ChannelModel:
     Attributes
     ----------
     depth : int
-        Flits that fit into each queue.
+        Flits that fit into each queue, and at the output before it.
     lengths : tuple[int, int]
         Fewest and most flits of a packet.
     cycles : Callable[[Pin], int or None]

@@ -462,10 +462,7 @@ class RoutedNetwork(PacketNetwork):
 
         def latency(pin: Pin) -> int:
             found = self._link_channel(pin)
-            if given.pipeline and found is not None:
-                # A place is taken again after 4 or 5 cycles, as behind a link of 3.
-                return 3
-            return 1 if found is None else found[0].latency
+            return 1 if found is None else given.link_cycles(found[0].latency)
 
         return ChannelModel(
             given.depth + (given.pipeline == 2),
@@ -473,7 +470,7 @@ class RoutedNetwork(PacketNetwork):
             cycles,
             latency,
             slow,
-            given.decision + (given.pipeline + 1 if given.pipeline else 0),
+            given.header_cycles,
             store=given.switch == "store-and-forward",
             at_outputs=self.holds_links,
             late=int(self.holds_links),

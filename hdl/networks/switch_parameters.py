@@ -102,6 +102,16 @@ class SwitchParameters(Parameters):
         reason = "for a bound on latency"
         self._require(reason, switch=tuple(switches), arbiter=(*FAIR, *CLASS_ARBITERS), **plain)
 
+    @property
+    def header_cycles(self) -> int:
+        """Cycles of a header at the head of a queue, at least."""
+        return self.decision + (self.pipeline + 1 if self.pipeline else 0)
+
+    def link_cycles(self, latency: int) -> int:
+        """Of a link of this latency, or of one behind which places are in use as long."""
+        # Between switches in stages they are taken again after 4 or 5 cycles.
+        return 3 if self.pipeline else latency
+
     def _require(self, reason: str, **values: Any) -> None:
         """Raise ValueError unless fields have these values, or one of several.
 

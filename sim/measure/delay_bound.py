@@ -283,7 +283,7 @@ def delay_bounds(network: PacketNetwork) -> DelayBounds:
     ------
     ValueError
         If there is none, or the network is not of queues with arbiters that are fair: packets have
-        a choice of channels, or are dropped, copied or kept in boxes of stages.
+        a choice of channels, or are dropped or copied.
 
     Examples
     --------

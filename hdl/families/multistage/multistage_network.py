@@ -360,12 +360,7 @@ class MultistageNetwork(PacketNetwork):
     @property
     def channel_model(self) -> ChannelModel:
         given = self.parameters
-        plain: dict[str, Any] = {
-            "pipeline": 0,
-            "dilation": 1,
-            "replication": 1,
-            "broadcast": 0,
-        }
+        plain: dict[str, Any] = {"dilation": 1, "replication": 1, "broadcast": 0}
         plain |= {"extra_stage": 0, "channels": 1, "policy": "hold", "parity": "none"}
         queued = ("input-queued", "output-queued", "single-buffered")
         given.check_bounded(plain, (*queued, "wormhole", "cut-through", "store-and-forward"))
@@ -376,7 +371,8 @@ class MultistageNetwork(PacketNetwork):
         if given.switch == "output-queued":
             late = int(not refills)
             return ChannelModel(depth, (1, 1), lambda pin: 1, at_outputs=True, late=late)
-        slow = depth == 1 and not (refills and self.classes == 1)
+        stages = int(given.pipeline)
+        slow = depth < max(2, stages + 1) and not (refills and self.classes == 1)
 
         def inside(pin: Pin) -> bool:
             return int(str(pin.cell).split("_")[1]) < self.stages - 1
@@ -386,10 +382,13 @@ class MultistageNetwork(PacketNetwork):
             return cycles_of_flit(self.classes, own, between, slow=slow and inside(pin))
 
         def latency(pin: Pin) -> int:
-            return given.latency if inside(pin) else 1
+            return given.link_cycles(given.latency) if inside(pin) else 1
 
+        if stages:
+            depth += 2 * stages - 1  # at an output
         store = given.switch == "store-and-forward"
-        return ChannelModel(depth, self.lengths, cycles, latency, slow, given.decision, store)
+        header = given.header_cycles
+        return ChannelModel(depth, self.lengths, cycles, latency, slow, header, store)
 
     def _path(self, source: int, destination: int) -> list[Pin]:
         if self.configuration is not None:
