@@ -22,7 +22,7 @@ queues of any depth, packets of any lengths, and virtual channels.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from math import inf
@@ -82,22 +82,24 @@ class DelayBounds:
     def __init__(self, network: PacketNetwork) -> None:
         self._network = network
         self._model: ChannelModel = network.channel_model
-        self._next: dict[int, dict[Pin, Pin]] = {}
+        self._first: dict[tuple[int, int], Pin] = {}
         self._after: dict[_Queue, set[Pin]] = defaultdict(set)
+        moves: list[dict[Pin, Pin | None]] = []
         before: dict[Pin, set[_Queue]] = defaultdict(set)
         for destination in range(network.sinks):
-            nexts: dict[Pin, Pin] = {}
-            for channel, found in network.moves(destination).items():
+            nexts = {
+                channel: _only(network, found) if found else None
+                for channel, found in network.moves(destination).items()
+            }
+            moves.append(nexts)
+            for channel, after in nexts.items():
                 before[channel] |= set()
-                if len(found) > 1:
-                    raise _with_choice(network)
-                for after in found:
-                    nexts[channel] = after
+                if after is not None:
                     before[after].add(channel)
                     self._after[channel].add(after)
-            self._next[destination] = nexts
             for source in range(destination % network.classes, network.sources, network.classes):
-                first = self._first(source, destination)
+                first = _only(network, network.starts(source, destination))
+                self._first[source, destination] = first
                 before[first].add(source)
                 self._after[source].add(first)
         order = self._ordered(before)
@@ -106,6 +108,8 @@ class DelayBounds:
         self._times: dict[_Queue, _Times] = {}
         for queue in [*reversed(order), *range(network.sources)]:
             self._times[queue] = self._at_head(queue)
+        self._over = {channel: self._by(channel) for channel in order}
+        self._onward = [*map(self._along, moves)]
 
     def __repr__(self) -> str:
         return f"<DelayBounds of {self._network}>"
@@ -121,51 +125,58 @@ class DelayBounds:
         TypeError, ValueError
             If there are no such terminals, or they are of different classes.
         """
-        network, model = self._network, self._model
+        network = self._network
         check_integer("Source", source, 0, network.sources - 1)
         check_integer("Destination", destination, 0, network.sinks - 1)
         network.check_class(source, destination)
-        first = self._first(source, destination)
-        if model.at_outputs:
-            return FlowBound(source, destination, self._through_outputs(first, destination))
-        at: _Queue = source
-        total, room = 1.0, model.depth
-        channel: Pin | None = first
-        while channel is not None:
-            # Packets before it, whose flits are all in the queue, and itself; and the link, on the
-            # way into the next queue.
-            before = self._leaving(at, room - model.lengths[0] + 1) if room else 0
-            total += before + self._times[at].whole + model.latency(channel)
-            at, room = channel, model.depth - 1
-            channel = self._next[destination].get(channel)
+        return self._flow(source, destination)
+
+    def _flow(self, source: int, destination: int) -> FlowBound:
+        first = self._first[source, destination]
+        if self._model.at_outputs:
+            total = self._entering(first) - 1
+        else:
+            total = 1 + self._through(source, self._model.depth)
+        total += self._onward[destination][first]
         return FlowBound(source, destination, None if total == inf else int(total))
 
-    def _through_outputs(self, first: Pin, destination: int) -> int:
-        """Most cycles of a packet through the queues at a row of outputs."""
-        total = self._entering(first) - 1
-        channel: Pin | None = first
-        while channel is not None:
-            total += self._model.depth * self._times[channel].whole
-            channel = self._next[destination].get(channel)
-        return int(total)
+    def _along(self, nexts: Mapping[Pin, Pin | None]) -> dict[Pin, float]:
+        """Most cycles of a packet from each channel on, by these next ones."""
+        found: dict[Pin, float] = {}
+        for first in nexts:
+            way = [first]
+            while way[-1] not in found and (after := nexts.get(way[-1])) is not None:
+                way.append(after)
+            total: float = 0
+            for channel in reversed(way):
+                total = found.setdefault(channel, self._over[channel] + total)
+        return found
+
+    def _by(self, channel: Pin) -> float:
+        """Most cycles of a packet by a channel: the link, and the queue there or behind it."""
+        model = self._model
+        if model.at_outputs:
+            return model.depth * self._times[channel].whole
+        behind = self._through(channel, model.depth - 1) if self._after[channel] else 0
+        return model.latency(channel) + behind
+
+    def _through(self, queue: _Queue, room: int) -> float:
+        """Most cycles of a packet in a queue, with so many flits before it, all of whole packets
+        or of one that is leaving."""
+        before = self._leaving(queue, room - self._model.lengths[0] + 1) if room else 0
+        return before + self._times[queue].whole
 
     def all(self) -> Iterable[FlowBound]:
         """Those of all flows."""
         classes = self._network.classes
         for source in range(self._network.sources):
             for destination in range(source % classes, self._network.sinks, classes):
-                yield self.of(source, destination)
+                yield self._flow(source, destination)
 
     @property
     def worst(self) -> FlowBound:
         """The flow of the highest bound; one without a bound if there is any."""
         return max(self.all(), key=lambda flow: inf if flow.cycles is None else flow.cycles)
-
-    def _first(self, source: int, destination: int) -> Pin:
-        found = self._network.starts(source, destination)
-        if len(found) != 1:
-            raise _with_choice(self._network)
-        return next(iter(found))
 
     def _ordered(self, before: dict[Pin, set[_Queue]]) -> list[Pin]:
         """The channels, each behind those that packets come from."""
@@ -216,7 +227,8 @@ class DelayBounds:
         if self._model.at_outputs:
             return _Times(self._at_output(queue))
         longest = self._model.lengths[1]
-        whole = rest = 0.0
+        whole: float = 0
+        rest: float = 0
         for channel in self._after[queue]:
             needs = self._pass[channel]
             turns = self._inputs[channel]
@@ -296,8 +308,11 @@ def delay_bounds(network: PacketNetwork) -> DelayBounds:
     return DelayBounds(network)
 
 
-def _with_choice(network: PacketNetwork) -> InvalidValue:
-    return InvalidValue(
-        "Latency has a bound only if packets have no choice of channels, "
-        f"not in {network.family}: multicube prove may prove one"
-    )
+def _only(network: PacketNetwork, channels: Collection[Pin]) -> Pin:
+    """The channel of which a packet has no choice."""
+    if len(channels) != 1:
+        raise InvalidValue(
+            "Latency has a bound only if packets have no choice of channels, "
+            f"not in {network.family}: multicube prove may prove one"
+        )
+    return next(iter(channels))
