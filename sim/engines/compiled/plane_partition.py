@@ -7,8 +7,6 @@ cut are the costs of the operations and of the conversions.
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from ....hdl.fabric.pins import Path
 from .ir import Node
@@ -175,6 +173,10 @@ class Partition:
     def _cut(self) -> tuple[int, set[Node]]:
         if not self._edges:  # a module without logic
             return 0, set()
+        # As slow to import as Amaranth.
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
         rows, columns, capacities = np.array(self._edges, np.int64).T
         graph = coo_array(
             (np.minimum(capacities, _FOREVER).astype(np.int32), (rows, columns)),
