@@ -502,6 +502,14 @@ def test_defaults_that_networkx_has_read_are_kept(tmp_path: Path) -> None:
     assert joined(from_networkx(given))["a", "b"] == [(1, 9)]
 
 
+def test_packets_leave_where_they_enter_unless_exits_say_otherwise() -> None:
+    given = nx.Graph([("a", "b")])
+    given.nodes["a"]["terminals"] = [0, 2]
+    given.nodes["b"].update(terminals=[1], exits=[2])
+    found = from_networkx(given)
+    assert (list(found.homes), list(found.exit_homes)) == ([0, 1, 0], [0, 1, 1])
+
+
 def test_networkx_and_back() -> None:
     """Also the intervals of links, and terminals whose packets leave at another node."""
     links = [Link(0, 3, 1, 2, 2, 5, 4), Link(1, 0, 0, 0)]

@@ -75,6 +75,18 @@ def test_trees_reach_each_member_once_and_merge_each_once(name: str) -> None:
             assert all(relation.is_escape(one) for one in tree.copied if one.port >= 0)
 
 
+@pytest.mark.parametrize(
+    ("words", "root", "members"), [("lens", 0, [2, 7]), ("hexa-mesh", 10, [3, 12, 15, 17, 18])]
+)
+def test_searched_ways_pass_no_node_twice(words: str, root: int, members: list[int]) -> None:
+    """What was left of a circle was a branch that led nowhere."""
+    relation = build(words).relation
+    assert relation is not None
+    tree = group_tree(relation, root, members)
+    links = [channel for channel in tree.copied if channel.port >= 0]
+    assert all(tree.nodes[tree.graph.link_of(channel).peer].exits for channel in links)
+
+
 def test_tree_of_a_mesh_is_that_of_its_relation() -> None:
     relation = build("mesh", k=8).relation
     assert relation is not None

@@ -1,14 +1,17 @@
 # amaranth: UnusedElaboratable=no
 """Multicasts and reductions in routers, against what each terminal must get."""
 
+import json
 import random
 from collections import Counter
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Module, Signal
+from click.testing import CliRunner
 from command_line import command_refusals
 from driving import evaluate
 from group_traffic import FOLDS, Members, Traffic
@@ -19,6 +22,7 @@ from multicube.hdl.graphs.graph import Channel
 from multicube.hdl.graphs.routing.group_deadlock import _Search, group_deadlock
 from multicube.hdl.graphs.routing.group_tree import Kind, group_tree
 from multicube.hdl.operations.folds import Fold
+from multicube.sim.command.deadlock_command import deadlock as command
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run.rerouting import write_tables
@@ -274,6 +278,21 @@ def test_copies_at_once_lock_up_and_those_in_passes_do_not(k: int) -> None:
     free = Traffic(network, groups)
     free.scripts, free.expected = traffic.scripts, traffic.expected
     assert free.run(3000, stride=50).packets == free.expected
+
+
+def test_a_group_without_a_way_hides_no_cycle_of_another(tmp_path: Path) -> None:
+    """An all-reduce has no way from and to terminal 4, which enters and leaves at two nodes."""
+    file, links = tmp_path / "square.json", ["ab", "bc", "cd", "da"]
+    places = {"a": ([0, 4], [0]), "b": ([1], [1]), "c": ([2], [2, 4]), "d": ([3], [3])}
+    nodes = [{"id": name, "terminals": own, "exits": out} for name, (own, out) in places.items()]
+    file.write_text(json.dumps({"nodes": nodes, "links": [*map(list, links)]}), "utf-8")
+    network = f"graph file={file} routing=up-down group_entries=4 switch=cut-through"
+    for groups in ("--group 2:0", "--group 2:0 --group 4:0,1"):
+        said = CliRunner().invoke(command, [*network.split(), *groups.split()])
+        assert (said.exit_code, "it can deadlock" in said.output) == (1, True)
+    words = [*network.split(), "--group", "4:0,1", "--kind", "all-reduce"]
+    with pytest.raises(ValueError, match=r"^Group must have a node for an all-reduce at which "):
+        CliRunner().invoke(command, words, catch_exceptions=False)
 
 
 def test_missing_child_is_named_and_nothing_is_lost() -> None:

@@ -148,7 +148,7 @@ class GraphDraft:
     def graph(self, metric: str = "hops") -> ListedGraph:
         """The graph, checked; `metric` as in `Graph`."""
         homes = self._in_order(self._homes)
-        exits = self._in_order(self._exits) if self._exits else None
+        exits = self._in_order(self._homes | self._exits) if self._exits else None
         return ListedGraph(len(self._names), self._links, homes, self._names, exits, metric)
 
     def _place(self, homes: dict[int, int], terminals: Iterable[Any], node: int) -> None:

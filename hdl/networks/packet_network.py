@@ -242,7 +242,7 @@ class PacketNetwork(Network):
         groups : Mapping[int, tuple[int, Iterable[int]]]
             By the number of a group, its root and its members.
         kinds : Collection[Kind]
-            The kinds of the groups' packets.
+            The kinds of the groups' packets, if these have a way.
 
         Returns
         -------

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
 import click
@@ -138,10 +139,9 @@ def _group_cycle(
     """A cycle of channels, as that of packets for one terminal: each waits for the one before."""
     from ...hdl.graphs.routing.group_tree import Kind
 
-    chosen = [Kind[kind.upper().replace("-", "_")] for kind in kinds] or [
-        kind
-        for kind in [*Kind][1:]
-        if not any(network.group_refusal(kind, *group) for group in found.values())
-    ]
-    cycle = network.group_cycle(found, chosen)
+    chosen = [Kind[kind.upper().replace("-", "_")] for kind in kinds]
+    for kind, group in product(chosen, found.values()):
+        if why := network.group_refusal(kind, *group):
+            raise InvalidValue(why)
+    cycle = network.group_cycle(found, chosen or [*Kind][1:])
     return None if cycle is None else [*cycle, cycle[0]][::-1]

@@ -110,24 +110,18 @@ def group_waits(
     ----------
     tree : GroupTree
     kinds : Collection[Kind]
-        Kinds of packets that there are.
+        Kinds of packets that there are, if they have a way.
     passes : bool
         Whether multicasts are copied in passes.
-
-    Raises
-    ------
-    ValueError
-        If an all-reduce has no way.
     """
     ordered: list[Waits] = []
     others: Waits = {}
     down, entry = tree.copied, _sends(tree.graph.entries[tree.root])
-    around = Kind.ALL_REDUCE in kinds
-    if around and (why := tree.no_turn):
-        raise InvalidValue(why)
-    turn = _merge_at(tree.turn) if around and tree.turn is not None else None
+    turn = None
+    if Kind.ALL_REDUCE in kinds and tree.turn is not None:
+        turn = _merge_at(tree.turn)
     if passes:
-        if around or Kind.MULTICAST in kinds:
+        if turn is not None or Kind.MULTICAST in kinds:
             for channel, before in down.items():
                 starts = [before] if before is not None else [entry] * (Kind.MULTICAST in kinds)
                 if turn is not None and channel.node == turn.node:
@@ -205,7 +199,7 @@ def group_deadlock(
     trees : Sequence[GroupTree]
         Those of the groups that there are at the same time; groups of one tree count as one.
     kinds : Collection[Kind]
-        Kinds of packets that they use.
+        Kinds of packets that they use, if these have a way.
     passes : bool
         Whether queues hold whole packets, so that multicasts are copied in passes.
 
@@ -217,7 +211,7 @@ def group_deadlock(
     Raises
     ------
     ValueError
-        If there are more than ten different trees, or an all-reduce has no way.
+        If there are more than ten different trees.
     """
     moves = map(relation.moves, range(relation.ports))
     common = dependencies(moves, lambda channel: channel.port < 0 or relation.is_escape(channel))

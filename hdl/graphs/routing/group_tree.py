@@ -337,10 +337,10 @@ def _join(
                 continue
             way: _Tree = {}
             at, by = other, channel
-            while at not in known:
+            while at not in known and at not in way:  # A way passes no node twice.
                 way[at] = by
                 at, by = before[by]  # type: ignore[assignment]  # A known node ends the loop.
-            if len(way) == len({*way.values()}):
+            if at in known:
                 tree.update(way)
                 return True
     return end in known

@@ -73,7 +73,10 @@ class Rewritable(Relation):
 
     def without(self, dead: Collection[tuple[int, int]]) -> "Rewritable":
         """As in `Relation`."""
-        other = Rewritable(self.algorithm, graph_without(self.graph, dead))
+        try:
+            other = Rewritable(self.algorithm, graph_without(self.graph, dead))
+        except InvalidValue as error:
+            raise InvalidValue(f"Without the severed links: {error}") from None
         for link in other.graph.links():
             if link.channels > (most := self.graph.by_output[link.node, link.port].channels):
                 raise InvalidValue(
