@@ -447,7 +447,7 @@ class RoutedNetwork(PacketNetwork):
         given.check_bounded(plain, ("wormhole", "cut-through", "store-and-forward", "packet"))
         if self.relation.phases is not None:
             return super().channel_model
-        slow = given.depth < max(2, given.pipeline + 1) and given.refill == "no"
+        slow = given.depth < given.full_rate_depth and given.refill == "no"
 
         def cycles(pin: Pin) -> int | None:
             found = self._link_channel(pin)

@@ -107,6 +107,11 @@ class SwitchParameters(Parameters):
         """Cycles of a header at the head of a queue, at least."""
         return self.decision + (self.pipeline + 1 if self.pipeline else 0)
 
+    @property
+    def full_rate_depth(self) -> int:
+        """Fewest places of a queue that takes a flit in every cycle without refill."""
+        return max(2, self.pipeline + 1)
+
     def link_cycles(self, latency: int) -> int:
         """Of a link of this latency, or of one behind which places are in use as long."""
         # Between switches in stages they are taken again after 4 or 5 cycles.

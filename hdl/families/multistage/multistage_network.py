@@ -371,8 +371,7 @@ class MultistageNetwork(PacketNetwork):
         if given.switch == "output-queued":
             late = int(not refills)
             return ChannelModel(depth, (1, 1), lambda pin: 1, at_outputs=True, late=late)
-        stages = int(given.pipeline)
-        slow = depth < max(2, stages + 1) and not (refills and self.classes == 1)
+        slow = depth < given.full_rate_depth and not (refills and self.classes == 1)
 
         def inside(pin: Pin) -> bool:
             return int(str(pin.cell).split("_")[1]) < self.stages - 1
@@ -384,8 +383,8 @@ class MultistageNetwork(PacketNetwork):
         def latency(pin: Pin) -> int:
             return given.link_cycles(given.latency) if inside(pin) else 1
 
-        if stages:
-            depth += 2 * stages - 1  # at an output
+        if given.pipeline:
+            depth += 2 * given.pipeline - 1  # at an output
         store = given.switch == "store-and-forward"
         header = given.header_cycles
         return ChannelModel(depth, self.lengths, cycles, latency, slow, header, store)
