@@ -179,7 +179,7 @@ def test_nothing_is_lost_after_the_new_tables(length: int) -> None:
     assert lost[100][0] < lost[None][0] < lost[None][1] - 10
 
 
-AROUND = "Reroute leads around severed links, not around"
+AROUND = "Reroute leads around severed links of cells, as link:router_0.o.0:severed, not around"
 
 
 @pytest.mark.parametrize(

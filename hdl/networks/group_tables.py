@@ -82,6 +82,7 @@ def group_cycle(
     """A cycle of channels on which packets may wait for each other (`group_deadlock`), in words;
     `named` are those of a channel between nodes."""
     numbers = list(trees)
+    single = "a packet for one terminal" + (" or a copy" if passes else "")
     found = group_deadlock(relation, list(trees.values()), kinds, passes=passes)
 
     def said(wait: Wait) -> str:
@@ -96,7 +97,7 @@ def group_cycle(
             words = f"node {node} to terminal {graph.exits.index(channel)}"
         else:
             words = named(channel)
-        whose = "a packet for one terminal" if wait.tree is None else f"group {numbers[wait.tree]}"
+        whose = single if wait.tree is None else f"group {numbers[wait.tree]}"
         return f"{words}, held by {whose}"
 
     return None if found is None else list(map(said, found))

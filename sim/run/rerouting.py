@@ -18,6 +18,8 @@ __all__ = ["Rerouter", "Rerouting", "rerouting", "write_tables"]
 Tables = Mapping[str, Mapping[str, Sequence[int]]]
 """Memories by cell and name, as `Network.tables_around` gives them."""
 
+_EXAMPLE = "link:router_0.o.0:severed"
+
 _EMPTY = object()
 
 
@@ -57,13 +59,12 @@ def rerouting(
     for each in broken:
         if each.effect == "dead" or not isinstance(each.place, Pin) or not each.place.path:
             raise InvalidValue(
-                f"Reroute leads around severed links, not around {place_text(each.place)}, "
-                f"which is {each.effect} for ever"
+                f"Reroute leads around severed links of cells, as {_EXAMPLE}, not around "
+                f"{place_text(each.place)}, which is {each.effect} for ever"
             )
         dead.append(each.place)
     if not dead:
-        example = "link:router_0.o.0:severed"
-        raise InvalidValue(f"Reroute needs a link that is severed for ever, as {example}")
+        raise InvalidValue(f"Reroute needs a link that is severed for ever, as {_EXAMPLE}")
     when = max(each.start for each in broken) + notice
     return Rerouting(network.tables_around(dead), when)
 
