@@ -71,6 +71,8 @@ CASES = [
     "fat-tree k=5 n=1 pipeline=2 depth=2 length=32",
     long("hypercube n=3 pipeline=2"),
     "crossbar ports=5 switch=wormhole pipeline=2 depth=3 length=32",
+    "crossbar ports=4 switch=cut-through queues=crosspoint length=2 depth=6",
+    long("cube ports=8 switch=store-and-forward queues=crosspoint length=1:3 depth=4"),
     long("cube ports=8 switch=cut-through pipeline=1 length=2"),
     long("omega ports=9 radix=3 switch=input-queued pipeline=2 depth=2"),
     long("torus k=3 pipeline=2 length=3 switch=cut-through"),

@@ -15,7 +15,8 @@ packet from afar is. Terminals must take a flit in every cycle, and send the fli
 after the other.
 
 A queue at an output is entered when as many packets have left it as there are inputs, and left
-after the packets before.
+after the packets before. One at a crosspoint has packets for one output, which wait for no others:
+it counts as the queue of its input.
 
 The idea is that of bounds for wormhole networks with best effort (Rahmati et al., 2009), here with
 queues of any depth, packets of any lengths, and virtual channels.

@@ -364,8 +364,6 @@ class MultistageNetwork(PacketNetwork):
         plain |= {"extra_stage": 0, "channels": 1, "policy": "hold", "parity": "none"}
         queued = ("input-queued", "output-queued", "single-buffered")
         given.check_bounded(plain, (*queued, "wormhole", "cut-through", "store-and-forward"))
-        if given.queues != "input":
-            return super().channel_model
         depth, between = int(given.depth), given.between
         refills = given.refill == "yes" or (given.refill == "auto" and depth == 1)
         if given.switch == "output-queued":
