@@ -11,6 +11,7 @@ import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from claims import Claims, needs_yosys
+from long_runs import long
 from multicube.hdl.families.deflection.deflection_network import DeflectionTorus
 from multicube.hdl.families.deflection.deflection_router import DeflectionRouter
 from multicube.hdl.links.packet import Packet
@@ -222,9 +223,7 @@ def network(k: str, longest: int) -> Claims:
     "links that the packet needs in each dimension. This bound is reached.",
     sizes="networks of 2 x 2, 2 x 3 and 3 x 3 nodes",
 )
-@pytest.mark.parametrize(
-    ("k", "longest"), [("2x2", 6), ("2x3", 8), pytest.param("3x3", 12, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize(("k", "longest"), [("2x2", 6), long("2x3", 8), long("3x3", 12)])
 def test_a_small_network_delivers_in_time(tmp_path: Path, k: str, longest: int) -> None:
     """Links up and along, each after which it may be deflected once around, and in and out."""
     assert network(k, longest).hold(tmp_path, longest + 1, inductive=True)

@@ -67,7 +67,7 @@ def unproved(words: str) -> tuple[str, str]:
     "words",
     [
         CUBE,
-        "combining ports=4 combine=none",
+        long("combining ports=4 combine=none"),
         long("combining ports=16 radix=4"),
         long("combining ports=4 paths=2"),
         long("combining ports=64"),

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from long_runs import long
@@ -36,13 +37,29 @@ WORDS = [
 """In that of `deflection`, wires are as wide as three words."""
 
 
+Written = Callable[[str], tuple[Path, dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """The file of a network with the parameter, those beside it, and the summary."""
+
+    @cache
+    def write(words: str) -> tuple[Path, dict[str, Any]]:
+        path = tmp_path_factory.mktemp("parametric") / "gate.v"
+        return path, write_verilog(build(words), path, "gate", parameter=True, core=True)
+
+    return write
+
+
 @pytest.mark.parametrize("words", WORDS)
 @pytest.mark.parametrize("width", [5, long(1), long(40)])
-def test_it_is_the_network_with_this_payload(words: str, width: int, tmp_path: Path) -> None:
+def test_it_is_the_network_with_this_payload(
+    words: str, width: int, written: Written, tmp_path: Path
+) -> None:
     """Yosys proves it, register by register, for widths that the text was not made from."""
-    network = build(words)
-    text = verilog_text(network, "gate", parameter=True)
-    other = verilog_text(network.altered(payload=width), "gold")
+    text = written(words)[0].read_text()
+    other = verilog_text(build(words).altered(payload=width), "gold")
     assert_equivalent(text, other, width, tmp_path)
 
 
@@ -96,21 +113,20 @@ def test_default_of_a_single_bit() -> None:
     assert one[2].replace("PAYLOAD = 1)", "PAYLOAD = 2)") == two[2]
 
 
-def test_files_beside_name_the_parameter(tmp_path: Path) -> None:
+def test_files_beside_name_the_parameter(written: Written) -> None:
     """The template is read beside the module, with a width that is not the default."""
-    path = tmp_path / "net.v"
-    summary = write_verilog(build("cube ports=2 payload=5"), path, parameter=True, core=True)
-    assert summary["parameters"] == {"PAYLOAD": 5}
-    assert json.loads((tmp_path / "net.v.json").read_text())["parameters"] == {"PAYLOAD": 5}
-    instance = (tmp_path / "net.veo").read_text()
-    assert "\nnetwork #(.PAYLOAD(5)) network_0 (\n" in instance
+    path, summary = written(WORDS[0])
+    assert summary["parameters"] == {"PAYLOAD": 16}
+    assert json.loads((path.parent / "gate.v.json").read_text())["parameters"] == {"PAYLOAD": 16}
+    instance = (path.parent / "gate.veo").read_text()
+    assert "\ngate #(.PAYLOAD(16)) gate_0 (\n" in instance
     wires = "".join(
-        f"  wire [{9 if port['name'].endswith('payload') else 0}:0] {port['name']};\n"
+        f"  wire [{21 if port['name'].endswith('payload') else 0}:0] {port['name']};\n"
         for port in summary["ports"]
     )
-    wider = f"module user;\n{wires}{instance.replace('(5)', '(9)')}endmodule\n"
-    (tmp_path / "user.v").write_text(wider)
-    read = run_yosys(["read_verilog net.v user.v", "hierarchy -check -top user"], tmp_path)
+    wider = f"module user;\n{wires}{instance.replace('(16)', '(21)')}endmodule\n"
+    (path.parent / "user.v").write_text(wider)
+    read = run_yosys(["read_verilog gate.v user.v", "hierarchy -check -top user"], path.parent)
     assert "Resizing" not in read
 
 
