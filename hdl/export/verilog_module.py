@@ -33,13 +33,13 @@ from .readable import readable
 from .style import Style
 from .target import TARGETS, Target
 from .verilog_names import legal_names, plain_name
+from .yosys import run_yosys
 from .yosys_text import (
     MARK,
     WRITE,
     active_low,
     declare_ports,
     equal_widths,
-    run_yosys,
     tidied,
     without_aliases,
     without_numbered,

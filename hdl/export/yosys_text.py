@@ -3,9 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from amaranth.back.verilog import YosysError, find_yosys
-
-from ..fabric.errors import MulticubeError
+from .yosys import run_yosys
 
 __all__ = [
     "MARK",
@@ -13,7 +11,6 @@ __all__ = [
     "active_low",
     "declare_ports",
     "equal_widths",
-    "run_yosys",
     "tidied",
     "without_aliases",
     "without_numbered",
@@ -83,22 +80,6 @@ def tidied(netlist: str, parametric: bool) -> str:
         if sorted(netlist.splitlines()) == sorted(before.splitlines()):
             break  # nothing became narrower; only attributes change places
     return run_yosys(netlist, [*_COLLECT, "write_rtlil"])
-
-
-def run_yosys(netlist: str, commands: Sequence[str]) -> str:
-    yosys = find_yosys(lambda version: version >= (0, 40))
-    script = "\n".join([f"read_rtlil <<rtlil\n{netlist}\nrtlil", *commands])
-    # Yosys warns that `write_verilog` could not write processes, but none are left; errors raise.
-    try:
-        return yosys.run(["-q", "-"], script, ignore_warnings=True)
-    except YosysError as error:
-        # What the machine refused it is no fault of the netlist.
-        said = str(error)
-        refused = re.search(r"(.*\S) *\(os error \d+\)|^(.*MemoryError.*)", said, re.M)
-        if refused or not said:
-            reason = refused[0].strip() if refused else "it was killed"
-            raise MulticubeError(f"Yosys can't be run: {reason}") from None
-        raise
 
 
 def without_numbered(netlist: str) -> str:

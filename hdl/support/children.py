@@ -23,6 +23,7 @@ import psutil
 from .interruption import held_interrupts
 
 __all__ = [
+    "LOOK_SECONDS",
     "end_children",
     "end_programs",
     "end_session",
@@ -36,7 +37,7 @@ Answer = TypeVar("Answer")
 
 _running: set[subprocess.Popen[str]] = set()
 
-_LOOK_SECONDS = 0.1
+LOOK_SECONDS = 0.1
 """How long to wait at once. A signal that comes just as Python begins to wait is not noticed before
 the end of the wait."""
 
@@ -115,7 +116,7 @@ def _said(process: "subprocess.Popen[str]", limit: float | None) -> tuple[str, s
     end = math.inf if limit is None else time.monotonic() + limit
     while True:
         try:
-            return process.communicate(timeout=min(_LOOK_SECONDS, end - time.monotonic()))
+            return process.communicate(timeout=min(LOOK_SECONDS, end - time.monotonic()))
         except subprocess.TimeoutExpired:
             if time.monotonic() >= end:
                 raise
@@ -150,13 +151,13 @@ def in_threads(function: Callable[[Item], Answer], items: Iterable[Item]) -> lis
                 jobs.extend(pool.submit(function, item) for item in items)
             waiting: set[Future[Answer]] = set(jobs)
             while waiting:
-                done, waiting = wait(waiting, _LOOK_SECONDS, FIRST_EXCEPTION)
+                done, waiting = wait(waiting, LOOK_SECONDS, FIRST_EXCEPTION)
                 for job in done:
                     job.result()  # raises its error
             return [job.result() for job in jobs]
         except BaseException:
             begun = [job for job in jobs if not job.cancel()]
-            while wait(begun, timeout=_LOOK_SECONDS).not_done:
+            while wait(begun, timeout=LOOK_SECONDS).not_done:
                 end_programs()
             raise
 
