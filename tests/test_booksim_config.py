@@ -29,13 +29,13 @@ def test_language() -> None:
     // a comment; k = 3;
     topology = torus;  k=4 ; n
       = 1;
-    traffic = hotspot({1,2},{3,4});   // another
+    traffic = hotspot({{1,2},{3,4}});   // another
     """
     config = read_booksim(text, ["k=5", "injection_rate = 0.3"])
     assert dict(config.given) == {
         "topology": "torus",
         "n": "1",
-        "traffic": "hotspot({1,2},{3,4})",
+        "traffic": "hotspot({{1,2},{3,4}})",
         "k": "5",
         "injection_rate": "0.3",
     }
@@ -116,18 +116,26 @@ def test_destinations_are_those_of_booksims_functions() -> None:
     own = {
         "tornado": digits((k + 1) // 2 - 1),
         "neighbor": digits(1),
-        "neighbor(2,4)": lambda source: [~source & ports - 1],
-        "tornado(8,1)": lambda source: [(source + 3) % 8],
+        "neighbor({2,4})": lambda source: [~source & ports - 1],
+        "tornado({8,1})": lambda source: [(source + 3) % 8],
         "badperm_yarc": lambda source: [draw * k + source // k for draw in range(k)],
-        "hotspot({3,5},{1,2})": lambda _: [3, 5, 5],
-        "background({1,2})": lambda _: [end for end in range(ports) if end not in (1, 2)],
+        "hotspot({{3,5},{1,2}})": lambda _: [3, 5, 5],
+        "background({{1,2}})": lambda _: [end for end in range(ports) if end not in (1, 2)],
         "bitcomp": lambda source: [~source & ports - 1],
+        "hotspot({3,5})": lambda _: [3],
+        "neighbor(2)": lambda source: [~source & 3],
+        "bad_dragon(1)": lambda source: [(2 * (source // 2 + 1) + draw) % 16 for draw in (0, 1)],
     }
     grid = f"topology=torus;k={k};n={n};routing_function=dim_order;num_vcs=2;"
     cases = [(grid, word, function) for word, function in own.items()]
     cases.append((grid.replace("k=4", "k=8"), "taper64", taper))
+    # Of 27 nodes a group of 18 reaches into the next one, and into the first.
+    last = [[(draw + group * 18) % 27 for draw in range(18)] for group in (1, 2)]
+    cases.append((grid.replace("k=4;n=2", "k=3;n=3"), "bad_dragon", lambda at: last[at // 18]))
+    rows = [[0, 2], [1, 3], [2, 4], [3, 5]]
+    cases.append((grid.replace("k=4;n=2", "k=2;n=3"), "badperm_yarc", lambda at: rows[at // 2]))
     flat = "topology=flatfly;k=16;n=1;c=1;x=4;y=4;xr=1;yr=1;routing_function=ran_min;"
-    cases.append((flat, "hotspot({3,5},{1,2})", own["hotspot({3,5},{1,2})"]))
+    cases.append((flat, "hotspot({{3,5},{1,2}})", own["hotspot({{3,5},{1,2}})"]))
     group = 2 * 2 * 2
     dragonfly = "topology=dragonflynew;k=2;n=1;routing_function=min;"
     cases.append(
@@ -171,7 +179,7 @@ def test_load_process_and_length() -> None:
     assert flits.load == 0.05
     assert flits.network.lengths == (4, 4)
     bursts = counterpart(base + "injection_process=on_off;burst_alpha=0.05;burst_beta=0.1;").traffic
-    called = counterpart(base + "injection_process=on_off(0.05,0.1);burst_beta=0.3;").traffic
+    called = counterpart(base + "injection_process=on_off({0.05,0.1});burst_beta=0.3;").traffic
     assert called.name == bursts.name
     assert bursts.when.bursts == (10, 20)
     rate = counterpart(
@@ -215,6 +223,13 @@ def test_what_has_no_counterpart_is_named() -> None:
     notes = dict(counterpart(base + text).notes)
     assert set(notes) == {"input_speedup=2", "priority=age", "credit_delay=2", "num_vcs=2"}
     assert all(notes.values())
+    assert counterpart(TORUS + "use_read_write={0};class_priority=0;classes=1;").notes == []
+
+
+def test_links_are_long_only_if_the_flag_is_1() -> None:
+    for flag, latency in ((1, 2), (0, 1), (2, 1)):
+        text = f"{TORUS}use_noc_latency={flag};"
+        assert counterpart(text).network.parameters["latency"] == latency
 
 
 TORUS = "routing_function=dim_order;num_vcs=2;"
@@ -227,13 +242,23 @@ test_what_is_refused = refusals(
     (TORUS + "sim_type=batch;", "sim_type=batch has no counterpart here"),
     (TORUS + "packet_size={1,5};", "packet_size must be one number of flits, not {1,5}"),
     (TORUS + "traffic=taper64(2);k=4;", "traffic=taper64(2) has no counterpart here for 16 nodes"),
-    (TORUS + "traffic=hotspot;", "traffic=hotspot must name its nodes: hotspot({3,5})"),
+    (TORUS + "traffic=hotspot;", "traffic=hotspot must name its nodes: hotspot({{3,5}})"),
     (TORUS + "traffic=hotspot({x});", "Node of hotspot must be from 0 to 63, not x"),
-    (TORUS + "traffic=hotspot({3},{x});", "Rate of hotspot must be an integer from 0 on, not x"),
+    (TORUS + "traffic=hotspot({{3},{x}});", "Rate of hotspot must be from 0 to ..., not x"),
     (TORUS + "traffic=background({64});", "Node of background must be from 0 to 63, not 64"),
     (TORUS + "traffic=background({-1});", "Node of background must be from 0 to 63, not -1"),
     (TORUS + "traffic=randperm(x);", "perm_seed must be an integer, not 'x'"),
-    (TORUS + "traffic=tornado(4,2,1,3);", "traffic=tornado(4,2,1,3) has no counterpart ..."),
+    (TORUS + "traffic=tornado({4,2,1,3});", "traffic=tornado({4,2,1,3}) has no counterpart ..."),
+    (TORUS + "traffic=background({1,2});", "traffic=background({1,2}) has no counterpart ..."),
+    (TORUS + "traffic=hotspot({3},{2});", "Arguments of hotspot must be one, or a list ..."),
+    (TORUS + "traffic=tornado(8,2);", "Arguments of tornado must be one, or a list ..."),
+    (TORUS + "k=3;traffic=bitcomp;", "traffic=bitcomp has no counterpart here for 9 nodes"),
+    (TORUS + "n=1;traffic=transpose;", "traffic=transpose has no counterpart here for 8 nodes"),
+    (TORUS + "n=1;traffic=badperm_yarc;", "traffic=badperm_yarc has no counterpart ..."),
+    (TORUS + "traffic=tornado(9);", "traffic=tornado(9) has no counterpart ..."),
+    (TORUS + "traffic=badperm_yarc(0);", "k must be from 1 to 65536, not 0"),
+    (TORUS + "x=abc;", "x must be an integer, not 'abc'"),
+    (TORUS + "burst_r1=abc;", "burst_r1 must be a number, not 'abc'"),
     (TORUS + "injection_process=gaussian;", "injection_process must be bernoulli or on_off, ..."),
     (TORUS + "injection_rate=x;", "injection_rate must be a number, not 'x'"),
     (TORUS + "sample_period=0;", "sample_period must be at least 1, not 0"),

@@ -9,12 +9,13 @@ import pytest
 from command_line import command_refusals, exit_status
 from long_runs import long
 from multicube.hdl import FAMILIES, MulticubeError, build
+from multicube.hdl.graphs.routing.group_tree import Kind
 from multicube.hdl.graphs.schedules import collectives
 from multicube.hdl.graphs.schedules.collective_program import CollectiveProgram
 from multicube.hdl.graphs.schedules.collectives import ALGORITHMS, KINDS, collective_program
 from multicube.hdl.graphs.schedules.copy_schedule import copy_schedule
 from multicube.hdl.networks.family import Family
-from multicube.sim import CollectiveRun, run_collective
+from multicube.sim import CollectiveRun, SimulationError, run_collective
 from multicube.sim.measure.collective_bound import collective_bound, header_cycles, middle
 from multicube.sim.run import collective_run
 from multicube.sim.run.counter_barrier import meet
@@ -402,6 +403,17 @@ def test_every_family_performs_collectives_or_refuses(family: Family) -> None:
         found = run_collective(network, kind, root=root, flits=1 if kind == "barrier" else 3)
         assert found.correct
         assert min(found.tried.values()) >= found.bound
+
+
+@pytest.mark.long
+def test_all_reduces_that_block_each_other_are_told() -> None:
+    """On a bus: copies hold what the next values wait for. In passes they hold no channel."""
+    words = "spanning-bus-hypercube k=2 n=2 depth=1 group_entries=1"
+    group = {0: (0, range(4))}
+    assert build(words).group_cycle(group, [Kind.ALL_REDUCE])
+    with pytest.raises(SimulationError, match=r"by the network: .* multicube deadlock --group"):
+        run(words, "allreduce", 7, root=0, algorithm="network")
+    assert run(f"{words} switch=cut-through", "allreduce", 7, root=0, algorithm="network").correct
 
 
 def test_the_command_prints_a_line_or_json(capsys: pytest.CaptureFixture) -> None:

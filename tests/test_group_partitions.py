@@ -15,6 +15,7 @@ from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import PacketNetwork, build
 from multicube.hdl.fabric.cell import Cell, CellType
+from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.fabric_component import FabricComponent
 from multicube.hdl.fabric.pins import Pin
@@ -49,6 +50,16 @@ test_groups_across_parts_are_refused = refusals(
         "Number of a group must be the address of a terminal of its subnetwork (0, 1, 4, 5), not 2",
     ),
 )
+
+
+@pytest.mark.parametrize("ports", [4, 16])
+def test_parts_are_those_of_this_network(ports: int) -> None:
+    """Those of four terminals passed, and of sixteen a channel was named that there is not."""
+    groups = {1: (0, [0, 1])}
+    with pytest.raises(InvalidValue, match=f"^Partition must be of 8 terminals, not {ports}$"):
+        cube().group_tables(groups, Partition.whole(ports))
+
+
 test_networks_are_refused = refusals(
     lambda given: build(**given).confinement(),
     (

@@ -551,6 +551,8 @@ class RoutedNetwork(PacketNetwork):
             return super().group_tables(groups)
         trees = {number: self._tree(*group) for number, group in groups.items()}
         if partition is not None:
+            if (count := partition.code.count) != self.ports:
+                raise InvalidValue(f"Partition must be of {self.ports} terminals, not {count}")
             for number, tree in trees.items():
                 check_inside(self.relation, number, tree, partition.of(tree.root))
         return group_rows(trees, self.shapes, self.parameters.grouped)

@@ -1,6 +1,7 @@
 """Configurations of BookSim2 as networks, traffic and runs of this library."""
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...hdl.fabric.checks import check_word
+from ...hdl.fabric.checks import check_integer, check_word
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.numerals import is_natural
 from ...hdl.networks.network import Network
@@ -113,26 +114,32 @@ def _traffic(config: BookSimConfig, ports: int) -> Any:
     """A text that means the same here, a list of destinations, or a matrix."""
     name, words, config = _called(config, "traffic")
     none = InvalidValue(f"traffic={config['traffic']} has no counterpart here for {ports} nodes")
-    if words and name not in ("hotspot", "background"):
+    if len(words) > {"hotspot": 2, "background": 1}.get(name, 0):
         raise none
-    size = config.integer("k") * config.integer("xr")
+    k, n, xr = (check_integer(each, config.integer(each), 1, 2**16) for each in ("k", "n", "xr"))
+    size = k * xr
     nodes = np.arange(ports)
+    bits = ports.bit_length() - 1
+    if name in ("bitcomp", "bitrev", "shuffle", "transpose") and (
+        ports != 1 << bits or (name == "transpose" and bits % 2)
+    ):
+        raise none
     if name in ("uniform", "bitcomp", "bitrev", "shuffle", "transpose", "diagonal", "asymmetric"):
         return name
     if name == "randperm":
         return f"randperm:{config.integer('perm_seed')}"
-    if name in ("tornado", "neighbor"):
+    if name in ("tornado", "neighbor") and size**n <= ports:
         shift = (size + 1) // 2 - 1 if name == "tornado" else 1
         found = np.zeros(ports, int)
-        for digit in range(config.integer("n")):
+        for digit in range(n):
             offset = size**digit
             found += offset * ((nodes // offset + shift) % size)
         return found.tolist()
     if name == "hotspot":
         spots = _listed(f"Node of {name}", words[:1], ports - 1)
-        rates = _listed(f"Rate of {name}", words[1:2]) or [1]
+        rates = _listed(f"Rate of {name}", words[1:2], 2**31 - 1) or [1]
         if not spots:
-            raise InvalidValue("traffic=hotspot must name its nodes: hotspot({3,5})")
+            raise InvalidValue("traffic=hotspot must name its nodes: hotspot({{3,5}})")
         row = np.zeros(ports)
         for place, spot in enumerate(spots):
             row[spot] += rates[min(place, len(rates) - 1)]
@@ -142,10 +149,14 @@ def _traffic(config: BookSimConfig, ports: int) -> Any:
         row[_listed(f"Node of {name}", words[:1], ports - 1)] = 0
         return np.tile(row, (ports, 1))
     if name == "bad_dragon":
-        group = 2 * config.integer("k") ** 2
-        return (nodes // group == (nodes[:, None] // group + 1) % -(-ports // group)).astype(float)
+        group = 2 * k**2
+        beyond = (nodes - (nodes[:, None] // group + 1) * group) % ports
+        return ((group - 1 - beyond) // ports + 1).astype(float)
     if name == "badperm_yarc":
-        return ((nodes % size == nodes[:, None] // size) & (nodes // size < size)).astype(float)
+        if (size - 1) * size + (ports - 1) // size >= ports:
+            raise none
+        column = nodes - nodes[:, None] // size
+        return ((column >= 0) & (column < size**2) & (column % size == 0)).astype(float)
     if name == "taper64" and ports == 64:
         steps = [8 * up + across for up in (-1, 0, 1) for across in (-1, 0, 1)]
         near = sum(np.roll(np.eye(64), step, axis=1) for step in steps)
@@ -153,13 +164,12 @@ def _traffic(config: BookSimConfig, ports: int) -> Any:
     raise none
 
 
-def _listed(what: str, words: Sequence[str], most: int | None = None) -> list[int]:
+def _listed(what: str, words: Sequence[str], most: int) -> list[int]:
     """The integers of a list that is the only word, from 0 to the most."""
     found = [each for word in words for each in listed(word)]
     for each in found:
-        if not is_natural(each) or (most is not None and int(each) > most):
-            allowed = "an integer from 0 on" if most is None else f"from 0 to {most}"
-            raise InvalidValue(f"{what} must be {allowed}, not {each}")
+        if not is_natural(each) or int(each) > most:
+            raise InvalidValue(f"{what} must be from 0 to {most}, not {each}")
     return list(map(int, found))
 
 
@@ -171,25 +181,24 @@ _ARGUMENTS = {
 """The parameters that arguments stand for, in their order."""
 
 
+_ARGUMENT = re.compile(r"[^{},]*|{([^{}]|{[^{}]*})*}")
+"""One argument, or a list of several, which may be lists themselves."""
+
+
 def _called(config: BookSimConfig, parameter: str) -> tuple[str, list[str], BookSimConfig]:
-    """What a parameter such as `tornado(8,2)` names, its arguments that stand for no parameters,
+    """What a parameter such as `tornado({8,2})` names, its arguments that stand for no parameters,
     and the configuration with the others."""
     name, _, rest = config[parameter].partition("(")
-    words, names = _arguments(rest.removesuffix(")")), _ARGUMENTS.get(name, ())
+    text, names = rest.removesuffix(")"), _ARGUMENTS.get(name, ())
+    if not _ARGUMENT.fullmatch(text):
+        raise InvalidValue(
+            f"Arguments of {name} must be one, or a list such as {{8,2}} or {{{{3,5}},{{1,2}}}}, "
+            f"not {text}: BookSim2 reads the first alone"
+        )
+    inner = text[1:-1] if text.startswith("{") else text
+    words = [each.strip() for each in re.findall(r"{[^{}]*}|[^{},]+", inner) if each.strip()]
     given = {**config.given, **dict(zip(names, words))}
     return name, words[len(names) :], replace(config, given=given)
-
-
-def _arguments(text: str) -> list[str]:
-    """Arguments that are separated by commas, but for those inside of braces."""
-    found, depth = [""], 0
-    for letter in text:
-        depth += (letter == "{") - (letter == "}")
-        if letter == "," and not depth:
-            found.append("")
-        else:
-            found[-1] += letter
-    return [each.strip() for each in found if each.strip()]
 
 
 def _placed(traffic: Any, place: Sequence[int] | None) -> Any:

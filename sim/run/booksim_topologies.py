@@ -50,7 +50,7 @@ def _one_channel(config: BookSimConfig, has: str) -> list[tuple[str, str]]:
 
 def _torus(config: BookSimConfig, folder: Path) -> Built:
     _routing(config, "dim_order")
-    return _cube(config, 2 if config.integer("use_noc_latency") else 1)
+    return _cube(config, 2 if config.integer("use_noc_latency") == 1 else 1)
 
 
 def _mesh(config: BookSimConfig, folder: Path) -> Built:
@@ -74,7 +74,7 @@ def _cmesh(config: BookSimConfig, folder: Path) -> Built:
     k, n, c, xr, yr = (config.integer(name) for name in ("k", "n", "c", "xr", "yr"))
     if (n, c, xr, yr) != (2, 4, 2, 2):
         raise InvalidValue("cmesh must have n=2, c=4, xr=2 and yr=2, as in BookSim2")
-    latency = 2 if config.integer("use_noc_latency") else 1
+    latency = 2 if config.integer("use_noc_latency") == 1 else 1
     given = nx.DiGraph()
     for node in range(k * k):
         given.add_node(node, terminals=4)
@@ -131,7 +131,7 @@ def _flattened(config: BookSimConfig, folder: Path) -> Built:
         raise InvalidValue("flatfly must have c = xr yr, and x y = k^n routers")
     network = build("hyperx", k=k, n=n, terminals_per_node=c, **_common(config))
     notes = _one_channel(config, "dimensions are taken in order, on one channel")
-    if config.integer("use_noc_latency"):
+    if config.integer("use_noc_latency") == 1:
         notes.append(("use_noc_latency=1", "all links take one cycle"))
     return network, _blocks(x, y, xr, yr), notes
 

@@ -84,8 +84,9 @@ def run_group_task(bench: GroupBench, *, engine: str, threads: int | None = None
                 break
             elif opened.cycle - moved > patience(network):
                 raise SimulationError(
-                    f"The words of the group do not come: {counts[0]} of {due[0]} sent, "
-                    f"{counts[1]} of {due[1]} heard",
+                    f"The words of the group do not come by the network: {counts[0]} of {due[0]} "
+                    f"sent, {counts[1]} of {due[1]} heard; multicube deadlock --group says whether "
+                    "its packets can block each other",
                     None,
                 )
         heard = opened.read(bench.sinks, "heard")

@@ -25,6 +25,13 @@ DEFAULTS: dict[str, str] = dict(word.split("=") for word in _DEFAULTS.split())
 _DELAYS = [name for name in DEFAULTS if name.endswith("_delay")]
 """The cycles of the stages of BookSim2's routers."""
 
+_NUMBERS = [
+    name
+    for name, value in DEFAULTS.items()
+    if value.lstrip("-")[:1].isdigit() and name not in ("perm_seed", "packet_size")
+]
+"""Those that are numbers, whether they matter or not; the two may be a word, or a list."""
+
 _NEUTRAL = """
 subnets=1 link_failures=0 fail_seed channel_file= in_ports out_ports classes=1 class_priority=0
 use_read_write=0 write_fraction read_request_begin_vc read_request_end_vc write_request_begin_vc
@@ -121,11 +128,13 @@ class BookSimConfig:
         Raises
         ------
         ValueError
-            If it would be another experiment.
+            If it would be another experiment, or a number is none.
         """
         allowed = dict(word.partition("=")[::2] for word in _NEUTRAL.split() if "=" in word)
         for name, value in self.given.items():
-            if name in allowed and value not in allowed[name].split(","):
+            if name in _NUMBERS:
+                self.number(name, whole="." not in DEFAULTS[name])
+            if name in allowed and not {*listed(value)} <= {*allowed[name].split(",")}:
                 if name in _REFUSED:
                     raise InvalidValue(f"{name}={value} has no counterpart here")
                 yield f"{name}={value}", _REASONS.get(name, "it has no counterpart")
