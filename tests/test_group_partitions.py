@@ -15,7 +15,7 @@ from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import PacketNetwork, build
 from multicube.hdl.fabric.cell import Cell, CellType
-from multicube.hdl.fabric.errors import InvalidValue
+from multicube.hdl.fabric.errors import InvalidType, InvalidValue
 from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.fabric.fabric_component import FabricComponent
 from multicube.hdl.fabric.pins import Pin
@@ -58,6 +58,8 @@ def test_parts_are_those_of_this_network(ports: int) -> None:
     groups = {1: (0, [0, 1])}
     with pytest.raises(InvalidValue, match=f"^Partition must be of 8 terminals, not {ports}$"):
         cube().group_tables(groups, Partition.whole(ports))
+    with pytest.raises(InvalidType, match=r"^Partition must be a partition of the terminals, not "):
+        cube().group_tables(groups, [[0, 1]])
 
 
 test_networks_are_refused = refusals(

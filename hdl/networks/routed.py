@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from ..fabric.cell import Cell, CellType
-from ..fabric.checks import check_limit
+from ..fabric.checks import check_kind, check_limit
 from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.fabric import Fabric, Scope
 from ..fabric.layout import Layout
@@ -551,6 +551,7 @@ class RoutedNetwork(PacketNetwork):
             return super().group_tables(groups)
         trees = {number: self._tree(*group) for number, group in groups.items()}
         if partition is not None:
+            check_kind("Partition", partition, Partition, "a partition of the terminals")
             if (count := partition.code.count) != self.ports:
                 raise InvalidValue(f"Partition must be of {self.ports} terminals, not {count}")
             for number, tree in trees.items():
