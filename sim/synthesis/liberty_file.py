@@ -159,16 +159,23 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
         tables: dict[str, list[tuple[Sequence[float], Sequence[float]]]] = {}
         for pin in cell.of("pin"):
             names = pin.name.replace(",", " ").split()
-            powers = [mean(each) for each in pin.of("internal_power") if each.groups]
+            given = [each for each in pin.of("internal_power") if each.groups]
+            powers = [
+                (loads, [weight * value for value in values])
+                for weight, (loads, values) in zip(_weights(given), map(mean, given))
+            ]
             if pin.attributes.get("direction") == "output":
                 tables |= dict.fromkeys(names, powers)
             else:
                 hidden = [values[0] for _, values in powers]
                 for name in names:
-                    capacitances[name] = pin.number("capacitance") * picofarad
+                    capacitances[name] = _capacitance(library, pin) * picofarad
                     own[name] = sum(hidden) / len(hidden) if hidden else 0.0
-        states = [each.number("value") for each in cell.of("leakage_power")]
-        leakage = cell.number("cell_leakage_power") or sum(states) / max(1, len(states))
+        states = [*cell.of("leakage_power")]
+        leakage = cell.number("cell_leakage_power") or sum(
+            weight * each.number("value") / len(states)
+            for weight, each in zip(_weights(states), states)
+        )
         return CellEnergies(leakage * watt, capacitances, own, tables)
 
     found = {}
@@ -180,6 +187,19 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
                 f"The energies of cell {cell.name} of the Liberty file can't be read"
             ) from error
     return _voltage(library, volt), found
+
+
+def _weights(groups: Sequence[Group]) -> list[float]:
+    """How much each counts in the mean of all: the means of the groups of a supply are added."""
+    supplies = [each.attributes.get("related_pg_pin") for each in groups]
+    return [len(groups) / supplies.count(each) for each in supplies]
+
+
+def _capacitance(library: Group, pin: Group) -> float:
+    """That of an input in the library's unit: its own, or that of its rise and fall, or the usual
+    one."""
+    both = [pin.number(f"{edge}_capacitance") for edge in ("rise", "fall")]
+    return pin.number("capacitance") or sum(both) / 2 or library.number("default_input_pin_cap")
 
 
 def _voltage(library: Group, volt: float) -> float:
