@@ -606,6 +606,13 @@ def test_comments_of_gml_are_no_entries(tmp_path: Path) -> None:
     assert len(joined(read_graph(written(tmp_path, "a.gml", text)))) == 2
 
 
+def test_drawings_of_gml_say_nothing_about_hardware(tmp_path: Path) -> None:
+    node = "node [ id {} graphics [ x 1.5 y 2 ] ]"
+    edge = "edge [ source 0 target 1 graphics [ width 3 ] ]"
+    text = f"graph [ {node.format(0)} {node.format(1)} {edge} ]"
+    assert len(joined(read_graph(written(tmp_path, "a.gml", text)))) == 2
+
+
 def test_files_of_the_topology_zoo(tmp_path: Path) -> None:
     """The attributes that its toolset writes say nothing about hardware."""
     keys = {
