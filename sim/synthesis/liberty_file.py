@@ -81,6 +81,10 @@ def liberty_group(text: str) -> Group:
     return found[0]
 
 
+_Table = tuple[Sequence[float], Sequence[float]]
+"""Loads in pF, and the energy in pJ at each."""
+
+
 @dataclass(frozen=True)
 class CellEnergies:
     """What a cell takes.
@@ -100,7 +104,7 @@ class CellEnergies:
     leakage: float
     capacitances: dict[str, float]
     own: dict[str, float]
-    tables: dict[str, list[tuple[Sequence[float], Sequence[float]]]]
+    tables: dict[str, list[_Table]]
 
     def energy(self, pin: str, load: float) -> float:
         """Energy inside the cell of a change of an output, in pJ, on average over its causes."""
@@ -123,7 +127,7 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
     picojoule = picofarad * volt**2
     templates = {each.name: each for each in library.of("power_lut_template")}
 
-    def table(power: Group) -> tuple[Sequence[float], Sequence[float]]:
+    def table(power: Group) -> _Table:
         template = templates.get(power.name, Group("", ""))
         axes = []
         for axis in ("1", "2"):
@@ -144,7 +148,7 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
         given = [float(value) * picojoule for value in values.reshape(-1)]
         return [load * picofarad for load in loads], given
 
-    def mean(power: Group) -> tuple[Sequence[float], Sequence[float]]:
+    def mean(power: Group) -> _Table:
         both = [table(each) for each in power.groups if each.kind in ("rise_power", "fall_power")]
         both += [table(each) for each in power.of("power")]
         if not both:
@@ -156,11 +160,11 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
     def energies(cell: Group) -> CellEnergies:
         capacitances: dict[str, float] = {}
         own: dict[str, float] = {}
-        tables: dict[str, list[tuple[Sequence[float], Sequence[float]]]] = {}
+        tables: dict[str, list[_Table]] = {}
         for pin in cell.of("pin"):
             names = pin.name.replace(",", " ").split()
             given = [each for each in pin.of("internal_power") if each.groups]
-            powers = [
+            powers: list[_Table] = [
                 (loads, [weight * value for value in values])
                 for weight, (loads, values) in zip(_weights(given), map(mean, given))
             ]
