@@ -595,8 +595,21 @@ def test_letters_of_line_ends_are_nodes_in_dot(tmp_path: Path) -> None:
     assert list(map(graph.name, graph.homes)) == ["n", "n", "n", "nr"]
 
 
+def test_texts_of_html_are_no_edges_in_dot(tmp_path: Path) -> None:
+    """Behind their first tag they were taken for edges, and for what comes after the graph."""
+    text = "digraph { a [label=<<b>x -- y</b>}>]; a -> b; b -> a }"
+    assert len(joined(read_graph(written(tmp_path, "a.dot", text)))) == 2
+
+
 def test_comments_of_gml_are_no_entries(tmp_path: Path) -> None:
     text = "# directed by no one\ngraph [ node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 ] ]"
+    assert len(joined(read_graph(written(tmp_path, "a.gml", text)))) == 2
+
+
+def test_drawings_of_gml_say_nothing_about_hardware(tmp_path: Path) -> None:
+    node = "node [ id {} graphics [ x 1.5 y 2 ] ]"
+    edge = "edge [ source 0 target 1 graphics [ width 3 ] ]"
+    text = f"graph [ {node.format(0)} {node.format(1)} {edge} ]"
     assert len(joined(read_graph(written(tmp_path, "a.gml", text)))) == 2
 
 

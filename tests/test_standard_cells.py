@@ -212,6 +212,37 @@ def test_leakage_of_a_cell_is_the_mean_of_its_states() -> None:
     assert cells["INV"].leakage == pytest.approx(2.5e-9)
 
 
+def test_what_supplies_take_is_added() -> None:
+    """The states of each are averaged; so were supplies, of which the ground often takes 0."""
+    states = "".join(
+        f"leakage_power () {{ value : {value}; related_pg_pin : {supply}; }}"
+        for supply, value in (("VDD", 2), ("VDD", 6), ("VSS", 0), ("VBB", 1))
+    )
+    text = TINY.read_text().replace("cell_leakage_power : 1;", states, 1)
+    old = 'internal_power () { related_pin : "A";'
+    other = 'internal_power () { related_pg_pin : VBB; power (scalar) { values ("8"); } }'
+    text = text.replace(old, f"{other} {old} related_pg_pin : VDD;", 1)
+    _, cells = cell_energies(liberty_group(text))
+    assert cells["INV"].leakage == pytest.approx(5e-9)
+    assert [cells["INV"].energy("Y", load) for load in (0, 0.5, 1)] == [10, 11, 12]
+
+
+@pytest.mark.parametrize(
+    ("told", "meant"),
+    [
+        ("rise_capacitance : 0.25; fall_capacitance : 0.75;", 0.5),
+        ("capacitance : 0.25; rise_capacitance : 1; fall_capacitance : 1;", 0.25),
+        ("", 0.125),
+    ],
+)
+def test_capacitance_of_an_input(told: str, meant: float) -> None:
+    """As OpenSTA reads it: that of an edge, or the usual one, was 0."""
+    text = TINY.read_text().replace("capacitance : 0.5;", told, 1)
+    text = text.replace("cell (INV)", "default_input_pin_cap : 0.125; cell (INV)")
+    _, cells = cell_energies(liberty_group(text))
+    assert cells["INV"].capacitances["A"] == meant
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

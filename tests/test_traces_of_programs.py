@@ -398,11 +398,16 @@ ALONE = {"comm_dst": 1, "comm_size": 16}
             for listed in (
                 "[" * 9999 + '"pg_name"',
                 *map(GROUP.format, ("[0.5]", "[1e999]", "[true]", '"0"', "null")),
+                '[{"pg_name": "1", "ranks": [0]}, {"pg_name": "1", "ranks": [1]}]',
             )
         ),
         (
             [[node(1, COLL, comm_type=0, involved_dim=1)]],
             ".0.et, node 1: involved_dim must be a list, true in all dimensions",
+        ),
+        (
+            [[node(1, COMP, cost=1) + node(1, COMP, cost=2)]],
+            ".0.et, node 1: Entry 'cost' must be given once, not twice, in {{'cost': 2}}",
         ),
         ([[node(1, COMP)[:-1]]], ".0.et: message 1 is no Node of Chakra"),
         ([[b"\xff\xff\xff"]], ".0.et: message 1 is no Node of Chakra"),

@@ -16,7 +16,7 @@ NODE_FIELDS = ("terminals", "exits", "name")
 _DEFAULTS = ("node_default", "edge_default")
 
 _FOR_PEOPLE = ("id", "name", "label", "title", "description", "desc", "comment", "note", "url")
-_FOR_DRAWINGS = "x y z pos position latitude longitude color colour viz"
+_FOR_DRAWINGS = "x y z pos position latitude longitude color colour viz graphics"
 _ZOO = """
 access backbone classification commercial country creator customer datemodifier datemonth
 dateobtained datetype dateyear developed geoextent geolocation hyperedge internal ix lastaccess

@@ -25,9 +25,10 @@ _END = re.compile(r'"(?:[^"\\]|\\.)*"|[^":]+')
 """The name of a node where an edge ends; a port and a compass point may follow."""
 
 _NO_EDGE = re.compile(
-    r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|//[^\n]*|^\#[^\n]*|<[^>]*>', re.DOTALL | re.MULTILINE
+    r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|//[^\n]*|^\#[^\n]*|<(?:[^<>]|<[^<>]*>)*>',
+    re.DOTALL | re.MULTILINE,
 )
-"""Texts and comments in DOT."""
+"""Texts, those of HTML with its tags, and comments in DOT."""
 
 _LINE_ENDS = ('"\\n"', '"\\r\\n"')
 """Ends of lines, which pydot takes for nodes."""

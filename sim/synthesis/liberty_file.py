@@ -81,6 +81,10 @@ def liberty_group(text: str) -> Group:
     return found[0]
 
 
+_Table = tuple[Sequence[float], Sequence[float]]
+"""Loads in pF, and the energy in pJ at each."""
+
+
 @dataclass(frozen=True)
 class CellEnergies:
     """What a cell takes.
@@ -100,7 +104,7 @@ class CellEnergies:
     leakage: float
     capacitances: dict[str, float]
     own: dict[str, float]
-    tables: dict[str, list[tuple[Sequence[float], Sequence[float]]]]
+    tables: dict[str, list[_Table]]
 
     def energy(self, pin: str, load: float) -> float:
         """Energy inside the cell of a change of an output, in pJ, on average over its causes."""
@@ -123,7 +127,7 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
     picojoule = picofarad * volt**2
     templates = {each.name: each for each in library.of("power_lut_template")}
 
-    def table(power: Group) -> tuple[Sequence[float], Sequence[float]]:
+    def table(power: Group) -> _Table:
         template = templates.get(power.name, Group("", ""))
         axes = []
         for axis in ("1", "2"):
@@ -144,7 +148,7 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
         given = [float(value) * picojoule for value in values.reshape(-1)]
         return [load * picofarad for load in loads], given
 
-    def mean(power: Group) -> tuple[Sequence[float], Sequence[float]]:
+    def mean(power: Group) -> _Table:
         both = [table(each) for each in power.groups if each.kind in ("rise_power", "fall_power")]
         both += [table(each) for each in power.of("power")]
         if not both:
@@ -156,19 +160,26 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
     def energies(cell: Group) -> CellEnergies:
         capacitances: dict[str, float] = {}
         own: dict[str, float] = {}
-        tables: dict[str, list[tuple[Sequence[float], Sequence[float]]]] = {}
+        tables: dict[str, list[_Table]] = {}
         for pin in cell.of("pin"):
             names = pin.name.replace(",", " ").split()
-            powers = [mean(each) for each in pin.of("internal_power") if each.groups]
+            given = [each for each in pin.of("internal_power") if each.groups]
+            powers: list[_Table] = [
+                (loads, [weight * value for value in values])
+                for weight, (loads, values) in zip(_weights(given), map(mean, given))
+            ]
             if pin.attributes.get("direction") == "output":
                 tables |= dict.fromkeys(names, powers)
             else:
                 hidden = [values[0] for _, values in powers]
                 for name in names:
-                    capacitances[name] = pin.number("capacitance") * picofarad
+                    capacitances[name] = _capacitance(library, pin) * picofarad
                     own[name] = sum(hidden) / len(hidden) if hidden else 0.0
-        states = [each.number("value") for each in cell.of("leakage_power")]
-        leakage = cell.number("cell_leakage_power") or sum(states) / max(1, len(states))
+        states = [*cell.of("leakage_power")]
+        leakage = cell.number("cell_leakage_power") or sum(
+            weight * each.number("value") / len(states)
+            for weight, each in zip(_weights(states), states)
+        )
         return CellEnergies(leakage * watt, capacitances, own, tables)
 
     found = {}
@@ -180,6 +191,19 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
                 f"The energies of cell {cell.name} of the Liberty file can't be read"
             ) from error
     return _voltage(library, volt), found
+
+
+def _weights(groups: Sequence[Group]) -> list[float]:
+    """How much each counts in the mean of all: the means of the groups of a supply are added."""
+    supplies = [each.attributes.get("related_pg_pin") for each in groups]
+    return [len(groups) / supplies.count(each) for each in supplies]
+
+
+def _capacitance(library: Group, pin: Group) -> float:
+    """That of an input in the library's unit: its own, or that of its rise and fall, or the usual
+    one."""
+    both = [pin.number(f"{edge}_capacitance") for edge in ("rise", "fall")]
+    return pin.number("capacitance") or sum(both) / 2 or library.number("default_input_pin_cap")
 
 
 def _voltage(library: Group, volt: float) -> float:

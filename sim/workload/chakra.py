@@ -16,7 +16,7 @@ from typing import Any
 from ...hdl.fabric.checks import check_limit, check_path
 from ...hdl.fabric.errors import InvalidValue, MulticubeError
 from ...hdl.fabric.numerals import is_natural
-from ...hdl.support.input_file import read_content
+from ...hdl.support.input_file import given_once, read_content
 from .chakra_collectives import COLLECTIVES, Transfer
 from .packets import MOST_PACKETS, Scale
 from .workload import Workload, WorkloadMessage
@@ -317,7 +317,9 @@ def _groups(nodes: Sequence[_Node], ranks: int) -> dict[str, tuple[int, ...]]:
                     members = each["ranks"]
                     if not isinstance(members, list) or {*map(type, members)} - {int}:
                         raise ValueError
-                    groups[str(each["pg_name"])] = tuple(members or range(ranks))
+                    group = tuple(members or range(ranks))
+                    if groups.setdefault(str(each["pg_name"]), group) != group:
+                        raise ValueError
             except (ValueError, TypeError, KeyError, RecursionError):
                 raise InvalidValue(f"{node.place}: its process groups can't be read") from None
     return groups
@@ -364,7 +366,10 @@ def _nodes(path: str) -> list[_Node]:
             raise InvalidValue(f"{place}: an earlier node has this id, too")
         if message.type not in range(len(_NODE_TYPES)):
             raise InvalidValue(f"{place}: type {message.type} is not known")
-        attributes = {each.name: _value(each) for each in message.attr}
+        try:
+            attributes = given_once([(each.name, _value(each)) for each in message.attr])
+        except InvalidValue as error:
+            raise InvalidValue(f"{place}: {error}") from None
         nodes[message.id] = _Node(
             message.id,
             _NODE_TYPES[message.type],
