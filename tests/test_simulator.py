@@ -853,6 +853,33 @@ def test_waveforms_are_the_same() -> None:
     assert len(changes) > 100
 
 
+def test_waveforms_of_what_changes_in_the_first_delta_cycle() -> None:
+    """And back in the next one, of another name of an input."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        given, named = Signal(4), Signal(4, name="named")
+        m.d.comb += named.eq(given)
+
+        async def process(ctx: Any) -> None:
+            ctx.set(given, 7)
+
+        async def bench(ctx: Any) -> None:
+            for value in (0, 7, 3):
+                ctx.set(given, value)
+                await ctx.delay(1e-6)
+
+        simulator, file = kind(m), StringIO()
+        simulator.add_process(process)
+        simulator.add_testbench(bench)
+        with simulator.write_vcd(file):
+            simulator.run()
+        return waves(file.getvalue())
+
+    changes = same(scenario).items()
+    assert [value for (name, _), value in changes if "named" in name] == ["b0", "b111", "b11"]
+
+
 def test_waveforms_in_a_file(tmp_path: Path) -> None:
     simulator = Simulator(Counter())
     simulator.add_clock(1e-6)
