@@ -210,6 +210,83 @@ def test_repeat_is_ended_by_a_reset() -> None:
     assert same(scenario)
 
 
+def test_repeat_is_ended_by_a_reset_that_comes_with_the_edge() -> None:
+    """Of several domains, as clocks and resets change in any order."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        domains = [ClockDomain(f"d{number}") for number in range(8)]
+        m.domains += domains
+        seen: list[Any] = []
+
+        async def resets(ctx: Any) -> None:
+            await ctx.delay(4.5e-6)
+            ctx.set(Cat(domain.rst for domain in domains), 0xFF)
+
+        def waits(domain: ClockDomain) -> Any:
+            async def bench(ctx: Any) -> None:
+                with pytest.raises(amaranth.sim.DomainReset):
+                    await ctx.tick(domain).repeat(20)
+                seen.append(ctx._engine.now)
+
+            return bench
+
+        clocks = {domain.name: 1e-6 for domain in domains}
+        return played(kind(m), seen, *map(waits, domains), clocks=clocks, processes=[resets])
+
+    assert same(scenario) == [4_500_000_000] * 8
+
+
+def test_repeat_misses_ticks_as_amaranths_does() -> None:
+    """A testbench makes several ticks at once, in which the other can't take part."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        m.domains.sync = domain = ClockDomain()
+        count = Signal(8)
+        m.d.sync += count.eq(count + 1)
+        seen: list[Any] = []
+
+        async def makes(ctx: Any) -> None:
+            for ticks in (1, 1, 2, 1, 1, 1):
+                for _ in range(ticks):
+                    ctx.set(domain.clk, 1)
+                    ctx.set(domain.clk, 0)
+                await ctx.delay(1e-6)
+
+        async def waits(ctx: Any) -> None:
+            for _ in range(2):
+                try:
+                    seen.append(await ctx.tick().sample(count).repeat(3))
+                except amaranth.sim.BrokenTrigger:
+                    seen.append("broken")
+
+        return played(kind(m), seen, waits, makes, clocks={})
+
+    assert same(scenario) == ["broken", (6,)]
+
+
+def test_a_clock_that_a_register_drives_as_well() -> None:
+    """Nobody should; but both do what they do."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        m.domains.other = other = ClockDomain()
+        count = Signal(8)
+        m.d.sync += other.clk.eq(~other.clk)
+        m.d.other += count.eq(count + 1)
+        seen = []
+
+        async def bench(ctx: Any) -> None:
+            for _ in range(10):
+                await ctx.delay(0.73e-6)
+                seen.append((ctx.get(count), ctx.get(other.clk)))
+
+        return played(kind(m), seen, bench, clocks={"sync": 1e-6, "other": 1.3e-6})
+
+    assert len(same(scenario)) == 10
+
+
 def test_processes_in_the_place_of_logic() -> None:
     """One combinational, one clocked, between logic before and after them."""
 
@@ -292,6 +369,31 @@ def test_reading_a_signal_takes_no_walk_over_the_design(monkeypatch: pytest.Monk
     assert seen == [1]
 
 
+def test_parts_of_a_register_that_no_index_chooses() -> None:
+    """They belong to it: a reset changes them."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        m.domains.sync = domain = ClockDomain()
+        word, index = Signal(data.ArrayLayout(4, 4), init=[1, 2, 3, 4]), Signal()
+        beside = Signal(16, init=0x4321)
+        m.d.sync += word[index].eq(word[index] + 1)
+        m.d.sync += beside[4:12].word_select(index, 3).eq(7)
+        seen: list[Any] = []
+
+        async def bench(ctx: Any) -> None:
+            for reset in (0, 1, 0):
+                ctx.set(Cat(word), 0xAAAA)
+                ctx.set(beside, 0xBBBB)
+                ctx.set(domain.rst, reset)
+                await ctx.tick()
+                seen.append((ctx.get(Cat(word)), ctx.get(beside)))
+
+        return played(kind(m), seen, bench)
+
+    assert same(scenario) == [(0xAAAB, 0xBBFB), (0x4321, 0xB32B), (0xAAAB, 0xBBFB)]
+
+
 class Colour(enum.Enum, shape=2):
     """A shape of values with names."""
 
@@ -340,6 +442,31 @@ def test_shapes_and_memories() -> None:
         return seen
 
     assert same(scenario)
+
+
+@pytest.mark.parametrize("depth", [4, 40])
+def test_a_row_that_a_process_and_a_port_write(depth: int) -> None:
+    """At the same edge, each other bits."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=8, depth=depth, init=[])
+        port = memory.write_port(granularity=4)
+        m.d.comb += [port.en.eq(2), port.addr.eq(3), port.data.eq(0xAB)]
+        seen = []
+
+        async def writes(ctx: Any) -> None:
+            async for _ in ctx.tick():
+                ctx.set(memory.data[3][:2], 1)
+                ctx.set(memory.data[3][2:4], 1)
+
+        async def bench(ctx: Any) -> None:
+            await ctx.tick()
+            seen.append(ctx.get(memory.data[3]))
+
+        return played(kind(m), seen, bench, processes=[writes])
+
+    assert same(scenario) == [0xA5]
 
 
 def test_read_ports_with_an_asynchronous_reset() -> None:
@@ -724,6 +851,33 @@ def test_waveforms_are_the_same() -> None:
 
     changes, _ = same(scenario)
     assert len(changes) > 100
+
+
+def test_waveforms_of_what_changes_in_the_first_delta_cycle() -> None:
+    """And back in the next one, of another name of an input."""
+
+    def scenario(kind: Callable[..., Any]) -> Any:
+        m = Module()
+        given, named = Signal(4), Signal(4, name="named")
+        m.d.comb += named.eq(given)
+
+        async def process(ctx: Any) -> None:
+            ctx.set(given, 7)
+
+        async def bench(ctx: Any) -> None:
+            for value in (0, 7, 3):
+                ctx.set(given, value)
+                await ctx.delay(1e-6)
+
+        simulator, file = kind(m), StringIO()
+        simulator.add_process(process)
+        simulator.add_testbench(bench)
+        with simulator.write_vcd(file):
+            simulator.run()
+        return waves(file.getvalue())
+
+    changes = same(scenario).items()
+    assert [value for (name, _), value in changes if "named" in name] == ["b0", "b111", "b11"]
 
 
 def test_waveforms_in_a_file(tmp_path: Path) -> None:

@@ -157,6 +157,16 @@ class _Emitter(NetlistEmitter):
             )
         return self._computed[key]
 
+    def emit_assign(
+        self, module: int, domain: Any, lhs: Value, start: int, rhs: Any, cond: Any, *, src_loc: Any
+    ) -> None:
+        super().emit_assign(module, domain, lhs, start, rhs, cond, src_loc=src_loc)
+        # In a simulation, who assigns one of some parts drives all of them, whether or not it can
+        # be chosen.
+        if self.all_undef_to_ff and isinstance(lhs, ast.Part):
+            parts, never = nir.Value.from_const(0, len(lhs.value)), nir.Net.from_const(0)
+            super().emit_assign(module, domain, lhs.value, 0, parts, never, src_loc=src_loc)
+
     def emit_drivers(self) -> None:
         # In a simulation, bits of a register to which nothing is assigned are set from outside, and
         # no reset changes them. Amaranth makes them part of a register that has one driver only.

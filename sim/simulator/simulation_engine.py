@@ -26,6 +26,7 @@ from ..engines.amaranth_internals import (
     value_to_string,
 )
 from ..engines.compiled.compiled_errors import UnsupportedConstruct
+from ..engines.compiled.ir import Words
 from ..engines.compiled.tables import lane_word
 from .design_division import read_design
 from .design_machine import DesignMachine
@@ -52,7 +53,7 @@ class _Following(PySimEngine):
     """Notes the older values of what triggers of a run sample."""
 
     _state: DesignState
-    follow: Callable[[DesignState, Any], None]
+    follow: Callable[[DesignState, Any], bool]
 
     def add_trigger_combination(self, combination: Any, *, oneshot: bool) -> Any:
         self.follow(self._state, combination)
@@ -105,6 +106,7 @@ class SimulationEngine(_Following):
         self.followed: dict[Logic, None] = {}
         self.before: dict[Logic, int] = {}
         self._said: dict[tuple[int, int], str] = {}
+        self._texts: dict[Words, Observation] = {}
         self._settling: dict[Logic, int] = {}
         self._settled_version = 0
         combinational = combinational_signals(design)
@@ -250,8 +252,8 @@ class SimulationEngine(_Following):
             self.followed[slot] = None
             self._settling[slot] = slot.value
 
-    def follow(self, state: DesignState, combination: Any) -> None:
-        """Follow what a trigger samples, unless only clocks and delays fire it."""
+    def follow(self, state: DesignState, combination: Any) -> bool:
+        """Follow what a trigger samples, unless only clocks and delays fire it, and say whether."""
         clocks = [clock.slot for clock in self._clocks]
         slots = state.slots
         fires = (
@@ -260,13 +262,14 @@ class SimulationEngine(_Following):
             if isinstance(each, ChangedTrigger | EdgeTrigger)
         )
         if all(slot in clocks for slot in fires):
-            return
+            return True
         for trigger in combination._triggers:
             if isinstance(trigger, SampleTrigger):
                 for signal in read_signals(trigger.value):
                     slot = slots[state.get_signal(signal)]
                     if isinstance(slot, Logic) and slot.lags:
                         self.followed_from_now(slot)
+        return False
 
     def _derived_levels(self) -> list[int]:
         derived = self.machine.derived
@@ -336,8 +339,9 @@ class SimulationEngine(_Following):
         if isinstance(part, str):
             return part
         words, width, form, signed = part
-        wanted = self.divided.rest, words
-        value = of_shape(Observation(self.machine, [wanted]).value(0, run), Shape(width, signed))
+        if words not in self._texts:
+            self._texts[words] = Observation(self.machine, [(self.divided.rest, words)])
+        value = of_shape(self._texts[words].value(0, run), Shape(width, signed))
         if form.endswith("s"):
             return format(value_to_string(value), form[:-1])
         return format(value, form)
@@ -384,7 +388,7 @@ class SimulationEngine(_Following):
             and not any(
                 process.runnable and not isinstance(process, Clock) for process in self._processes
             )
-            and not any(clock.initial for clock in self._clocks)
+            and not any(clock.initial or isinstance(clock.slot, Logic) for clock in self._clocks)
         )
 
     def _c_clock(self, clock: Clock) -> CClock:

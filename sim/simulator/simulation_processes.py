@@ -110,7 +110,7 @@ class Countdown:
         if before == after or after != self.level:
             return True
         self.count -= 1
-        if self.count > 0 and not (self.reset is not None and self.reset.curr):
+        if self.count > 0 and not (self.reset is not None and self.reset.next):
             return True
         self.trigger.hit(self.edge)
         return False
@@ -129,7 +129,6 @@ class _Counted(TriggerState):
         self, engine: "SimulationEngine", combination: Any, count: int, reset: Any
     ) -> None:
         self._count, self._reset = count, reset
-        engine.follow(engine.state, combination)
         super().__init__(engine, combination, engine._active_triggers, oneshot=True)
 
     def add_edge_waker(self, trigger: Any) -> None:
@@ -155,9 +154,11 @@ class _Ticks(TickTrigger):
     async def repeat(self, count: int) -> tuple[Any, ...]:
         count = operator.index(count)
         reset = self._reset()
-        if count <= 1 or reset is _UNKNOWN:
+        edge = self._collect_trigger()
+        free = count > 1 and reset is not _UNKNOWN
+        if not (free and self._engine.follow(self._engine.state, edge)):
             return tuple(await super().repeat(count))
-        trigger = _Counted(self._engine, self._collect_trigger(), count, reset)
+        trigger = _Counted(self._engine, edge, count, reset)
         _, _, active, *values = await trigger
         if active:
             raise DomainReset

@@ -206,6 +206,18 @@ class DesignMemory(MemoryState):
     def reset(self) -> None:
         self.data = _Values(self.machine, *self.place, shape=self.shape)
         self.write_queue: dict[int, int] = {}
+        self._masks: dict[int, int] = {}
+
+    def write(self, addr: int, value: int, mask: int = ~0) -> None:
+        self._masks[addr] = self._masks.get(addr, 0) | mask
+        super().write(addr, value, mask)
+
+    def commit(self) -> bool:
+        for row, value in self.write_queue.items():  # what was set, not what ports wrote beside it
+            mask = self._masks[row]
+            self.write_queue[row] = value & mask | self.data[row] & ~mask
+        self._masks.clear()
+        return bool(super().commit())
 
     def words(self) -> np.ndarray:
         """All rows, each as its words."""

@@ -71,6 +71,7 @@ class VcdRecording(VcdWriter):
         observation = self._engine.observation
         assert observation is not None
         observation.refresh()
+        stored = self._stored.changed()
         if observation is not self._observation:  # nothing is known of its words from before
             self._observation = observation
             places = [
@@ -80,7 +81,7 @@ class VcdRecording(VcdWriter):
             ]
             self._shown = _Words(observation.words, places)
             return range(len(self._slots))
-        return np.unique(np.concatenate([self._stored.changed(), self._shown.changed()])).tolist()
+        return np.unique(np.concatenate([stored, self._shown.changed()])).tolist()
 
     def restart(self, time: int) -> None:
         """Write what a reset of the simulation at a time has made of signals that it drives."""
