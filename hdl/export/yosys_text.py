@@ -11,6 +11,7 @@ __all__ = [
     "active_low",
     "declare_ports",
     "equal_widths",
+    "in_order",
     "tidied",
     "without_aliases",
     "without_numbered",
@@ -67,19 +68,58 @@ def tidied(netlist: str, parametric: bool) -> str:
     """A netlist after all tidying.
 
     Yosys narrows cells in the order of the numbers that it has given to their names, and it gives
-    free numbers anew: so the order depends on what it did before, as on the width of a payload. A
-    process that has only read a netlist numbers the names as they come.
+    free numbers anew: so the order depends on what it did before, as on the width of a payload, and
+    so does which of its names a wire keeps. A process that has only read a netlist numbers the
+    names as they come; here they come in the order of the cells.
     """
     if not parametric:
         passes = [*_FLATTEN, *_NARROW * _MOST_PASSES, *_COLLECT]
         return run_yosys(netlist, [*passes, "write_rtlil"])
-    netlist = run_yosys(netlist, [*_FLATTEN, "write_rtlil"])
+
+    def after(passes: Sequence[str]) -> str:
+        return in_order(run_yosys(netlist, [*passes, "write_rtlil"]))
+
+    netlist = after(_FLATTEN)
     for _ in range(_MOST_PASSES):
-        before = netlist
-        netlist = run_yosys(before, [*_NARROW, "write_rtlil"])
+        before, netlist = netlist, after(_NARROW)
         if sorted(netlist.splitlines()) == sorted(before.splitlines()):
             break  # nothing became narrower; only attributes change places
-    return run_yosys(netlist, [*_COLLECT, "write_rtlil"])
+    return after(_COLLECT)
+
+
+_CELL = re.compile(r"^  cell \S+ (\$\S+)$", re.MULTILINE)
+
+_CONNECTION = re.compile(r"^  connect .*\n", re.MULTILINE)
+
+_PRIVATE_NAME = re.compile(r"(?<!\S)\$\S+")
+
+_PRIVATE_WIRE = re.compile(r"(?:^  attribute .*\n)*^  wire (?:.* )?(\$\S+)\n", re.MULTILINE)
+
+
+def _padded(line: str) -> str:
+    """A line in the order of its numbers."""
+    return re.sub(r"\d+", lambda number: number[0].zfill(9), line)
+
+
+def in_order(netlist: str) -> str:
+    """A netlist of one module whose private names are numbered as its cells use them."""
+    wires = {found[1]: found[0] for found in _PRIVATE_WIRE.finditer(netlist)}
+    begin, _, rest = _PRIVATE_WIRE.sub("", netlist).partition("\nmodule ")
+    head, _, body = rest.partition("\n")
+    cells = set(_CELL.findall(body))
+    connections = _CONNECTION.findall(body)
+    names: dict[str, str] = {}
+    for name in [*_PRIVATE_NAME.findall(body), *wires]:
+        if name in wires or name in cells:
+            names.setdefault(name, f"${'wire' if name in wires else 'cell'}${len(names):07}")
+
+    def renamed(text: str) -> str:
+        return _PRIVATE_NAME.sub(lambda found: names.get(found[0], found[0]), text)
+
+    declared = "".join(renamed(wires[name]) for name in names if name in wires)
+    last = "".join(sorted(map(renamed, connections), key=_padded))
+    body, end, after = renamed(_CONNECTION.sub("", body)).rpartition("end\n")
+    return f"{begin}\nmodule {head}\n{declared}{body}{last}{end}{after}"
 
 
 def without_numbered(netlist: str) -> str:
