@@ -63,6 +63,14 @@ _DECLARATION = re.compile(r"  (wire|reg) (\[\d+:\d+\] )?(\w+)( = (\S+))?;")
 
 _RESET_PORT = re.compile(r"^  wire (input \d+) (\\(?:\w+_)?rst)\n", re.MULTILINE)
 
+_CELL = re.compile(r"^  cell \S+ (\$\S+)$", re.MULTILINE)
+
+_CONNECTION = re.compile(r"^  connect .*\n", re.MULTILINE)
+
+_PRIVATE_NAME = re.compile(r"(?<!\S)\$\S+")
+
+_PRIVATE_WIRE = re.compile(r"(?:^  attribute .*\n)*^  wire (?:.* )?(\$\S+)\n", re.MULTILINE)
+
 
 def tidied(netlist: str, parametric: bool) -> str:
     """A netlist after all tidying.
@@ -87,22 +95,11 @@ def tidied(netlist: str, parametric: bool) -> str:
     return after(_COLLECT)
 
 
-_CELL = re.compile(r"^  cell \S+ (\$\S+)$", re.MULTILINE)
-
-_CONNECTION = re.compile(r"^  connect .*\n", re.MULTILINE)
-
-_PRIVATE_NAME = re.compile(r"(?<!\S)\$\S+")
-
-_PRIVATE_WIRE = re.compile(r"(?:^  attribute .*\n)*^  wire (?:.* )?(\$\S+)\n", re.MULTILINE)
-
-
-def _padded(line: str) -> str:
-    """A line in the order of its numbers."""
-    return re.sub(r"\d+", lambda number: number[0].zfill(9), line)
-
-
 def in_order(netlist: str) -> str:
-    """A netlist of one module whose private names are numbered as its cells use them."""
+    """A netlist of one module whose private names are numbered as its cells use them.
+
+    Its connections follow the cells, by their numbers.
+    """
     wires = {found[1]: found[0] for found in _PRIVATE_WIRE.finditer(netlist)}
     begin, _, rest = _PRIVATE_WIRE.sub("", netlist).partition("\nmodule ")
     head, _, body = rest.partition("\n")
@@ -117,9 +114,13 @@ def in_order(netlist: str) -> str:
         return _PRIVATE_NAME.sub(lambda found: names.get(found[0], found[0]), text)
 
     declared = "".join(renamed(wires[name]) for name in names if name in wires)
-    last = "".join(sorted(map(renamed, connections), key=_padded))
+    last = "".join(sorted(map(renamed, connections), key=_by_numbers))
     body, end, after = renamed(_CONNECTION.sub("", body)).rpartition("end\n")
     return f"{begin}\nmodule {head}\n{declared}{body}{last}{end}{after}"
+
+
+def _by_numbers(line: str) -> str:
+    return re.sub(r"\d+", lambda number: number[0].zfill(9), line)
 
 
 def without_numbered(netlist: str) -> str:

@@ -202,8 +202,10 @@ def _weights(groups: Sequence[Group]) -> list[float]:
 def _capacitance(library: Group, pin: Group) -> float:
     """That of an input in the library's unit: its own, or that of its rise and fall, or the usual
     one."""
+    if "capacitance" in pin.attributes:
+        return pin.number("capacitance")
     both = [pin.number(f"{edge}_capacitance") for edge in ("rise", "fall")]
-    return pin.number("capacitance") or sum(both) / 2 or library.number("default_input_pin_cap")
+    return sum(both) / 2 or library.number("default_input_pin_cap")
 
 
 def _voltage(library: Group, volt: float) -> float:
