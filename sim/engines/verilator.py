@@ -18,7 +18,6 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ...hdl.export.verilog import verilog_text
 from ...hdl.fabric.cell import CellType
 from ...hdl.fabric.checks import check_integer
 from ...hdl.fabric.digest import digest
@@ -145,6 +144,9 @@ class VerilatorEngine:
         self._top = library.create()
 
     def _build(self, folder: Path, fabric: Fabric, limit: float, optimise: str) -> Path:
+        # Here, as those who choose another engine need no exporter.
+        from ...hdl.export.verilog import verilog_text
+
         program, root = _verilator()
         compiler = shutil.which(os.environ.get("CXX", "c++")) or shutil.which("g++")
         if compiler is None:

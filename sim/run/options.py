@@ -11,7 +11,6 @@ from ...hdl.support.output_file import check_output, output_format
 from ..engines.engine_selection import check_engine
 from ..workload.injection import StateBits
 from ..workload.random_faults import injections
-from .activity_watch import ActivityWatch
 from .checkpoint import Checkpoint, check_checkpoint
 from .observers import LinkFaults, Observer, Waves
 from .progress import Progress, Tally
@@ -140,6 +139,9 @@ class Options:
         if in_state:
             observers.append(StateFaults(in_state))
         if self.activity is not None and self.activity is not False:
+            # Here, as other runs need no exporter.
+            from .activity_watch import ActivityWatch
+
             path = None if isinstance(self.activity, bool) else self.activity
             observers.append(ActivityWatch(path))
         return observers
