@@ -98,7 +98,8 @@ class CellEnergies:
     own : dict[str, float]
         Energy of a change of an input, whatever the outputs do, in pJ.
     tables : dict[str, list]
-        For each output, tables of the energy in pJ of one of its changes: loads in pF, energies.
+        For each output, tables whose sum is the energy in pJ of one of its changes: loads in pF,
+        energies.
     """
 
     leakage: float
@@ -108,8 +109,7 @@ class CellEnergies:
 
     def energy(self, pin: str, load: float) -> float:
         """Energy inside the cell of a change of an output, in pJ, on average over its causes."""
-        found = [float(np.interp(load, loads, given)) for loads, given in self.tables[pin]]
-        return sum(found) / len(found) if found else 0.0
+        return sum(float(np.interp(load, loads, given)) for loads, given in self.tables[pin])
 
 
 _LOAD = "total_output_net_capacitance"
@@ -171,14 +171,13 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
             if pin.attributes.get("direction") == "output":
                 tables |= dict.fromkeys(names, powers)
             else:
-                hidden = [values[0] for _, values in powers]
+                hidden = sum(values[0] for _, values in powers)
                 for name in names:
                     capacitances[name] = _capacitance(library, pin) * picofarad
-                    own[name] = sum(hidden) / len(hidden) if hidden else 0.0
+                    own[name] = hidden
         states = [*cell.of("leakage_power")]
         leakage = cell.number("cell_leakage_power") or sum(
-            weight * each.number("value") / len(states)
-            for weight, each in zip(_weights(states), states)
+            weight * each.number("value") for weight, each in zip(_weights(states), states)
         )
         return CellEnergies(leakage * watt, capacitances, own, tables)
 
@@ -194,9 +193,9 @@ def cell_energies(library: Group) -> tuple[float, dict[str, CellEnergies]]:
 
 
 def _weights(groups: Sequence[Group]) -> list[float]:
-    """How much each counts in the mean of all: the means of the groups of a supply are added."""
+    """How much each counts in the sum: those of a supply are averaged, and supplies are added."""
     supplies = [each.attributes.get("related_pg_pin") for each in groups]
-    return [len(groups) / supplies.count(each) for each in supplies]
+    return [1 / supplies.count(each) for each in supplies]
 
 
 def _capacitance(library: Group, pin: Group) -> float:
