@@ -66,6 +66,14 @@ def played(
     return seen
 
 
+def counting() -> tuple[Module, ClockDomain, Signal]:
+    """A register that counts the ticks of a domain of its module."""
+    m, domain, count = Module(), ClockDomain("sync"), Signal(8)
+    m.domains += domain
+    m.d.sync += count.eq(count + 1)
+    return m, domain, count
+
+
 def same(scenario: Scenario) -> Any:
     """What a scenario finds in both simulators, which must be equal."""
     expected, found = (scenario(kind) for kind in KINDS)
@@ -189,10 +197,7 @@ def test_waits_in_a_domain_without_registers() -> None:
 
 def test_repeat_is_ended_by_a_reset() -> None:
     def scenario(kind: Callable[..., Any]) -> Any:
-        m = Module()
-        m.domains.sync = domain = ClockDomain()
-        count = Signal(8)
-        m.d.sync += count.eq(count + 1)
+        m, domain, count = counting()
         seen: list[Any] = []
 
         async def waits(ctx: Any) -> None:
@@ -241,10 +246,7 @@ def test_repeat_misses_ticks_as_amaranths_does() -> None:
     """A testbench makes several ticks at once, in which the other can't take part."""
 
     def scenario(kind: Callable[..., Any]) -> Any:
-        m = Module()
-        m.domains.sync = domain = ClockDomain()
-        count = Signal(8)
-        m.d.sync += count.eq(count + 1)
+        m, domain, count = counting()
         seen: list[Any] = []
 
         async def makes(ctx: Any) -> None:

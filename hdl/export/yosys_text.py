@@ -84,15 +84,16 @@ def tidied(netlist: str, parametric: bool) -> str:
         passes = [*_FLATTEN, *_NARROW * _MOST_PASSES, *_COLLECT]
         return run_yosys(netlist, [*passes, "write_rtlil"])
 
-    def after(passes: Sequence[str]) -> str:
+    def after(passes: Sequence[str], netlist: str) -> str:
         return in_order(run_yosys(netlist, [*passes, "write_rtlil"]))
 
-    netlist = after(_FLATTEN)
+    netlist = after(_FLATTEN, netlist)
     for _ in range(_MOST_PASSES):
-        before, netlist = netlist, after(_NARROW)
+        before = netlist
+        netlist = after(_NARROW, before)
         if sorted(netlist.splitlines()) == sorted(before.splitlines()):
             break  # nothing became narrower; only attributes change places
-    return after(_COLLECT)
+    return after(_COLLECT, netlist)
 
 
 def in_order(netlist: str) -> str:

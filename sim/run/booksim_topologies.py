@@ -48,9 +48,14 @@ def _one_channel(config: BookSimConfig, has: str) -> list[tuple[str, str]]:
     return [(f"num_vcs={count}", has)] if count > 1 else []
 
 
+def _wire_cycles(config: BookSimConfig) -> int:
+    """Cycles of the links that have those of long wires in BookSim2 unless the file says no."""
+    return 2 if config.integer("use_noc_latency") == 1 else 1
+
+
 def _torus(config: BookSimConfig, folder: Path) -> Built:
     _routing(config, "dim_order")
-    return _cube(config, 2 if config.integer("use_noc_latency") == 1 else 1)
+    return _cube(config, _wire_cycles(config))
 
 
 def _mesh(config: BookSimConfig, folder: Path) -> Built:
@@ -74,7 +79,7 @@ def _cmesh(config: BookSimConfig, folder: Path) -> Built:
     k, n, c, xr, yr = (config.integer(name) for name in ("k", "n", "c", "xr", "yr"))
     if (n, c, xr, yr) != (2, 4, 2, 2):
         raise InvalidValue("cmesh must have n=2, c=4, xr=2 and yr=2, as in BookSim2")
-    latency = 2 if config.integer("use_noc_latency") == 1 else 1
+    latency = _wire_cycles(config)
     given = nx.DiGraph()
     for node in range(k * k):
         given.add_node(node, terminals=4)
@@ -131,7 +136,7 @@ def _flattened(config: BookSimConfig, folder: Path) -> Built:
         raise InvalidValue("flatfly must have c = xr yr, and x y = k^n routers")
     network = build("hyperx", k=k, n=n, terminals_per_node=c, **_common(config))
     notes = _one_channel(config, "dimensions are taken in order, on one channel")
-    if config.integer("use_noc_latency") == 1:
+    if _wire_cycles(config) > 1:
         notes.append(("use_noc_latency=1", "all links take one cycle"))
     return network, _blocks(x, y, xr, yr), notes
 

@@ -253,7 +253,7 @@ class SimulationEngine(_Following):
             self._settling[slot] = slot.value
 
     def follow(self, state: DesignState, combination: Any) -> bool:
-        """Follow what a trigger samples, unless only clocks and delays fire it, and say whether."""
+        """Whether only clocks and delays fire a trigger; if not, what it samples is followed."""
         clocks = [clock.slot for clock in self._clocks]
         slots = state.slots
         fires = (
