@@ -190,11 +190,11 @@ def test_no_paths_are_told_too() -> None:
     assert "// No output depends on an input within a cycle.\n" in text
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A network with all that can stand beside it."""
-    path = tmp_path_factory.mktemp("project") / "net.v"
-    write_verilog(NETWORK, path, core=True)
+@pytest.fixture(scope="module", params=["", "PAYLOAD"])
+def project(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A network with all that can stand beside it; the width of payloads may be a parameter."""
+    path = tmp_path_factory.mktemp(f"project{request.param}") / "net.v"
+    write_verilog(NETWORK, path, parameter=bool(request.param), core=True)
     return path
 
 
@@ -215,6 +215,9 @@ module network_user (input logic clk, input logic rst, output logic [3:0] seen);
   network_sv whole (.clk(clk), .rst(rst), .i(i), .o(o));
 endmodule
 """
+    if "PAYLOAD" in str(project):  # with a width that is not the default
+        user = re.sub(r"(network_[io]|network_sv) (?=[a-z])", r"\1 #(.PAYLOAD(21)) ", user)
+        user = user.replace("16'd7", "21'd7")
     both = project.with_name("network_user.sv")
     both.write_text("\n".join([wrapper.replace("lint_on", "lint_off"), project.read_text(), user]))
     said = lint_with_verilator(both, "network_user")
@@ -248,12 +251,15 @@ def test_ip_xact_is_valid(project: Path) -> None:
         (
             port.findtext("x:name", namespaces=space),
             {"in": "input", "out": "output"}[port.findtext(".//x:direction", namespaces=space)],
-            int(port.findtext(".//x:left", "0", namespaces=space)) + 1,
+            eval(port.findtext(".//x:left", "0", namespaces=space), {"PAYLOAD": 16}) + 1,
         )
         for port in tree.findall(".//x:port", space)
     ]
     ports = port_list(NETWORK.fabric)
     assert found == [(port["name"], port["direction"], port["width"]) for port in ports]
+    for kind in ("parameter", "moduleParameter"):
+        named = {name.text for name in tree.findall(f".//x:{kind}/x:name", space)}
+        assert named == ({"PAYLOAD"} if "PAYLOAD" in str(project) else set())
     files = {name.text for name in tree.findall(".//x:file/x:name", space)}
     assert files == {"net.v", "net.sv", "net.sdc", "net.xdc"}
     assert all((project.parent / name).is_file() for name in files)

@@ -12,7 +12,12 @@ _INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
 
 
 def ip_xact_text(
-    name: str, files: Mapping[str, str], ports: Sequence[Mapping[str, Any]], *, description: str
+    name: str,
+    files: Mapping[str, str],
+    ports: Sequence[Mapping[str, Any]],
+    parameters: Mapping[str, int],
+    *,
+    description: str,
 ) -> str:
     """A component `multicube:networks:NAME:VERSION`, with its ports and its files.
 
@@ -26,6 +31,8 @@ def ip_xact_text(
         The type of each file, by its name.
     ports : Sequence[Mapping[str, Any]]
         As `port_list`.
+    parameters : Mapping[str, int]
+        Those of the module, with their defaults.
     description : str
         One line.
     """
@@ -44,6 +51,10 @@ def ip_xact_text(
     _add(instance, "name", "verilog")
     _add(instance, "language", "verilog")
     _add(instance, "moduleName", name)
+    if parameters:
+        listed = _add(instance, "moduleParameters")
+        for parameter in parameters:
+            _add_parameter(listed, "moduleParameter", parameter, parameter)
     _add(_add(instance, "fileSetRef"), "localName", "rtl")
     listed = _add(model, "ports")
     for port in ports:
@@ -66,8 +77,22 @@ def ip_xact_text(
         else:
             _add(one, "fileType", "user").set("user", type_)
     _add(root, "description", description)
+    if parameters:
+        listed = _add(root, "parameters")
+        for parameter, value in parameters.items():
+            one = _add_parameter(listed, "parameter", parameter, str(value))
+            one.set("parameterId", parameter)
+            one.set("resolve", "user")
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _add_parameter(parent: ET.Element, tag: str, name: str, value: str) -> ET.Element:
+    child = _add(parent, tag)
+    child.set("type", "int")
+    _add(child, "name", name)
+    _add(child, "value", value)
+    return child
 
 
 def _add(parent: ET.Element, tag: str, text: str | None = None) -> ET.Element:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..fabric.errors import InvalidValue
 
-__all__ = ["PARAMETER", "with_parameter"]
+__all__ = ["PARAMETER", "of_any_width", "with_parameter"]
 
 PARAMETER = "PAYLOAD"
 """The name of the parameter."""
@@ -45,11 +45,9 @@ def with_parameter(width: int, first: str, export: Callable[[int], str]) -> str:
     ValueError
         If the texts differ by more than numbers that grow with the width.
     """
-    # A single bit has no range, and could not be told from other bits.
-    least = max(width, 2)
-    widths = [least, *(least + more for more in _WIDER)]
+    widths = _widths(width)
     # Comments between modules are those of the first text.
-    found = [_tokens(first if least == width else export(least))]
+    found = [_tokens(first if widths[0] == width else export(widths[0]))]
     for count, wider in enumerate(widths[1:], 2):
         found.append(_tokens(export(wider)))
         if len({len(modules) for modules in found}) > 1:
@@ -71,6 +69,37 @@ _REFUSAL = (
     f"Payload can't be the parameter {PARAMETER}: it does more in this network than widen wires, "
     "registers and memories"
 )
+
+
+def of_any_width(width: int, text: Callable[[int], str]) -> str:
+    """A text with expressions of the parameter in place of the numbers that grow with it.
+
+    Parameters
+    ----------
+    width : int
+        The default of the parameter.
+    text : Callable[[int], str]
+        Makes the text for payloads of a width.
+
+    Raises
+    ------
+    ValueError
+        As `with_parameter`.
+
+    Examples
+    --------
+    >>> of_any_width(16, lambda width: f"logic [{width + 2}:0] payload;")
+    'logic [PAYLOAD+2:0] payload;'
+    """
+    widths = _widths(width)
+    return _merged(widths, [_TOKEN.findall(text(each)) for each in widths])
+
+
+def _widths(width: int) -> list[int]:
+    """The widths whose texts are compared, the default first if it can be."""
+    # A single bit has no range, and could not be told from other bits.
+    least = max(width, 2)
+    return [least, *(least + more for more in _WIDER)]
 
 
 def _name(module: str) -> str:

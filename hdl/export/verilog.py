@@ -19,7 +19,7 @@ the form that takes the fewest of its tables (`target`, `primitives.multiplexer`
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path as FilePath
@@ -36,7 +36,7 @@ from .combinational import FabricPaths, fabric_paths
 from .constraints import PERIOD, check_periods, constraints
 from .fusesoc import core_text, memories_file
 from .ip_xact import ip_xact_text
-from .parametric import PARAMETER, with_parameter
+from .parametric import PARAMETER, of_any_width, with_parameter
 from .style import Style
 from .target import Target, find_target
 from .top_module import UNTITLED, heading, top_module
@@ -253,8 +253,8 @@ def write_verilog(
     style : Style
         What memories and resets are.
     parameter : bool
-        Whether the width of payloads is a parameter of the modules, `PAYLOAD`; the lists of ports
-        have its default.
+        Whether the width of payloads is a parameter of the modules, `PAYLOAD`; the list of ports
+        has its default.
     core : bool
         Whether to write files for projects too, beside `net.v`: a FuseSoC core `net.core`, an
         IP-XACT component `net.xml`, a SystemVerilog wrapper with arrays of interfaces `net.sv`, and
@@ -316,15 +316,28 @@ def write_verilog(
     }
     own = (name, fabric, clocks, periods, paths.asynchronous)
     file, ports, said = FilePath(path).name, summary["ports"], title or UNTITLED
+
+    def of_ports(text: Callable[[Sequence[Mapping[str, Any]]], str]) -> str:
+        if not parameter:
+            return text(ports)
+        component, width = _payload(given)
+
+        def of_width(width: int) -> str:
+            return text(port_list(_fabric_of(component.altered(payload=width)), clock))
+
+        return of_any_width(width, of_width)
+
     plain = frozenset(port for pair in clocks.values() for port in pair)
     made = {
         ".core": lambda: core_text(
             name, file, description=said, target=made_for, external=external
         ),
-        ".xml": lambda: ip_xact_text(
-            name, _file_types(file, beside, external), ports, description=said
+        ".xml": lambda: of_ports(
+            lambda ports: ip_xact_text(
+                name, _file_types(file, beside, external), ports, parameters, description=said
+            )
         ),
-        ".sv": lambda: wrapper_text(name, ports, plain),
+        ".sv": lambda: of_ports(lambda ports: wrapper_text(name, ports, plain, parameters)),
         ".veo": lambda: instantiation(name, ports, parameters),
         ".sdc": lambda: constraints(*own),
         ".xdc": lambda: constraints(*own, vivado=True),

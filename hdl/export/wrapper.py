@@ -85,17 +85,33 @@ def _said(port: Mapping[str, Any]) -> str:
     return f"{port['direction']} {bit_range(port['width'])}".rstrip()
 
 
-def wrapper_text(name: str, ports: Sequence[Mapping[str, Any]], plain: frozenset[str]) -> str:
+def wrapper_text(
+    name: str,
+    ports: Sequence[Mapping[str, Any]],
+    plain: frozenset[str],
+    parameters: Mapping[str, int],
+) -> str:
     """A SystemVerilog module `NAME_sv` around a module, with an array of interfaces in place of
     ports that are numbered alike.
 
     An interface `NAME_i` has the modports `network`, as the module sees it, and `user`, the other
-    way about. The fields of a payload are a packed structure in the package `NAME_types`.
+    way about. The fields of a payload are a packed structure in the package `NAME_types`; or in the
+    interface, if the module has parameters, which the interface and the wrapper then have, too.
     """
-    return "\n".join(_wrapper(name, ports, bundles(ports, plain))) + "\n"
+    return "\n".join(_wrapper(name, ports, bundles(ports, plain), parameters)) + "\n"
 
 
-def _wrapper(name: str, ports: Sequence[Mapping[str, Any]], own: Sequence[Bundle]) -> Iterator[str]:
+def _wrapper(
+    name: str,
+    ports: Sequence[Mapping[str, Any]],
+    own: Sequence[Bundle],
+    parameters: Mapping[str, int],
+) -> Iterator[str]:
+    declared = given = ""
+    if parameters:
+        values = ", ".join(f"parameter {each} = {value}" for each, value in parameters.items())
+        declared = f" #({values})"
+        given = f"#({', '.join(f'.{each}({each})' for each in parameters)}) "
     yield f"// SystemVerilog around module {name}: arrays of interfaces. Written by multicube."
     yield "// One file holds all of it, whatever its name."
     yield "/* verilator lint_off DECLFILENAME */"
@@ -106,7 +122,7 @@ def _wrapper(name: str, ports: Sequence[Mapping[str, Any]], own: Sequence[Bundle
         for member, port in bundle.members.items()
         if _tiles(port)
     }
-    if types:
+    if types and not parameters:
         yield f"package {name}_types;"
         for bundle in own:
             for member, port in bundle.members.items():
@@ -114,10 +130,13 @@ def _wrapper(name: str, ports: Sequence[Mapping[str, Any]], own: Sequence[Bundle
                     yield from _structure(types[bundle.name, member], port)
         yield "endpackage\n"
     for bundle in own:
-        yield f"interface {name}_{bundle.name};"
+        yield f"interface {name}_{bundle.name}{declared};"
         for member, port in bundle.members.items():
             type_ = types.get((bundle.name, member))
-            shape = f"{name}_types::{type_} " if type_ else f"logic {bit_range(port['width'])}"
+            if type_ and parameters:
+                yield from _structure(type_, port)
+            package = "" if parameters else f"{name}_types::"
+            shape = f"{package}{type_} " if type_ else f"logic {bit_range(port['width'])}"
             yield f"  {shape}{member};"
         for modport, flip in (("network", False), ("user", True)):
             directions = ", ".join(
@@ -128,14 +147,14 @@ def _wrapper(name: str, ports: Sequence[Mapping[str, Any]], own: Sequence[Bundle
         yield "endinterface\n"
     bundled = {port for bundle in own for row in bundle.ports for port in row.values()}
     single = [port for port in ports if port["name"] not in bundled]
-    declared = [
+    outer = [
         f"  {port['direction']} logic {bit_range(port['width'])}{port['name']}" for port in single
     ]
-    declared += [
+    outer += [
         f"  {name}_{bundle.name}.network {bundle.name} [{len(bundle.ports)}]" for bundle in own
     ]
-    yield f"module {name}_sv ("
-    yield ",\n".join(declared)
+    yield f"module {name}_sv{declared} ("
+    yield ",\n".join(outer)
     yield ");"
     joined = [f"    .{port['name']}({port['name']})" for port in single]
     joined += [
@@ -144,7 +163,7 @@ def _wrapper(name: str, ports: Sequence[Mapping[str, Any]], own: Sequence[Bundle
         for number, row in enumerate(bundle.ports)
         for member, port in row.items()
     ]
-    yield f"  {name} network (\n" + ",\n".join(joined) + "\n  );"
+    yield f"  {name} {given}network (\n" + ",\n".join(joined) + "\n  );"
     yield "endmodule\n"
     yield "/* verilator lint_on DECLFILENAME */"
 
