@@ -541,23 +541,23 @@ def test_files_that_networkx_writes(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_dot(tmp_path: Path) -> None:
     """A chain of edges, defaults, quoted names, ports of a drawing, and what is only drawn."""
-    text = """graph net {
+    text = r"""graph net {
         rankdir=LR;
         node [shape=box];
         edge [latency=2];
-        a -- b -- "c d" [color=red];
-        "c d":n -- a [latency="5" channels=2];
+        a -- b -- "c \"d" [color=red];
+        "c \"d":n -- a [latency="5" channels=2];
         hub [terminals=3, label="the hub"];
         hub -- a;
     }"""
     graph = read_graph(written(tmp_path, "a.dot", text))
     assert {ends: about for ends, [about] in joined(graph).items() if ends[0] < ends[1]} == {
         ("a", "b"): (1, 2),
-        ("b", "c d"): (1, 2),
-        ("a", "c d"): (2, 5),
+        ("b", 'c "d'): (1, 2),
+        ("a", 'c "d'): (2, 5),
         ("a", "hub"): (1, 2),
     }
-    assert sorted(map(graph.name, graph.homes)) == ["a", "b", "c d", "hub", "hub", "hub"]
+    assert sorted(map(graph.name, graph.homes)) == ["a", "b", 'c "d', "hub", "hub", "hub"]
     one_way = read_graph(written(tmp_path, "b.gv", "digraph { a -> b; b -> a; a -> b }"))
     assert joined(one_way) == {("a", "b"): [(1, 1)] * 2, ("b", "a"): [(1, 1)]}
 

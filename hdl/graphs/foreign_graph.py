@@ -352,7 +352,9 @@ def _node(end: Any) -> str:
 
 
 def _unquoted(text: str) -> str:
-    return text[1:-1] if text.startswith('"') and text.endswith('"') else text
+    if text.startswith('"') and text.endswith('"'):
+        return text[1:-1].replace('\\"', '"')
+    return text
 
 
 def _attributes(part: Any) -> dict[str, Any]:
