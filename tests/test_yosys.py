@@ -1,6 +1,9 @@
 """Yosys in this process: what it says, interrupts, and users without a home folder."""
 
+import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -40,11 +43,29 @@ def test_a_run_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     end.set()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_fork_runs_it_too() -> None:
+    """As the pools of `multiprocessing` are before Python 3.14: exports in them came to no end."""
+    script = """
+import os, signal
+from multicube.hdl.export.yosys import run_yosys
+run = lambda: print(run_yosys("module \\\\m\\nend\\n", ["write_verilog"]), flush=True)
+run()
+if child := os.fork():
+    raise SystemExit(os.waitpid(child, 0)[1])
+signal.alarm(60)
+run()
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.count("module m") == 2
+
+
 def test_without_a_cache_folder_it_is_translated_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, "/proc/none")
     with pytest.raises(wasmtime.WasmtimeError):
         wasmtime.Config().cache = True
     monkeypatch.setattr(wasmtime, "Module", lambda engine, code: len(code))
-    _, size = yosys._loaded.__wrapped__()
+    *_, size = yosys._loaded.__wrapped__()
     assert size > 1 << 24

