@@ -42,6 +42,18 @@ def test_language() -> None:
     assert (config.integer("k"), config["num_vcs"], config.cycles_per_hop) == (5, "16", 4)
 
 
+@pytest.mark.parametrize("traffic", ["bitrev", "hotspot({{1,2},{3,1}})", "tornado({4,2})"])
+def test_a_list_for_one_class_is_its_entry(traffic: str) -> None:
+    text = "routing_function=dim_order;num_vcs=2;k=4;"
+    plain = counterpart(
+        f"{text}traffic={traffic};injection_rate=0.1;injection_process=on_off(0.1);"
+    )
+    listed = counterpart(
+        f"{text}traffic={{{traffic}}};injection_rate={{0.1}};injection_process={{ on_off(0.1) }};"
+    )
+    assert (listed.load, repr(listed.traffic)) == (plain.load, repr(plain.traffic))
+
+
 test_language_rejects = refusals(
     read_booksim,
     ("k = 3\n n = 2;", "Line 1 must be of the form name = value; not 'k = 3'"),
@@ -257,6 +269,8 @@ test_what_is_refused = refusals(
     (TORUS + "n=1;traffic=badperm_yarc;", "traffic=badperm_yarc has no counterpart ..."),
     (TORUS + "traffic=tornado(9);", "traffic=tornado(9) has no counterpart ..."),
     (TORUS + "traffic=badperm_yarc(0);", "k must be from 1 to 65536, not 0"),
+    (TORUS + "traffic={uniform,bitrev};", "traffic={uniform,bitrev} has no counterpart ..."),
+    (TORUS + "injection_rate={0.1,0.2};", "injection_rate must be a number, not '{0.1,0.2}'"),
     (TORUS + "x=abc;", "x must be an integer, not 'abc'"),
     (TORUS + "burst_r1=abc;", "burst_r1 must be a number, not 'abc'"),
     (TORUS + "injection_process=gaussian;", "injection_process must be bernoulli or on_off, ..."),

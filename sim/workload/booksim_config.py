@@ -81,6 +81,11 @@ _REASONS = {
     "wait_for_tail_credit": "a channel is free for the next worm when the tail has left",
 }
 
+_OF_CLASSES = ("traffic", "injection_rate", "injection_process")
+"""Those that may be a list with an entry for each class, of which there is one."""
+
+_OF_ONE_CLASS = re.compile(r"{\s*([^{}(),\s]+(?:\(.*\))?)\s*}")
+
 _ENTRY = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<value>[^;=]*?)\s*;")
 
 
@@ -97,7 +102,9 @@ class BookSimConfig:
     given: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> str:
-        return self.given.get(name, DEFAULTS[name])
+        value = self.given.get(name, DEFAULTS[name])
+        one = _OF_ONE_CLASS.fullmatch(value) if name in _OF_CLASSES else None
+        return one[1] if one else value
 
     def integer(self, name: str) -> int:
         """Raise ValueError if it is none."""
