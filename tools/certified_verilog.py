@@ -55,8 +55,8 @@ class Netlist:
             need(sorted(ports) == sorted(port for port, _ in nets), f"{cell} has other ports")
             for port, net in nets:
                 self.pins[cell, port] = net
-                whose = self.driver.get(net)
-                need(port not in ("clk", "rst") or whose == (None, port), f"{cell} has another {port}")
+                own = port not in ("clk", "rst") or self.driver.get(net) == (None, port)
+                need(own, f"{cell} has another {port}")
                 self.check_bits(f"{cell} {port}", net, *ports[port])
                 if net and ports[port][0] == "output":
                     need(net not in self.driver, f"net {net} has two drivers")
