@@ -328,6 +328,8 @@ module network;
     n = mc_create();
     void'(mc_tag(1, 2, tag));
     flit = {32'd77, tag[1:0]};
+    got = flit;
+    if (mc_take_bits(n, 2, got) != 2 || got != flit) $fatal;
     if (mc_offer_bits(n, 1, flit) != 0 || mc_busy(n, 1) != 1) $fatal;
     saved = mc_copy(n);
     for (int turn = 0; turn < 2; turn++) begin
@@ -345,6 +347,11 @@ module network;
   end
 endmodule
 """
+
+
+def test_refused_calls_leave_variables_of_systemverilog(cube: Path) -> None:
+    """An `output` that C does not write has what was on the stack."""
+    assert " output " not in (cube / "mc.svh").read_text(encoding="utf-8")
 
 
 @pytest.mark.long

@@ -163,11 +163,13 @@ VERILOG: dict[str, tuple[str, str, str]] = {
     "a_row_leads_nowhere": (GRAPH, r"(rows_0\[1\] = 4'h)1", r"\g<1>0"),
     "a_row_leads_to_two": (GRAPH, r"(rows_0\[1\] = 4'h)1", r"\g<1>3"),
     "a_row_makes_no_turn": (GRAPH, r"(rows_0\[0\] = 4'h)8", r"\g<1>1"),
+    "a_row_that_is_cut": (GRAPH, r"(rows_0\[0\] = )4'h8", r"\g<1>3'h8"),
     "a_table_inverts": (GRAPH, r"(assign exits__1 = )(rows_0\[tag__1\])", r"\g<1>~\2"),
     "a_table_reads_another_tag": (GRAPH, r"(assign exits__1 = rows_0\[tag__)1", r"\g<1>2"),
     "another_position": (TORUS, r"(\.address\(2'd)1", r"\g<1>2"),
     "no_reset": (TORUS, r"(\.rst\()rst\)", r"\g<1>1'd0)"),
     "another_clock": (TORUS, r"(\.clk\()clk\)", r"\1i__0__valid)"),
+    "a_clock_that_nothing_drives": (CUBE, r"(module network \(\n  )input clk", r"\1output clk"),
     "a_gate_is_another": (TORUS, r"(?m)^(  assign arbiter_\d__later = .*) & ", r"\1 | "),
     "a_register_is_not_reset": (
         TORUS,

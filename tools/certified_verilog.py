@@ -15,7 +15,7 @@ _WIRE = r"^  wire (?:\[(\d+):0\] )?(\w+);$"
 _CELL = r"^  (\w+) (\w+) \(\n((?:    \.\w+\([\w']*\),?\n)+)  \);$"
 _ASSIGN = r"^  assign (\w+) = (\w+);$"
 _MEMORY = r"^  reg (?:\[(\d+):0\] )?(\w+) \[(\d+):0\];$"
-_ROW = r"^    (\w+)\[(\d+)\] = \d+'h(\w+);$"
+_ROW = r"^    (\w+)\[(\d+)\] = (\d+)'h(\w+);$"
 _READ = r"^  assign exits__(\d+) = (\w+)\[tag__(\d+)\];$"
 
 
@@ -55,7 +55,8 @@ class Netlist:
             need(sorted(ports) == sorted(port for port, _ in nets), f"{cell} has other ports")
             for port, net in nets:
                 self.pins[cell, port] = net
-                need(port not in ("clk", "rst") or net == port, f"{cell} has another {port}")
+                own = port not in ("clk", "rst") or self.driver.get(net) == (None, port)
+                need(own, f"{cell} has another {port}")
                 self.check_bits(f"{cell} {port}", net, *ports[port])
                 if net and ports[port][0] == "output":
                     need(net not in self.driver, f"net {net} has two drivers")
@@ -98,9 +99,10 @@ class Netlist:
         other = rest(body, _MEMORY, _ROW, _READ, "^  initial begin$", "^  end$")
         need(not other, f"{module} does more")
         sizes = {name: (high, int(last)) for high, name, last in re.findall(_MEMORY, body, re.M)}
-        for memory, row, value in re.findall(_ROW, body, re.M):
+        for memory, row, size, value in re.findall(_ROW, body, re.M):
             need(int(row) <= sizes[memory][1], f"{module} has no row {row}")
             rows.setdefault(memory, {})[int(row)] = int(value, 16)
+            need(int(value, 16) < 1 << int(size), f"{module} has a row that is cut off")
         for i, memory, tag in re.findall(_READ, body, re.M):
             same = int(sizes[memory][0] or 0) + 1 == ports[f"exits__{i}"][1]
             need(tag == i and same, f"{module} reads another row")
