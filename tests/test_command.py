@@ -719,7 +719,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("words", [["list"], long(["--help"])])
+@pytest.mark.parametrize("words", [["list"], ["list", "torus"], long(["--help"])])
 def test_closed_pipe(words: list[str], tmp_path: Path) -> None:
     # As in `multicube list | head -1`.
     with started([program(), *words], cwd=tmp_path) as process:

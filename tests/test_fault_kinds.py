@@ -376,6 +376,8 @@ def test_random_places_are_drawn_from_all() -> None:
             "A fault that begins at random must have neither length nor period",
         ),
         ("cell:router_0:for=5:every=5", "Length must be from 1 to 4 with a period of 5, not 5"),
+        ("random:1:state:stuck0:for=9:every=5", "Length must be from 1 to 4 with a period of 5"),
+        ("random:1:state:flip:rate=0.5:every=5", "Length must be from 1 to 4 with a period of 5"),
     ],
 )
 def test_places_that_do_not_exist(text: str, message: str) -> None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .terminal_table import console
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -58,13 +60,11 @@ def _record(family: "Family") -> dict[str, Any]:
 
 
 def _print_all() -> None:
-    from rich.console import Console
-
     from ...hdl.catalogue.catalogue import FAMILIES
     from ..engines.engine_selection import ENGINES
     from ..workload.traffic import TRAFFIC
 
-    console = Console(highlight=False)
+    terminal = console()
     for preset, heading in ((False, "Networks:"), (True, "\nNetworks of machines:")):
         click.echo(heading)
         rows = [
@@ -72,9 +72,9 @@ def _print_all() -> None:
             for family in FAMILIES.values()
             if (family.preset is not None) == preset
         ]
-        console.print(_plain_table(rows))
+        terminal.print(_plain_table(rows))
     for what, words in (("\nTraffic", TRAFFIC), ("Engines", ENGINES)):
-        console.print(f"{what}: {', '.join(words)}", markup=False, emoji=False)
+        terminal.print(f"{what}: {', '.join(words)}", markup=False, emoji=False)
     click.echo("multicube list NETWORK shows the parameters of a network.")
 
 
@@ -83,14 +83,12 @@ def _also(family: "Family") -> str:
 
 
 def _print_one(family: "Family") -> None:
-    from rich.console import Console
-
     from ...hdl.catalogue.catalogue import summary
 
-    console = Console(highlight=False)
-    console.print(f"{family.name}: {family.description}{_also(family)}")
+    terminal = console()
+    terminal.print(f"{family.name}: {family.description}{_also(family)}")
     if family.preset is not None:
-        console.print(f"preset of {summary(family.preset.family, family.preset.defaults)}")
+        terminal.print(f"preset of {summary(family.preset.family, family.preset.defaults)}")
     rows = [
         (
             parameter.name,
@@ -100,11 +98,11 @@ def _print_one(family: "Family") -> None:
         )
         for parameter in family.parameters
     ]
-    console.print(_plain_table(rows, "parameter", "default", "values", "meaning"))
+    terminal.print(_plain_table(rows, "parameter", "default", "values", "meaning"))
     for parameter in family.parameters:
         if parameter.meanings:
             click.echo()
-            console.print(_plain_table(parameter.meanings.items(), parameter.name, "meaning"))
+            terminal.print(_plain_table(parameter.meanings.items(), parameter.name, "meaning"))
 
 
 def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> "Table":

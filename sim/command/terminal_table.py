@@ -1,8 +1,23 @@
 """Tables on the terminal."""
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-__all__ = ["print_figures", "print_table"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["console", "print_figures", "print_table"]
+
+
+def console(width: int | None = None) -> "Console":
+    """The terminal, for tables; BrokenPipeError if nobody reads them, where rich ends with 1."""
+    from rich.console import Console
+
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Terminal(width=width, highlight=False)
 
 
 def print_table(
@@ -28,7 +43,6 @@ def print_table(
     right : bool
         Whether all columns but the first are set to the right.
     """
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -39,7 +53,7 @@ def print_table(
         column.justify = "right"
     for row in rows:
         table.add_row(*map(Text, row))
-    Console(width=max(Console().width, least)).print(table)
+    console(max(console().width, least)).print(table)
 
 
 def print_figures(of: str, figures: Iterable[tuple[str, object]]) -> None:

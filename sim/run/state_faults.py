@@ -129,7 +129,7 @@ def _presence(fault: Injection, generator: random.Random) -> Iterator[tuple[int,
             yield begin, end
             begin = end
     while True:
-        yield begin, begin + (fault.length or fault.period or NEVER)
+        yield begin, begin + (fault.length or NEVER)
         if not fault.period:
             return
         begin += fault.period

@@ -119,9 +119,11 @@ class Injection:
             raise InvalidValue("Effect straight must be permanent, not transient or intermittent")
         if self.rate != 1 and self.effect not in ("lossy", *BITWISE):
             raise InvalidValue(f"Rate of effect {self.effect} must be 1, not {self.rate}")
-        if isinstance(self.place, StateBits):
+        state = isinstance(self.place, StateBits)
+        if state:
             self._check_state()
-        elif self.period and not 0 < self.length < self.period:
+        once = state and self.effect == "flip" and self.rate == 1
+        if self.period and not once and not 0 < self.length < self.period:
             raise InvalidValue(
                 f"Length must be from 1 to {self.period - 1} with a period of {self.period}, "
                 f"not {self.length}"
