@@ -14,11 +14,11 @@ import pytest
 from command_line import exit_status
 from long_runs import long
 from multicube.hdl import build, write_verilog
+from multicube.hdl.export import verilog
 from multicube.hdl.export.target import TARGETS
 from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.export.verilog_module import module_text
 from multicube.sim import simulate
-from multicube.sim.engines import verilator
 from multicube.sim.synthesis import DEVICES, network_design
 from verilog_tools import assert_lint_free, check_with_yosys, read_with_icarus, run_yosys
 
@@ -54,7 +54,7 @@ def test_no_target_changes_a_run(
 
     run = partial(simulate, network, load=0.6, cycles=300, warmup=0, seed=7)
     expected = run(engine="compiled")
-    monkeypatch.setattr(verilator, "verilog_text", recorded)
+    monkeypatch.setattr(verilog, "verilog_text", recorded)
     found = run(engine="verilator")
     assert f"(--target {target})" in texts[0]
     assert target != "asic" or "_multiplexer_" not in texts[0]
