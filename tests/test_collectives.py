@@ -596,7 +596,7 @@ def test_a_barrier_of_many_adds_random_words(monkeypatch: pytest.MonkeyPatch) ->
     many = run_collective(network, "barrier", algorithm="network")
     assert (few.operation, many.operation) == ("or", "add")
     assert (few.correct, few.cycles) == (many.correct, many.cycles)
-    with pytest.raises(ValueError, match=r"^Reduction must be add, for a barrier by the .*not or$"):
+    with pytest.raises(ValueError, match=r"^Reduction must be add for the kind barrier .*not or$"):
         run_collective(
             network.altered(group_entries=1, reduction="or"), "barrier", algorithm="network"
         )
