@@ -49,7 +49,7 @@ class Open(wiring.Component):
         return getattr(self.elaborate(None).submodules, name)
 
     @property
-    def registers(self) -> Value:
+    def state(self) -> Value:
         statements = Fragment.get(self.elaborate(None), None).statements["sync"]
         registers = {id(one): one for each in statements for one in assigned(each)}
         return Cat(registers.values())
@@ -178,9 +178,9 @@ def noninterference(routing: str, broadcast: int, *, rule: bool = True) -> Claim
         for boxes, hop in buffers(copies, t):
             heads = [box.part(f"queue_{hop.input}").o for box in boxes]
             alike_streams(t, heads)
-            alike(t, [box.part(f"arbiter_{hop.output}").registers for box in boxes])
+            alike(t, [box.part(f"arbiter_{hop.output}").state for box in boxes])
             if broadcast:
-                alike(t, [box.part(f"copies_{hop.input}").registers for box in boxes])
+                alike(t, [box.part(f"copies_{hop.input}").state for box in boxes])
             # One digit more: that of the extra stage, which pairs the lines that differ in bit 0.
             outside = Cat(~masks[t], ~masks[t][0])
             address = Const(t | (t & 1) << BITS if routing == "destination" else 0, BITS + 1)
