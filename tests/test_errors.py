@@ -201,6 +201,6 @@ def test_numpy_integers_are_sent_whole() -> None:
     network, high = build("cube", ports=2, payload=60), 2**60 - 5
     sent = [Message(*np.array([0, 1, high])), Message(*np.array([1, 0, 200], np.uint8))]
     assert send_messages(network, sent, engine="amaranth").values == [200, high]
-    copies = [Copies(0, np.array([1]), np.int64(high))]
-    copied = copy_messages(network, copies, engine="amaranth")
-    assert json.dumps(copied.values) == f"[{high}, {high}]"
+    for ends in (np.array([1]), iter([1])):
+        copied = copy_messages(network, [Copies(0, ends, np.int64(high))], engine="amaranth")
+        assert json.dumps(copied.values) == f"[{high}, {high}]"

@@ -183,15 +183,18 @@ class Messenger:
         """
         copies = _each(Copies, copies)
         values: list[int | None] = [None] * self.network.ports
+        ends: dict[int, list[int]] = {}
         for source, destinations, value in copies:
-            own = self._checked(Message(source, source, value)).value
-            for destination in destinations:
-                self._checked(Message(source, destination, value))
+            source, _, value = self._checked(Message(source, source, value))
+            several = check_several("Destinations", destinations, "terminals")
             if values[source] is not None:
                 raise InvalidValue(f"Copies must be one per terminal, not several for {source}")
-            values[source] = own
+            values[source] = value
+            ends[source] = [
+                self._checked(Message(source, end, value)).destination for end in several
+            ]
         rounds = []
-        for pairs in copy_rounds({source: destinations for source, destinations, _ in copies}):
+        for pairs in copy_rounds(ends):
             messages = []
             for source, to in pairs:
                 held = values[source]
