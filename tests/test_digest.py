@@ -110,6 +110,10 @@ def _outer(number: int) -> int:
     return _inner(number) if number < _LIMIT else sum(_three() for _ in range(number))
 
 
+def _upper(text: str) -> str:
+    return text.upper()
+
+
 def _inner(number: int) -> int:
     return _outer(number + 1)
 
@@ -173,6 +177,14 @@ def test_functions_of_a_user_are_told_apart_by_what_they_name(
         monkeypatch.setitem(_outer.__globals__, name, value)
         found.add(digest(_outer))
     assert len(found) == 3
+
+
+def test_names_of_attributes_are_none_of_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function of a script comes to another process with what it reads of its module only."""
+    before = digest(_upper)
+    for value in (3, build("cube", ports=2)):
+        monkeypatch.setitem(_upper.__globals__, "upper", value)
+        assert digest(_upper) == before
 
 
 def test_classes_of_a_user_are_told_apart_by_what_they_define() -> None:

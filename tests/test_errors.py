@@ -11,10 +11,23 @@ import numpy as np
 import pytest
 from command_line import Call
 from multicube.boards.host import BoardError
-from multicube.hdl import MulticubeError, build
+from multicube.hdl import BirrdPlan, MulticubeError, build
 from multicube.hdl.fabric.checks import check_integer
+from multicube.hdl.fabric.digest import digest
 from multicube.hdl.fabric.errors import InvalidType, InvalidValue
-from multicube.sim import ProgramsStuck, SimulationError, simulate
+from multicube.hdl.graphs.partitions import Partition, Subnetwork
+from multicube.hdl.graphs.schedules.collectives import check_group
+from multicube.sim import (
+    Copies,
+    Flow,
+    Message,
+    ProgramsStuck,
+    SimulationError,
+    copy_messages,
+    delay_bounds,
+    send_messages,
+    simulate,
+)
 from multicube.sim.engines.compiled.compiled_errors import EngineError
 from multicube.sim.engines.verilator import VerilatorFailed, VerilatorMissing, VerilatorTimeout
 from multicube.sim.measure.serial_order import Undecided
@@ -168,3 +181,26 @@ def test_numpy_integers_make_the_same_run() -> None:
         for kind in (int, np.int64)
     )
     assert json.dumps(plain.to_json()) == json.dumps(other.to_json())
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8])
+def test_numpy_integers_stay_nowhere(kind: type) -> None:
+    """Where they stay, they overflow, make other digests, and can't be written as JSON."""
+    flow = Flow(kind(0), kind(1), np.float32(0.5), kind(2), kind(3), kind(200), kind(250))
+    assert digest(flow) == digest(Flow(0, 1, 0.5, 2, 3, 200, 250))
+    assert json.dumps(check_group(np.array([0, 3], kind), 4)) == "[0, 3]"
+    assert type(BirrdPlan(kind(4)).ports) is int
+    assert json.dumps(Subnetwork(kind(8), kind(127), kind(128)).value) == "128"
+    halves = Partition.of_digits(512, [{kind(8): kind(1)}, {8: 0}])
+    assert json.dumps(halves.subnetworks[0].value) == "256"
+    bound = delay_bounds(build("cube", ports=2)).of(kind(0), kind(1))
+    assert type(bound.source) is type(bound.destination) is int
+
+
+def test_numpy_integers_are_sent_whole() -> None:
+    network, high = build("cube", ports=2, payload=60), 2**60 - 5
+    sent = [Message(*np.array([0, 1, high])), Message(*np.array([1, 0, 200], np.uint8))]
+    assert send_messages(network, sent, engine="amaranth").values == [200, high]
+    for ends in (np.array([1]), iter([1])):
+        copied = copy_messages(network, [Copies(0, ends, np.int64(high))], engine="amaranth")
+        assert json.dumps(copied.values) == f"[{high}, {high}]"

@@ -236,10 +236,11 @@ def test_messages_rejected(
         ([(0, [1], 1), (1, [2], 1)], "^Copies must be one per terminal, not several for 1$"),
         ([(0, [1], 1), (0, [2], 1)], "^Copies must be one per terminal, not several for 0$"),
         ([(0, [0], 1)], "^Copies must be one per terminal, not several for 0$"),
+        ([(0, 3, 1)], "^Destinations must be a sequence of terminals, not 3$"),
     ],
 )
 def test_copies_rejected(small: Messenger, copies: list[Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         small.copy(Copies(*given) for given in copies)
 
 

@@ -317,6 +317,12 @@ def shared() -> list[Program]:
     return [script()] * 2
 
 
+def ended() -> list[Program]:
+    program = script()
+    list(program)
+    return [program]
+
+
 REJECTED = [
     (lambda: run_programs("net", []), TypeError, "Network must be one with memory, not 'net'"),
     (lambda: run_programs(plain(2), []), ValueError, "Programs must be from 1 to 2, not 0"),
@@ -329,6 +335,11 @@ REJECTED = [
         lambda: run_programs(plain(2), shared()),
         ValueError,
         "Programs must be different generators, not one for several processors",
+    ),
+    (
+        lambda: run_programs(plain(2), ended()),
+        ValueError,
+        "Program must be a generator that has not begun, new for each run",
     ),
     (lambda: run_programs(plain(2), [7]), TypeError, "Program must be a generator, not 7"),
     (

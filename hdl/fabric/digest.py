@@ -4,6 +4,7 @@ import hashlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
+from dis import get_instructions
 from enum import Enum
 from functools import cached_property, partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
@@ -19,6 +20,10 @@ _KNOWN = {_LIBRARY, "amaranth", "numpy", "builtins", *sys.stdlib_module_names}
 
 _PLAIN = {bool, int, float, str, type(None)}
 """Types whose `repr` says all."""
+
+_OF_MODULES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
+"""Instructions that read what a module names. Names of attributes are none of its names, and a
+function that comes to another process takes no more of its module along than it reads."""
 
 _LENGTH = 32
 """Hexadecimal digits of a digest."""
@@ -178,7 +183,8 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
 
 def _named(code: CodeType, function: FunctionType) -> Iterator[Any]:
     """What code in a function names of its module, without what that has from others."""
-    for name in code.co_names:
+    used = [each.argval for each in get_instructions(code) if each.opname in _OF_MODULES]
+    for name in dict.fromkeys(used):
         found = function.__globals__.get(name)
         if getattr(found, "__module__", function.__module__) == function.__module__:
             yield found

@@ -30,7 +30,7 @@ from itertools import product
 from math import prod
 from typing import Self
 
-from ..fabric.checks import check_integer, check_power_of_two
+from ..fabric.checks import check_field, check_integer, check_power_of_two
 from ..fabric.errors import InvalidValue
 from .address_codes import AddressCode
 from .tags import Routing, TagScheme, address_tags, box_output, matching_digits
@@ -131,8 +131,8 @@ class Subnetwork:
     def __post_init__(self) -> None:
         object.__setattr__(self, "code", _code(self.code))
         most = (1 << self.bits) - 1
-        check_integer("Mask", self.mask, 0, most)
-        check_integer("Value", self.value, 0, most)
+        check_field(self, "mask", "Mask", 0, most)
+        check_field(self, "value", "Value", 0, most)
         if self.mask & self.value:
             raise InvalidValue(
                 f"Value of a subnetwork must be 0 where its mask {self.mask:0{self.bits}b} is 1, "
@@ -338,7 +338,8 @@ class Partition:
             mask, value = (1 << code.width) - 1, 0
             for digit, given in values.items():
                 digit = check_integer(name.capitalize(), digit, 0, code.digits - 1)
-                check_integer(f"Value of {name} {digit}", given, 0, code.radices[digit] - 1)
+                most = code.radices[digit] - 1
+                given = check_integer(f"Value of {name} {digit}", given, 0, most)
                 mask &= ~((1 << code.widths[digit]) - 1 << code.places[digit])
                 value |= given << code.places[digit]
             subnetworks.append(Subnetwork(code, mask, value))

@@ -127,8 +127,8 @@ class DelayBounds:
             If there are no such terminals, or they are of different classes.
         """
         network = self._network
-        check_integer("Source", source, 0, network.sources - 1)
-        check_integer("Destination", destination, 0, network.sinks - 1)
+        source = check_integer("Source", source, 0, network.sources - 1)
+        destination = check_integer("Destination", destination, 0, network.sinks - 1)
         network.check_class(source, destination)
         return self._flow(source, destination)
 

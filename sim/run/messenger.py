@@ -183,15 +183,18 @@ class Messenger:
         """
         copies = _each(Copies, copies)
         values: list[int | None] = [None] * self.network.ports
+        ends: dict[int, list[int]] = {}
         for source, destinations, value in copies:
-            self._check(Message(source, source, value))
-            for destination in destinations:
-                self._check(Message(source, destination, value))
+            source, _, value = self._checked(Message(source, source, value))
+            several = check_several("Destinations", destinations, "terminals")
             if values[source] is not None:
                 raise InvalidValue(f"Copies must be one per terminal, not several for {source}")
             values[source] = value
+            ends[source] = [
+                self._checked(Message(source, end, value)).destination for end in several
+            ]
         rounds = []
-        for pairs in copy_rounds({source: destinations for source, destinations, _ in copies}):
+        for pairs in copy_rounds(ends):
             messages = []
             for source, to in pairs:
                 held = values[source]
@@ -203,13 +206,15 @@ class Messenger:
             rounds.append(run)
         return CopyRun(rounds, values)
 
-    def _check(self, message: Message) -> None:
+    def _checked(self, message: Message) -> Message:
+        """The message, of Python's integers."""
         shape = self.fold.shape
         low = -(1 << shape.width - 1) if shape.signed else 0
-        check_integer("Source", message.source, 0, self.network.ports - 1)
-        check_integer("Destination", message.destination, 0, self.network.ports - 1)
-        self.network.check_class(message.source, message.destination)
-        check_integer("Value", message.value, low, low + (1 << shape.width) - 1)
+        source = check_integer("Source", message.source, 0, self.network.ports - 1)
+        destination = check_integer("Destination", message.destination, 0, self.network.ports - 1)
+        self.network.check_class(source, destination)
+        value = check_integer("Value", message.value, low, low + (1 << shape.width) - 1)
+        return Message(source, destination, value)
 
     def _sort(self, messages: Iterable[Message]) -> tuple[list[list[int]], list[list[int]]]:
         """By terminal: the rows of its source's list, and the values that it should receive."""
@@ -219,8 +224,7 @@ class Messenger:
         lists: list[list[int]] = [[] for _ in range(self.network.ports)]
         wanted: list[list[int]] = [[] for _ in range(self.network.ports)]
         for message in messages:
-            self._check(message)
-            source, destination, value = message
+            source, destination, value = self._checked(message)
             lists[source].append(
                 1 << at["used"]
                 | code.encode(destination) << at["destination"]

@@ -24,6 +24,8 @@ yields takes no simulated time.
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import GEN_CREATED, getgeneratorstate
+from types import GeneratorType
 from typing import Any
 
 from ...hdl.bench import ProgramBench
@@ -142,7 +144,8 @@ def run_programs(
     network : MemoryNetwork
         A network of processors and memory.
     programs : Sequence[Program]
-        Programs of the first processors; there may be fewer programs than processors.
+        Programs of the first processors, that have not begun; there may be fewer programs than
+        processors.
     engine : str
         "compiled" (a C program), "amaranth", "verilator", or "auto": "compiled" if there is a C
         compiler. All give the same numbers.
@@ -184,6 +187,8 @@ def run_programs(
     for program in programs:
         if not isinstance(program, Generator):
             raise InvalidType(f"Program must be a generator, not {shown(program)}")
+        if isinstance(program, GeneratorType) and getgeneratorstate(program) != GEN_CREATED:
+            raise InvalidValue("Program must be a generator that has not begun, new for each run")
     if not 0 < len(programs) <= network.ports:
         raise InvalidValue(f"Programs must be from 1 to {network.ports}, not {len(programs)}")
     if len({id(program) for program in programs}) < len(programs):

@@ -14,7 +14,7 @@ from ...hdl.bench.destination_table import CHANCE_BITS
 from ...hdl.bench.flow_source import FlowSource, flow_entry
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.stamp import stamp_for
-from ...hdl.fabric.checks import check_integer, check_number
+from ...hdl.fabric.checks import check_field, check_number
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.numerals import integer_of, number_of
 from ...hdl.networks.packet_network import PacketNetwork
@@ -70,14 +70,15 @@ class Flow:
     period: int | None = None
 
     def __post_init__(self) -> None:
-        check_integer("Source", self.source, 0, _MOST)
-        check_integer("Destination", self.destination, 0, _MOST)
-        if not 0 < check_number("Rate", self.rate) <= 1:
+        check_field(self, "source", "Source", 0, _MOST)
+        check_field(self, "destination", "Destination", 0, _MOST)
+        object.__setattr__(self, "rate", check_number("Rate", self.rate))
+        if not 0 < self.rate <= 1:
             raise InvalidValue(f"Rate must be above 0 and at most 1, not {self.rate:g}")
         for name, least in (("length", 1), ("on", 0), ("off", 1), ("period", 1)):
             value = getattr(self, name)
             if value is not None:
-                check_integer(name.capitalize(), value, least, _MOST)
+                check_field(self, name, name.capitalize(), least, _MOST)
         first, end, period = self.window or (0, _MOST, _MOST)
         if not first < end:
             raise InvalidValue(f"Off must be after on, which is {first}, not {end}")

@@ -9,7 +9,7 @@ from operator import add
 from random import Random
 from typing import Any
 
-from ...fabric.checks import check_integer, check_power_of_two, check_several
+from ...fabric.checks import check_field, check_integer, check_power_of_two, check_several
 from ...fabric.errors import InvalidValue
 
 __all__ = ["ADD_LEFT", "ADD_RIGHT", "EXCHANGE", "STRAIGHT", "BirrdPlan"]
@@ -60,7 +60,7 @@ class BirrdPlan:
     ports: int
 
     def __post_init__(self) -> None:
-        check_integer("Ports", self.ports, 4, _MOST_PORTS)
+        check_field(self, "ports", "Ports", 4, _MOST_PORTS)
         check_power_of_two("Ports", self.ports)
 
     @property

@@ -43,9 +43,8 @@ def check_group(members: Sequence[int], ports: int) -> tuple[int, ...]:
     TypeError, ValueError
         If it has fewer than two members, one twice, or one that is no terminal.
     """
-    members = tuple(check_several("Group", members, "terminals"))
-    for member in members:
-        check_integer("Member of a group", member, 0, ports - 1)
+    several = check_several("Group", members, "terminals")
+    members = tuple(check_integer("Member of a group", each, 0, ports - 1) for each in several)
     if twice := {member for member, times in Counter(members).items() if times > 1}:
         raise InvalidValue(f"Group must have each member once, not {min(twice)} several times")
     if len(members) < 2:
