@@ -212,13 +212,18 @@ class RemoteProcessorEnd(_End):
         return others
 
     def _more(self, m: Module, arriving: stream.Interface, others: Value) -> Value:
-        """Count the replies of a request: whether more of them are to come."""
+        """Count the replies of a request: whether more of them are to come.
+
+        From when it is offered: some copies may leave, and be answered, before it is taken.
+        """
         request, identity = self.i.request, arriving.payload.payload.identity
+        offered = Signal()
+        m.d.sync += offered.eq(self.o.valid & ~self.o.ready)
         left = Array(
             Signal(self.link.tag, name=f"left_{identity}")
             for identity in range(1 << self.link.identity)
         )
-        with m.If(request.valid & request.ready):
+        with m.If(self.o.valid & ~offered):
             m.d.sync += left[request.payload.identity].eq(others)
         with m.If(arriving.valid & (left[identity] != 0)):
             m.d.sync += left[identity].eq(left[identity] - 1)

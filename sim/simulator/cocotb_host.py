@@ -127,7 +127,7 @@ class _Module(_Object):
 
 
 class _Word(_Object):
-    """A signal, or a row of a memory."""
+    """A signal, a row of a memory, or a bit of these."""
 
     def __init__(self, host: "CocotbHost", value: Any, name: str) -> None:
         super().__init__(name)
@@ -140,6 +140,11 @@ class _Word(_Object):
 
     def get_range(self) -> tuple[int, int, int]:
         return self.width - 1, 0, _CONSTANTS["RANGE_DOWN"]
+
+    def get_handle_by_index(self, index: int) -> _Object | None:
+        if index not in range(self.width):
+            return None
+        return _Word(self.host, Value.cast(self.value)[index], f"{self._name}[{index}]")
 
     def get_signed(self) -> int:
         return 0

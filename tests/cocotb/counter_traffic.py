@@ -73,6 +73,12 @@ async def has_rows(dut: Any) -> None:
     await Timer(1, "ns")
     assert dut.rows[1].value == 99
     assert len(dut.rows) == 3
+    dut.step.value = 0
+    dut.step[2].value = dut.rows[1][0].value = 1
+    dut.rows[1][1].value = 0
+    await Timer(1, "ns")
+    assert (dut.step.value, dut.rows[1].value) == (4, 97)
+    assert [int(bit.value) for bit in dut.step] == [0, 0, 1, 0, 0, 0, 0, 0]
     assert dut.inner.twice.value == 2 * int(dut.count.value)
     with pytest.raises(NotImplementedError, match=r"^sum can.t be written here: logic makes it$"):
         dut.sum.value = Immediate(1)
