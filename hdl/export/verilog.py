@@ -22,6 +22,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
@@ -148,33 +149,41 @@ def verilog_text(
         payload can't be a parameter.
     """
     check_flag("Parameter", parameter)
-    if parameter:
-        _payload(fabric)
+    payload = _payload(fabric) if parameter else None
     own = (name, title, _styled(clock, style), find_target(target), style)
     text = _exported(_fabric_of(fabric), *own, parametric=parameter).text
-    return _with_payload(fabric, text, own) if parameter else text
+    return text if payload is None else _with_payload(payload, text, own)
 
 
-def _with_payload(
-    network: Fabric | FabricComponent, text: str, own: tuple[str, str, Clock, Target, Style]
-) -> str:
-    """The Verilog of a network, with the width of payloads as a parameter."""
-    component, own_width = _payload(network)
+class _Payload(NamedTuple):
+    """The width of a network's payloads, and its fabric with payloads of a width, built once."""
 
-    def wider(width: int) -> str:
-        return _exported(_fabric_of(component.altered(payload=width)), *own, parametric=True).text
-
-    return with_parameter(own_width, text, wider)
+    width: int
+    fabric: Callable[[int], Fabric]
 
 
-def _payload(network: Fabric | FabricComponent) -> tuple[FabricComponent, int]:
-    """A network whose payloads' width can be a parameter, and this width."""
-    width: int | None = getattr(network, "parameters", {}).get("payload")
-    if not isinstance(network, FabricComponent) or width is None:
+def _payload(network: Fabric | FabricComponent) -> _Payload:
+    """The payloads of a network whose width can be a parameter."""
+    own: int | None = getattr(network, "parameters", {}).get("payload")
+    if not isinstance(network, FabricComponent) or own is None:
         raise InvalidValue(
             f"Only the payload of a network can be a parameter, not of {shown(network)}"
         )
-    return network, width
+
+    @cache
+    def fabric(width: int) -> Fabric:
+        return (network if width == own else network.altered(payload=width)).fabric
+
+    return _Payload(own, fabric)
+
+
+def _with_payload(payload: _Payload, text: str, own: tuple[str, str, Clock, Target, Style]) -> str:
+    """The Verilog of a network, with the width of payloads as a parameter."""
+
+    def wider(width: int) -> str:
+        return _exported(payload.fabric(width), *own, parametric=True).text
+
+    return with_parameter(payload.width, text, wider)
 
 
 class _Exported(NamedTuple):
@@ -286,8 +295,9 @@ def write_verilog(
     ('network', 4)
     """
     check_flag("Parameter", parameter)
-    parameters = {PARAMETER: _payload(fabric)[1]} if parameter else {}
-    given, fabric = fabric, _fabric_of(fabric)
+    payload = _payload(fabric) if parameter else None
+    parameters = {PARAMETER: payload.width} if payload else {}
+    fabric = _fabric_of(fabric)
     check_path("Output", path)
     check_flag("Core", core)
     made_for = find_target(target)
@@ -302,8 +312,8 @@ def write_verilog(
         check_output(output)
     own_text = (name, title, clock, made_for, style)
     text, paths, external = _exported(fabric, *own_text, parametric=parameter)
-    if parameter:
-        text = _with_payload(given, text, own_text)
+    if payload:
+        text = _with_payload(payload, text, own_text)
     summary: dict[str, Any] = {
         "top": name,
         "target": target,
@@ -318,14 +328,10 @@ def write_verilog(
     file, ports, said = FilePath(path).name, summary["ports"], title or UNTITLED
 
     def of_ports(text: Callable[[Sequence[Mapping[str, Any]]], str]) -> str:
-        if not parameter:
+        if payload is None:
             return text(ports)
-        component, width = _payload(given)
-
-        def of_width(width: int) -> str:
-            return text(port_list(_fabric_of(component.altered(payload=width)), clock))
-
-        return of_any_width(width, of_width)
+        fabric_of = payload.fabric
+        return of_any_width(payload.width, lambda width: text(port_list(fabric_of(width), clock)))
 
     plain = frozenset(port for pair in clocks.values() for port in pair)
     made = {
