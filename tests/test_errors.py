@@ -17,6 +17,10 @@ from multicube.hdl.fabric.digest import digest
 from multicube.hdl.fabric.errors import InvalidType, InvalidValue
 from multicube.hdl.graphs.partitions import Partition, Subnetwork
 from multicube.hdl.graphs.schedules.collectives import check_group
+from multicube.hdl.switch.entry import InputQueue, OutputQueue
+from multicube.hdl.switch.exit import Exit
+from multicube.hdl.switch.grant import Grant
+from multicube.hdl.switch.merge import Groups
 from multicube.sim import (
     Copies,
     Flow,
@@ -32,6 +36,7 @@ from multicube.sim.engines.compiled.compiled_errors import EngineError
 from multicube.sim.engines.verilator import VerilatorFailed, VerilatorMissing, VerilatorTimeout
 from multicube.sim.measure.serial_order import Undecided
 from multicube.sim.synthesis import SynthesisError
+from multicube.sim.workload.packets import Scale
 
 
 def test_all_errors_have_one_base() -> None:
@@ -193,6 +198,15 @@ def test_numpy_integers_stay_nowhere(kind: type) -> None:
     assert json.dumps(Subnetwork(kind(8), kind(127), kind(128)).value) == "128"
     halves = Partition.of_digits(512, [{kind(8): kind(1)}, {8: 0}])
     assert json.dumps(halves.subnetworks[0].value) == "256"
+    for made in (
+        InputQueue(kind(4), room=kind(2)),
+        OutputQueue(kind(4)),
+        Grant(decision=kind(2), timeout=kind(9)),
+        Exit(buffer=kind(2)),
+        Groups(kind(3), patience=kind(9)),
+        Scale(kind(8), kind(2)),
+    ):
+        assert not [name for name, value in vars(made).items() if isinstance(value, np.integer)]
     bound = delay_bounds(build("cube", ports=2)).of(kind(0), kind(1))
     assert type(bound.source) is type(bound.destination) is int
 

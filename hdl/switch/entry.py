@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Const, Module, ShapeLike, Signal, Value
 from amaranth.lib import stream
 
-from ..fabric.checks import check_integer
+from ..fabric.checks import check_field
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.replay_queue import ReplayQueue
 from .rules import check_room
@@ -55,8 +55,8 @@ class InputQueue:
     replay: bool = False
 
     def __post_init__(self) -> None:
-        check_integer("Length", self.room, 1)
-        check_integer("Depth", self.depth, 1)
+        check_field(self, "room", "Length", 1)
+        check_field(self, "depth", "Depth", 1)
         check_room(self.depth, self.room)
 
     def place(
@@ -132,7 +132,7 @@ class OutputQueue:
     separate: bool | None = None
 
     def __post_init__(self) -> None:
-        check_integer("Depth", self.depth, 1)
+        check_field(self, "depth", "Depth", 1)
 
 
 def decided(m: Module, name: str, head: stream.Interface, cycles: int) -> Value:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..fabric.checks import check_integer, check_word
+from ..fabric.checks import check_field, check_word
 from ..primitives.class_arbiter import ClassArbiter
 from .shape import SWITCHINGS, Switching
 
@@ -32,5 +32,5 @@ class Exit:
     arbiter: ClassArbiter | None = None
 
     def __post_init__(self) -> None:
-        check_integer("Output depth", self.buffer, 0)
+        check_field(self, "buffer", "Output depth", 0)
         check_word("Switching", self.switching, SWITCHINGS)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..fabric.checks import check_integer
+from ..fabric.checks import check_field
 from .selection import Selection
 
 __all__ = ["Grant"]
@@ -31,5 +31,5 @@ class Grant:
     timeout: int = 0
 
     def __post_init__(self) -> None:
-        check_integer("Decision time", self.decision, 1)
-        check_integer("Timeout", self.timeout, 0)
+        check_field(self, "decision", "Decision time", 1)
+        check_field(self, "timeout", "Timeout", 0)

@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import check_integer
+from ..fabric.checks import check_field, check_integer
 from ..fabric.errors import InvalidValue
 from ..links.packet import Packet
 from ..operations.folds import REDUCTIONS, fold_of, is_component
@@ -36,8 +36,8 @@ class Groups:
     patience: int = 256
 
     def __post_init__(self) -> None:
-        check_integer("Groups", self.count, 1)
-        check_integer("Patience", self.patience, 1)
+        check_field(self, "count", "Groups", 1)
+        check_field(self, "patience", "Patience", 1)
         if not is_component(self.reduction) and self.reduction not in ("none", *REDUCTIONS):
             raise InvalidValue(
                 f"Reduction must be none, {', '.join(REDUCTIONS)}, not {self.reduction!r}"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from ...hdl.fabric.checks import check_integer, check_kind, check_limit, check_number
+from ...hdl.fabric.checks import check_field, check_kind, check_limit, check_number
 from ...hdl.fabric.errors import InvalidValue
 
 __all__ = ["Scale"]
@@ -44,8 +44,8 @@ class Scale:
     cycle_ns: float = 1
 
     def __post_init__(self) -> None:
-        check_integer("Bytes of a flit", self.flit_bytes, 1, 2**20)
-        check_integer("Longest packet", self.longest, 1)
+        check_field(self, "flit_bytes", "Bytes of a flit", 1, 2**20)
+        check_field(self, "longest", "Longest packet", 1)
         if not 0.001 <= check_number("Nanoseconds of a cycle", self.cycle_ns) <= 1e6:
             raise InvalidValue(
                 f"Nanoseconds of a cycle must be from 0.001 to 1000000, not {self.cycle_ns:g}"
