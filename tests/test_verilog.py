@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed, unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -209,6 +209,16 @@ def test_fields_of_a_structure_of_ones_own_are_listed(tmp_path: Path) -> None:
     head = (tmp_path / "net.v").read_text().partition("\nmodule ")[0]
     assert "payload [17:2], payload.kind [3:2], payload.place [9:4]" in head
     assert json.loads((tmp_path / "net.v.json").read_text()) == summary
+
+
+def test_fields_without_bits_are_not_declared(tmp_path: Path) -> None:
+    """The head of the Verilog gave them bits such as [0:1]; the wrapper had no structures."""
+    write_verilog(
+        build("linear-array", nodes=2, payload=unsigned(0)), tmp_path / "net.v", core=True
+    )
+    assert "(2 of them) tag [0:0], last [1:1]\n" in (tmp_path / "net.v").read_text("utf-8")
+    structure = "struct packed {\n    logic last;\n    logic tag;\n  } i_payload_t;"
+    assert structure in (tmp_path / "net.sv").read_text("utf-8")
 
 
 @pytest.mark.long

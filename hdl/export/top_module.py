@@ -110,6 +110,7 @@ def heading(
         fields = ", ".join(
             f"{field} [{at['offset'] + at['width'] - 1}:{at['offset']}]"
             for field, at in port.get("fields", {}).items()
+            if at["width"]
         )
         direction = f"{port['direction']:<6} {bit_range(port['width'])}".rstrip()
         rows.setdefault((pattern, direction, fields), []).append(port["name"])

@@ -173,12 +173,10 @@ def _flipped(direction: str) -> str:
 
 
 def _outer(port: Mapping[str, Any]) -> list[tuple[str, int, int]]:
-    """The fields of a port that are in no other field, the highest first."""
-    fields = port.get("fields", {})
-    return sorted(
-        ((name, at["offset"], at["width"]) for name, at in fields.items() if "." not in name),
-        key=lambda field: -field[1],
-    )
+    """The fields of a port that have bits and are in no other field, the highest first."""
+    fields = port.get("fields", {}).items()
+    outer = ((name, at["offset"], at["width"]) for name, at in fields if "." not in name)
+    return sorted((field for field in outer if field[2]), key=lambda field: -field[1])
 
 
 def _tiles(port: Mapping[str, Any]) -> bool:
@@ -194,6 +192,5 @@ def _tiles(port: Mapping[str, Any]) -> bool:
 def _structure(name: str, port: Mapping[str, Any]) -> Iterator[str]:
     yield "  typedef struct packed {"
     for field, _, width in _outer(port):
-        if width:
-            yield f"    logic {bit_range(width)}{field};"
+        yield f"    logic {bit_range(width)}{field};"
     yield f"  }} {name};"
