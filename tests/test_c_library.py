@@ -30,7 +30,10 @@ from refusals import refusals
 from started import run_tool
 
 ROOT = Path(__file__).parent.parent
-STRICT = ("-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wno-psabi")
+STRICT = (
+    *("-std=c11", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Wsign-conversion"),
+    *("-Werror", "-Wno-psabi"),
+)
 OK, BUSY, EMPTY = range(3)
 NULL, ASSERTION = -1, -5
 

@@ -45,10 +45,12 @@ _TARGETS = {
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 _QUIET = """\
-/* Generated code does not use all that it declares. */
+/* Generated code does not use all that it declares, and means its conversions. */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wunused-variable"
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 #pragma GCC diagnostic ignored "-Wparentheses"
 #pragma GCC diagnostic ignored "-Wattributes"
 #pragma GCC diagnostic ignored "-Wpsabi"
