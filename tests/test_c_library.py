@@ -427,6 +427,8 @@ test_library_rejects = refusals(
         *("cube", "nowhere", "preinstall"),
         "Name of a C library must not be that of CMake's target preinstall",
     ),
+    ("cube", "nowhere", "m", "Name of a C library must not be that of the system's m"),
+    ("cube", "nowhere", "pthread", "Name of a C library must not be that of the system's pthread"),
     ("cube", "nowhere", 3, "Name of a C library must be small letters, digits and ..., not 3"),
 )
 

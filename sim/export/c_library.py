@@ -42,6 +42,15 @@ _TARGETS = {
 }
 """Targets that CMake makes itself, or may."""
 
+_SYSTEM = {
+    *("atomic", "c", "crypt", "dl", "gcc", "l", "m", "rt", "util", "xnet", "y"),
+    *("cnd", "mtx", "sem", "thrd", "timer", "tss"),
+    *("aio", "dirent", "dlfcn", "fcntl", "fnmatch", "ftw", "glob", "grp", "iconv", "langinfo"),
+    *("libgen", "mqueue", "netdb", "poll", "pthread", "pwd", "regex", "sched", "search"),
+    *("semaphore", "spawn", "strings", "syslog", "termios", "unistd", "utime", "wordexp"),
+}
+"""Libraries that `-l` finds, prefixes of functions of C11 and POSIX, and headers of POSIX."""
+
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 _QUIET = """\
@@ -143,6 +152,8 @@ class CLibrary:
             raise InvalidValue(f"Name of a C library must not be that of C's header {name}.h")
         if name in _TARGETS:
             raise InvalidValue(f"Name of a C library must not be that of CMake's target {name}")
+        if name in _SYSTEM:
+            raise InvalidValue(f"Name of a C library must not be that of the system's {name}")
         self.network = network
         self.name = name
         self.fabric = network.fabric
