@@ -119,6 +119,7 @@ BAD = [
     ("sim cube --traffic hotspot:nan", "Fraction H of hotspot must be from 0 to 1, not nan"),
     ("sim cube payload=0", "Payload must be from 1 to 4096, not 0"),
     ("sim combining --operations load,x", "x"),
+    ("sim combining ports=1", "Ports must be from 2 to 65536, not 1"),
     (
         "paper siegel-eq3 --quick --cycles 1",
         "Cycles are too few: no packet was delivered in the window",

@@ -67,7 +67,7 @@ class CombiningParameters(Parameters):
     ports: int = integer(
         8,
         "ports to processors, and to memory: a power of the radix, divided by the paths",
-        least=1,
+        least=2,
         most=2**16,
     )
     radix: int = integer(2, "inputs and outputs of a box", least=2, most=16)
