@@ -804,3 +804,15 @@ def test_points_whose_processes_were_killed_are_told(monkeypatch: pytest.MonkeyP
     silent = replace(find_item("dandamudi-silicon"), rows=lambda options: ())
     with pytest.raises(MulticubeError, match=r"^Nothing of dandamudi-silicon was measured: all "):
         silent.run(Options())
+
+
+@pytest.mark.parametrize("number", [8, 10, 11])
+def test_notes_say_the_windows_that_were_asked_for(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delays_on_rtl, "finished", lambda jobs, _: iter(()))
+    item = find_item(f"dandamudi-fig{number}")
+    for given, words in ({"cycles": 3000}, "windows of 3,000 cycles"), ({}, "windows "):
+        said = " ".join(item.run(Options(quick=True, **given)).notes)
+        assert said.count("windows ") == said.count(words) == 1
+        assert ("3,000" in said) == bool(given)

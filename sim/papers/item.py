@@ -100,6 +100,10 @@ class Options:
         """
         return self.cycles or max(least, (slots // quick if self.quick else slots) // ports)
 
+    def windows(self, usual: str) -> str:
+        """How long windows are, in words; `usual` are those of the item's own."""
+        return f"windows of {self.cycles:,} cycles" if self.cycles else usual
+
     def simulated(self, network: Network, runs: Sequence[Run], *, bins: int) -> list[Result]:
         """The results of runs, which are simulated side by side."""
         return whole_runs(network, runs, engine=self.engine, bins=bins, progress=self.progress)
