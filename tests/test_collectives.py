@@ -551,6 +551,12 @@ test_refusals = refusals(
         "Kind must be barrier, for a network with memory, not gather",
     ),
     (
+        "combining ports=8 width=2",
+        "barrier",
+        {},
+        "Members of a barrier by words of 2 bits must be at most 3, not 8",
+    ),
+    (
         "cube ports=4 switch=unbuffered",
         "gather",
         {},

@@ -5,6 +5,7 @@ import itertools
 import json
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -16,8 +17,9 @@ import pytest
 from command_line import Call, command_refusals
 from long_runs import long
 from matplotlib.figure import Figure
-from multicube.hdl.fabric.errors import InvalidValue
+from multicube.hdl.fabric.errors import InvalidValue, MulticubeError
 from multicube.sim.papers import ITEMS, Options, find_item
+from multicube.sim.papers.dandamudi import delays_on_rtl
 from multicube.sim.papers.dcsh.fig2_3 import _crossing
 from multicube.sim.papers.item import Column, Item, Row, columns_of
 from multicube.sim.papers.siegel.reliability import (
@@ -791,3 +793,26 @@ def test_where_measured_curves_cross(
         for load, latency in points.items()
     ]
     assert _crossing(table) == crossing
+
+
+def test_points_whose_processes_were_killed_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is a dash for each in the table, as for those that are too large to be measured."""
+    monkeypatch.setattr(delays_on_rtl, "finished", lambda jobs, _: iter(()))
+    found = find_item("dandamudi-lengths").run(Options(quick=True))
+    assert [row["measured"] for row in found.rows] == [None, None]
+    assert found.notes == ("Not measured, as a process was ended: 2 of 2 points on RTL",)
+    silent = replace(find_item("dandamudi-silicon"), rows=lambda options: ())
+    with pytest.raises(MulticubeError, match=r"^Nothing of dandamudi-silicon was measured: all "):
+        silent.run(Options())
+
+
+@pytest.mark.parametrize("number", [8, 10, 11])
+def test_notes_say_the_windows_that_were_asked_for(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delays_on_rtl, "finished", lambda jobs, _: iter(()))
+    item = find_item(f"dandamudi-fig{number}")
+    for given, words in ({"cycles": 3000}, "windows of 3,000 cycles"), ({}, "windows "):
+        said = " ".join(item.run(Options(quick=True, **given)).notes)
+        assert said.count("windows ") == said.count(words) == 1
+        assert ("3,000" in said) == bool(given)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from multicube.hdl import build
-from multicube.hdl.fabric.errors import InvalidValue
+from multicube.hdl.fabric.errors import InvalidValue, MulticubeError
 from multicube.hdl.graphs.schedules.communication_steps import Transfer, check_delivery
 from multicube.hdl.graphs.schedules.permutation_steps import StepRouter
 from multicube.sim.command.steps import steps
@@ -134,3 +134,6 @@ def test_an_interrupted_item_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) 
     assert note.count(" of ") == 2 + 1
     with pytest.raises(KeyboardInterrupt):
         rows(2)
+    monkeypatch.setattr(measured_steps, "finished", lambda jobs, _: iter(()))
+    with pytest.raises(MulticubeError, match=r"^Not measured, as the run or a process of it was"):
+        measured_rows(some_row, Options())

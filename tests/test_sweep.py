@@ -374,7 +374,7 @@ def test_lost_loads_are_named(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> 
                 yield number, [replace(curve.zero_load, offered_load=run.load)]
 
     monkeypatch.setattr(module, "Workers", lambda: nullcontext(kill))
-    message = r"^Processes were killed, perhaps .*; no result for these loads: 0\.2, 0\.3$"
+    message = r"^Processes were killed, .* scheduler; no result for these loads: 0\.2, 0\.3$"
     with pytest.raises(LoadsLost, match=message) as caught:
         sweep(build("cube", ports=2), [0.1, 0.2, 0.3, 0.4], engine="amaranth", processes=2)
     found = caught.value.sweep

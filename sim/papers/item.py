@@ -8,7 +8,7 @@ hardware.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isfinite
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ...hdl.fabric.checks import check_field
-from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue, MulticubeError
 from ...hdl.networks.network import Network
 from ..engines.engine_selection import check_engine
 from ..measure.latency import Latency
@@ -64,6 +64,8 @@ class Options:
         Show progress bars on standard error, if it is a terminal.
     scheduler : str or None
         Address of a Dask scheduler, to run the jobs of a `parallel` item on its cluster.
+    unmeasured : list[str]
+        What was not measured, as a process or the scheduler was ended: added by the item.
 
     Raises
     ------
@@ -77,6 +79,7 @@ class Options:
     engine: str = "auto"
     progress: bool = False
     scheduler: str | None = None
+    unmeasured: list[str] = field(default_factory=list, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.cycles is not None:
@@ -96,6 +99,10 @@ class Options:
             By what the slots of a quick run are divided.
         """
         return self.cycles or max(least, (slots // quick if self.quick else slots) // ports)
+
+    def windows(self, usual: str) -> str:
+        """How long windows are, in words; `usual` are those of the item's own."""
+        return f"windows of {self.cycles:,} cycles" if self.cycles else usual
 
     def simulated(self, network: Network, runs: Sequence[Run], *, bins: int) -> list[Result]:
         """The results of runs, which are simulated side by side."""
@@ -268,15 +275,25 @@ class Item:
     parallel: bool = False
 
     def run(self, options: Options) -> PaperResult:
-        """Measure all cases."""
+        """Measure all cases.
+
+        Raises
+        ------
+        MulticubeError
+            If the processes of all of them were ended.
+        """
         columns = columns_of(self.columns)
+        options = replace(options, unmeasured=[])
         rows = list(self.rows(options))
+        if not rows:
+            raise MulticubeError(f"Nothing of {self.id} was measured: all its processes were ended")
         if any(column.key == "deviation" for column in columns):
             for row in rows:
                 found = deviation(row.get("measured"), row.get("predicted"))
                 row.setdefault("deviation", found)
         notes = self.notes(rows, options) if callable(self.notes) else self.notes
-        return PaperResult(columns, rows, partial(self.draw, rows), tuple(notes))
+        missing = [f"Not measured, as a process was ended: {each}" for each in options.unmeasured]
+        return PaperResult(columns, rows, partial(self.draw, rows), (*notes, *missing))
 
     def to_json(self, result: PaperResult) -> dict[str, Any]:
         """A whole result, with its item."""

@@ -1,5 +1,6 @@
 """Jobs on a Dask cluster."""
 
+import logging
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
@@ -36,6 +37,7 @@ def open_cluster(address: str) -> Iterator[tuple[int, Finished]]:
     check_kind("Scheduler", address, str, "an address")
     try:
         from distributed import Client
+        from distributed.utils import silence_logging_cmgr
     except ImportError:
         raise InvalidValue(
             "A scheduler needs the package distributed: pip install multicube[cluster]"
@@ -56,7 +58,8 @@ def open_cluster(address: str) -> Iterator[tuple[int, Finished]]:
                 )
         yield threads, lambda jobs, most: _finished(client, jobs, most)
     finally:
-        client.close()
+        with silence_logging_cmgr(logging.CRITICAL):  # It may try to reach a lost scheduler still.
+            client.close()
 
 
 def _finished(client: Any, jobs: Sequence[Job], most: int) -> Iterator[tuple[int, Any]]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ...hdl.bench.group_bench import GroupBench
-from ...hdl.fabric.checks import check_kind, check_word
+from ...hdl.fabric.checks import check_kind, check_limit, check_word
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.graphs.schedules.collectives import ALGORITHMS, check_collective, check_group
 from ...hdl.networks.memory_network import MemoryNetwork
@@ -212,6 +212,10 @@ def _algorithms(
         if kind != "barrier":
             raise InvalidValue(f"Kind must be barrier, for a network with memory, not {kind}")
         check_word(f"Algorithm of {kind}", algorithm, (NETWORK, "auto"))
+        width = network.parameters["width"]
+        check_limit(
+            f"Members of a barrier by words of {width} bits", len(members), (1 << width) - 1
+        )
         return [NETWORK]
     able = [*ALGORITHMS[kind], *([NETWORK] if kind in GROUP_KINDS else [])]
     if is_component(operation):

@@ -338,7 +338,7 @@ def _listed(loads: Sequence[float]) -> list[float]:
 
 
 class LoadsLost(MulticubeError):
-    """Some loads could not be simulated, because their processes were killed.
+    """Some loads could not be simulated, because their processes or scheduler were killed.
 
     Attributes
     ----------
@@ -353,7 +353,8 @@ class LoadsLost(MulticubeError):
     def __init__(self, sweep: Sweep) -> None:
         loads = ", ".join(f"{load:g}" for load in sweep.lost)
         super().__init__(
-            f"Processes were killed, perhaps for lack of memory; no result for these loads: {loads}"
+            "Processes were killed, perhaps for lack of memory, or their scheduler; "
+            f"no result for these loads: {loads}"
         )
         self.sweep = sweep
 

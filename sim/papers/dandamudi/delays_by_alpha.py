@@ -136,11 +136,13 @@ DRAW_DELAYS = Plot(
 
 def about_delays(rows: Sequence[Row], options: Options) -> tuple[str, ...]:
     """What was measured, in words."""
+    usual = (
+        f"windows in which about {64 * _TIME:,} packets are sent, {_LONGER} times as many where "
+        f"the formula has links busier than {_BUSY:.0%}"
+    )
     return (
-        f"RTL: geometric lengths of {rows[0]['length']} flits on average, one seed; windows in "
-        f"which about {64 * _TIME:,} packets are sent, {_LONGER} times as many where the formula "
-        f"has links busier than {_BUSY:.0%}. With a clock: the formula with queues in discrete "
-        "time.",
+        f"RTL: geometric lengths of {rows[0]['length']} flits on average, one seed; "
+        f"{options.windows(usual)}. With a clock: the formula with queues in discrete time.",
     )
 
 

@@ -109,7 +109,7 @@ def measured(points: Sequence[Point], options: Options) -> list[Measurement | No
     """Mean delays on RTL, with a process for each core of this machine.
 
     Points that differ in alpha only share an engine. None stands for points whose process was
-    killed.
+    killed, and `options.unmeasured` says how many there are.
     """
     grouped: dict[Point, list[int]] = {}
     for number, point in enumerate(points):
@@ -124,6 +124,8 @@ def measured(points: Sequence[Point], options: Options) -> list[Measurement | No
             for number, result in zip(groups[job], results):
                 found[number] = result
             bar.update(len(results))
+    if lost := found.count(None):
+        options.unmeasured.append(f"{lost} of {len(points)} points on RTL")
     return found
 
 

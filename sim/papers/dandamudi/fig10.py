@@ -171,12 +171,13 @@ FIG10 = Item(
         size=(5.1, 4.2),
         title="bars: printed; dashes: loads of the graphs; dots: RTL",
     ),
-    notes=(
+    notes=lambda rows, options: (
         "j = 0: links of level 2, with mu_NCL = mu_CL in BH/BH and 4 mu_CL in BH/CCC. The formula "
         "has the same load for all links of cube-connected cycles; in the graph those of the "
         "cycles and those across the cube differ.",
-        f"RTL: geometric lengths of {LENGTH} flits on average, windows of {TIME}, one seed. A "
-        "link that is one of several parallel ones is as many times as fast.",
+        f"RTL: geometric lengths of {LENGTH} flits on average, "
+        f"{options.windows(f'windows of {TIME}')}, one seed. A link that is one of "
+        "several parallel ones is as many times as fast.",
     ),
     parallel=True,
 )

@@ -83,9 +83,10 @@ def _notes(rows: Sequence[Row], options: Options) -> Iterator[str]:
     for (name, nodes), own in grouped(rows, "network", "nodes").items():
         yield _best(name, nodes, own)
     yield (
-        f"RTL: geometric lengths of {LENGTH} flits on average, windows of {TIME}, one seed; a "
-        "link that stands for r parallel ones is r times as fast, as in the formula. The "
-        "reference of all is the formula for the hypercube."
+        f"RTL: geometric lengths of {LENGTH} flits on average, "
+        f"{options.windows(f'windows of {TIME}')}, one seed; a link that stands for r "
+        "parallel ones is r times as fast, as in the formula. The reference of all is the "
+        "formula for the hypercube."
     )
 
 

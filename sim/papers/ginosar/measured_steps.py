@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
+from ....hdl.fabric.errors import MulticubeError
 from ....hdl.graphs.permutations import random_permutation
 from ....hdl.graphs.schedules.communication_steps import concentration_of, one_message
 from ....hdl.graphs.schedules.permutation_steps import StepRouter, crossing_capacity
@@ -37,6 +38,8 @@ _SIZES = (2, 3, 4)
 """Those of the networks, as the n of 4^n nodes."""
 _QUICK = (1, 4, 7)
 """The networks of a quick run: ring, star and hypercube."""
+_LEAST = 3
+"""No rank correlation of fewer."""
 _CHEAP = (2, 3, 7, 6, 5, 1, 8)
 _DEAR = (4, 0)
 """The networks in the order in which they are measured: last, of all sizes, those with nodes of
@@ -111,7 +114,7 @@ def measured_rows(
                 found[wanted[job]] = result
                 bar.update()
         except KeyboardInterrupt:
-            if len(found) < 3:  # No rank correlation of fewer.
+            if len(found) < _LEAST:
                 raise
     missing = ", ".join(
         f"{NINE[number]} of {4**dimensions}"
@@ -119,6 +122,8 @@ def measured_rows(
         if (dimensions, number) not in found
     )
     note = f"Not measured, as the run or a process of it was ended: {missing}"
+    if len(found) < _LEAST:
+        raise MulticubeError(note)
     rows = [found[each] for each in sorted(found)]
     return rows, (note,) if missing else ()
 
