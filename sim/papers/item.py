@@ -263,6 +263,8 @@ class Item:
         Notes below the table, or a function of rows and options that returns them.
     parallel : bool
         Whether it consists of jobs that run in parallel, and so can run on a cluster.
+    ignores : tuple[str, ...]
+        Of the options `cycles` and `seed`, those on which nothing of it depends.
     """
 
     id: str
@@ -273,6 +275,7 @@ class Item:
     draw: Callable[[Sequence[Row]], Figure] = field(repr=False)
     notes: Sequence[str] | Callable[[Sequence[Row], Options], Iterable[str]] = ()
     parallel: bool = False
+    ignores: tuple[str, ...] = ()
 
     def run(self, options: Options) -> PaperResult:
         """Measure all cases.
@@ -281,7 +284,14 @@ class Item:
         ------
         MulticubeError
             If the processes of all of them were ended.
+        ValueError
+            If an option is given that the item ignores.
         """
+        for name in self.ignores:
+            if getattr(options, name) != getattr(Options, name):
+                raise InvalidValue(
+                    f"{name.capitalize()} can't be given: nothing in {self.id} depends on it"
+                )
         columns = columns_of(self.columns)
         options = replace(options, unmeasured=[])
         rows = list(self.rows(options))

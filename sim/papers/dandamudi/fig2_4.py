@@ -78,6 +78,7 @@ def _figure(
             "agree with the graphs.",
             *notes,
         ),
+        ignores=("cycles", "seed"),
     )
 
 

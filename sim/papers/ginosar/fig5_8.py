@@ -159,9 +159,9 @@ def panel(log: bool, **words: Any) -> Panel:
 
 def _line(number: int, measure: str, name: str, ylabel: str) -> Item:
     """A measure of hypercube, PSNN and tree, over N."""
+    counted = measure in "dC"
 
     def rows(options: Options) -> Iterator[Row]:
-        counted = measure in "dC"
         values = _counted(options, measure) if counted else searched(options, None, measure)
         return rows_of(values, partial(table_value, measure))
 
@@ -185,6 +185,7 @@ def _line(number: int, measure: str, name: str, ylabel: str) -> Item:
         rows=rows,
         draw=panel(measure == "D", ylabel=ylabel, size=(6.4, 4.6)),
         notes=notes,
+        ignores=("cycles", "seed") if counted else ("cycles",),
     )
 
 

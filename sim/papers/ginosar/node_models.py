@@ -113,4 +113,5 @@ MODELS = Item(
         "last packet on wormhole routers, less one for the way out of the network. In model 2 "
         "words have C flits, which follow each other.",
     ),
+    ignores=("cycles",),
 )

@@ -94,6 +94,7 @@ def _distances(number: int, name: str, network: type[RoutedNetwork], section: st
         rows=partial(_rows, network),
         draw=_draw,
         notes=lambda rows, options: _notes(network, options),
+        ignores=("cycles", "seed"),
     )
 
 

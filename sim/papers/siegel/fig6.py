@@ -40,4 +40,5 @@ FIG6 = Item(
     rows=_rows,
     draw=lambda rows: draw_paths(enumerate(_PERMUTATION), "C0"),
     notes=lambda rows, options: (rows[0]["note"],),
+    ignores=("cycles", "seed"),
 )

@@ -289,4 +289,5 @@ SHARED_MEMORY = Item(
         size=(5.5, 4.8),
     ),
     notes=_notes,
+    ignores=("cycles",),
 )

@@ -78,4 +78,5 @@ PASSES = Item(
         "Direct: a part of the packets goes to its destinations in each pass, as the paper's two "
         "passes of the perfect shuffle do.",
     ),
+    ignores=("cycles",),
 )

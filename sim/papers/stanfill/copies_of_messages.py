@@ -194,4 +194,5 @@ FAN = Item(
         "used until the copies have earned their set-up, 16 ms of 0.8 ms a message. Combining: as "
         "direct, with combine=add.",
     ),
+    ignores=("cycles",),
 )

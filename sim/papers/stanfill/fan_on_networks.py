@@ -164,6 +164,7 @@ FAN_LENGTHS = Item(
     rows=_by_length,
     draw=_PANEL,
     notes=_NOTES,
+    ignores=("cycles", "seed"),
 )
 
 FAN_SIZES = Item(
@@ -174,4 +175,5 @@ FAN_SIZES = Item(
     rows=_by_size,
     draw=replace(_PANEL, x="terminals", xlabel="N, terminals"),
     notes=_NOTES,
+    ignores=("cycles", "seed"),
 )

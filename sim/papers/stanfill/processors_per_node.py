@@ -86,4 +86,5 @@ PER_NODE = Item(
         "Factor: steps compared with half as many processors per node. The paper says "
         "that it is less than two, because the wires are used better.",
     ),
+    ignores=("cycles",),
 )

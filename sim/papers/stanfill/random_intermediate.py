@@ -78,4 +78,5 @@ INTERMEDIATE = Item(
         "each goes to a processor chosen at random, which sends it on when it has come. The paper: "
         "some patterns cause a traffic jam, and this makes two random routings of them.",
     ),
+    ignores=("cycles",),
 )
