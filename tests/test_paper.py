@@ -128,7 +128,7 @@ def test_item_prints_a_table_and_writes_its_files(
         words += ["-o", f"x.{ending}"]
     status, out, err = call(*words)
     assert (status, err) == (0, "")
-    assert {"cycles", "seed"} - read == set(ignored)
+    assert {"cycles", "engine", "seed"} - read == set(ignored)
     assert ITEMS[name].title in out
     assert out.count("wrote x.") == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.csv", "x.json", "x.svg"]
@@ -176,8 +176,9 @@ test_bad_input = command_refusals(
     (["siegel-fig1", "-o", "no/a.svg"], "Output no/a.svg can't be written: ..."),
     (["siegel-fig9", "--cycles", "0"], "Cycles must be from 1 to ..., not 0"),
     (["siegel-fig9", "--seed", "-1"], "Seed must be at least 0, not -1"),
-    (["siegel-fig1", "--cycles", "9"], "Cycles can't be given: nothing in siegel-fig1 ..."),
-    (["ginosar-fig5", "--seed", "2"], "Seed can't be given: nothing in ginosar-fig5 depends on it"),
+    (["siegel-fig1", "--cycles", "9"], "Option cycles can't be given: item siegel-fig1 has no ..."),
+    (["ginosar-fig5", "--seed", "2"], "Option seed can't be given: item ginosar-fig5 has no ..."),
+    (["siegel-fig4", "--engine", "amaranth"], "Option engine can't be given: item siegel-fig4 ..."),
     (["siegel-fig2", "--engine", "steam"], "Engine must be one of ..., not 'steam'"),
 )
 

@@ -264,7 +264,7 @@ class Item:
     parallel : bool
         Whether it consists of jobs that run in parallel, and so can run on a cluster.
     ignores : tuple[str, ...]
-        Of the options `cycles` and `seed`, those on which nothing of it depends.
+        Of the options `cycles`, `engine` and `seed`, those that it has no use for.
     """
 
     id: str
@@ -290,7 +290,7 @@ class Item:
         for name in self.ignores:
             if getattr(options, name) != getattr(Options, name):
                 raise InvalidValue(
-                    f"{name.capitalize()} can't be given: nothing in {self.id} depends on it"
+                    f"Option {name} can't be given: item {self.id} has no use for it"
                 )
         columns = columns_of(self.columns)
         options = replace(options, unmeasured=[])

@@ -78,7 +78,7 @@ def _figure(
             "agree with the graphs.",
             *notes,
         ),
-        ignores=("cycles", "seed"),
+        ignores=("cycles", "engine", "seed"),
     )
 
 

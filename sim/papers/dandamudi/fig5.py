@@ -38,5 +38,5 @@ FIG5 = Item(
         size=(6.4, 4.4),
         colour=colour_of,
     ),
-    ignores=("cycles", "seed"),
+    ignores=("cycles", "engine", "seed"),
 )

@@ -106,7 +106,7 @@ def _figure(
             lines_and_dots(x, "ratio", "true_ratio", "LR ratio to the hypercube BH", (0, None)),
         ),
         notes=("A dash: a link is saturated, or the graph has more than 1,024 nodes.", *notes),
-        ignores=("cycles", "seed"),
+        ignores=("cycles", "engine", "seed"),
     )
 
 

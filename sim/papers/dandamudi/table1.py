@@ -56,5 +56,5 @@ TABLE1 = Item(
     draw=Plot(
         [_panel("links", "links"), _panel("distance", "mean distance (links)")], size=(4.8, 4.2)
     ),
-    ignores=("cycles", "seed"),
+    ignores=("cycles", "engine", "seed"),
 )

@@ -50,5 +50,5 @@ TABLE2 = Item(
         ylabel="alpha",
         size=(6.4, 4.2),
     ),
-    ignores=("cycles", "seed"),
+    ignores=("cycles", "engine", "seed"),
 )

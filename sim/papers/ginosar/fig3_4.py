@@ -114,7 +114,7 @@ def _plane(number: int, title: str, across: str, up: str) -> Item:
             "Star and tree: the paper cuts a node for D; here links are cut, as its definition "
             "says. So the star is as good as the hypercube in D.",
         ),
-        ignores=("cycles",),
+        ignores=("cycles", "engine"),
     )
 
 

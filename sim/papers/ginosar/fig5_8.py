@@ -185,7 +185,7 @@ def _line(number: int, measure: str, name: str, ylabel: str) -> Item:
         rows=rows,
         draw=panel(measure == "D", ylabel=ylabel, size=(6.4, 4.6)),
         notes=notes,
-        ignores=("cycles", "seed") if counted else ("cycles",),
+        ignores=("cycles", "engine", "seed") if counted else ("cycles", "engine"),
     )
 
 

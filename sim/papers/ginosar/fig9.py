@@ -56,5 +56,5 @@ FIG9 = Item(
         size=(4.3, 4.8),
     ),
     notes=_notes,
-    ignores=("cycles",),
+    ignores=("cycles", "engine"),
 )

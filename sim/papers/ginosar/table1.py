@@ -58,5 +58,5 @@ TABLE1 = Item(
     rows=_rows,
     draw=draw_measures,
     notes=_notes,
-    ignores=("cycles",),
+    ignores=("cycles", "engine"),
 )

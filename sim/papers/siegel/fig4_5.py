@@ -97,7 +97,7 @@ def _partitioned(number: int, title: str, names: str, parts: Sequence[Mapping[in
             "Every input of a part tries every tag; its effective tag leads only to members:",
             "E = T M for XOR tags, E = D M + S (not M) for destination tags.",
         ),
-        ignores=("cycles", "seed"),
+        ignores=("cycles", "engine", "seed"),
     )
 
 

@@ -211,5 +211,5 @@ RELIABILITY = Item(
         "Links: those between boxes. Boxes: whole boxes. There is no exact value for all pairs "
         f"of the replicated network. {_size(options)[1]:,} trials, seed {options.seed}.",
     ),
-    ignores=("cycles",),
+    ignores=("cycles", "engine"),
 )

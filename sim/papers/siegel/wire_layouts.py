@@ -247,7 +247,7 @@ LAYOUT = Item(
     rows=_layouts,
     draw=_draw,
     notes=_notes,
-    ignores=("cycles", "seed"),
+    ignores=("cycles", "engine", "seed"),
 )
 
 _CROSSED = (16, 1024)
@@ -350,5 +350,5 @@ CROSSINGS = Item(
         "inputs. Formula: 2^(i-1) parts of stage i, with (N / 2^i) (N / 2^i - 1) / 2 crossings "
         "each in front of its boxes (cube only) and as many behind them.",
     ),
-    ignores=("cycles", "seed"),
+    ignores=("cycles", "engine", "seed"),
 )
