@@ -420,7 +420,10 @@ test_library_rejects = refusals(
     ("cube", "/nowhere/c", "Output /nowhere/c can't be written: there is no folder /nowhere"),
     ("cube", __file__, "Output ... is not a folder"),
     ("cube", "-", "Output - is not a folder"),
-    ("cube", "nowhere", "1c", "Name of a C library must be small letters, digits and ..."),
+    *(
+        ("cube", "nowhere", name, f"Name of a C library must be 1 to 63 ..., not '{name}'")
+        for name in ("1c", "c" * 64)
+    ),
     ("cube", "nowhere", "stdint", "Name of a C library must not be that of C's header stdint.h"),
     ("cube", "nowhere", "all", "Name of a C library must not be that of CMake's target all"),
     (
@@ -429,7 +432,7 @@ test_library_rejects = refusals(
     ),
     ("cube", "nowhere", "m", "Name of a C library must not be that of the system's m"),
     ("cube", "nowhere", "pthread", "Name of a C library must not be that of the system's pthread"),
-    ("cube", "nowhere", 3, "Name of a C library must be small letters, digits and ..., not 3"),
+    ("cube", "nowhere", 3, "Name of a C library must be 1 to 63 ..., the first a letter, not 3"),
 )
 
 
@@ -453,7 +456,7 @@ test_command_refuses_in_one_line = command_refusals(
     "export cube --c library",
     ("--core", "Option --c does not go with --core"),
     ("-o other.v", "Option --c does not go with --output"),
-    ("--top Mc", "Name of a C library must be small letters, digits and underscores, not 'Mc'"),
+    ("--top Mc", "Name of a C library must be 1 to 63 ..., the first a letter, not 'Mc'"),
 )
 
 

@@ -84,8 +84,8 @@ def write_c_library(
     folder : path-like
         The folder.
     name : str
-        Name of the library, and prefix of all names in its header: small letters, digits and
-        underscores.
+        Name of the library, and prefix of all names in its header: 1 to 63 small letters, digits
+        and underscores, the first a letter.
 
     Returns
     -------
@@ -145,8 +145,8 @@ class CLibrary:
             raise InvalidValue(f"A C library needs a network of packets, not {network.family!r}")
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise InvalidValue(
-                "Name of a C library must be small letters, digits and underscores, "
-                f"not {shown(name)}"
+                "Name of a C library must be 1 to 63 small letters, digits and underscores, "
+                f"the first a letter, not {shown(name)}"
             )
         if name in _HEADERS:
             raise InvalidValue(f"Name of a C library must not be that of C's header {name}.h")
