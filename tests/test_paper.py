@@ -818,7 +818,8 @@ def test_points_whose_processes_were_killed_are_told(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(delays_on_rtl, "finished", lambda jobs, _: iter(()))
     found = find_item("dandamudi-lengths").run(Options(quick=True))
     assert [row["measured"] for row in found.rows] == [None, None]
-    assert found.notes == ("Not measured, as a process was ended: 2 of 2 points on RTL",)
+    ended = "the run or a process of it was ended"
+    assert found.notes == (f"Not measured, as {ended}: 2 of 2 points on RTL",)
     silent = replace(find_item("dandamudi-silicon"), rows=lambda options: ())
     with pytest.raises(MulticubeError, match=r"^Nothing of dandamudi-silicon was measured: all "):
         silent.run(Options())

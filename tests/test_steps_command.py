@@ -122,7 +122,8 @@ def test_an_interrupted_item_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) 
 
     def rows(most: int) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
         monkeypatch.setattr(measured_steps, "finished", lambda jobs, _: finished(jobs, most))
-        return measured_rows(some_row, Options())
+        options = Options()
+        return measured_rows(some_row, options), options.missing()
 
     whole, notes = rows(27)
     assert notes == ()

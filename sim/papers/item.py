@@ -65,7 +65,7 @@ class Options:
     scheduler : str or None
         Address of a Dask scheduler, to run the jobs of a `parallel` item on its cluster.
     unmeasured : list[str]
-        What was not measured, as a process or the scheduler was ended: added by the item.
+        What the item did not measure, as the run, a process or the scheduler was ended.
 
     Raises
     ------
@@ -103,6 +103,11 @@ class Options:
     def windows(self, usual: str) -> str:
         """How long windows are, in words; `usual` are those of the item's own."""
         return f"windows of {self.cycles:,} cycles" if self.cycles else usual
+
+    def missing(self) -> tuple[str, ...]:
+        """What to say of what was not measured: nothing or one note."""
+        ended = "Not measured, as the run or a process of it was ended"
+        return (f"{ended}: {', '.join(self.unmeasured)}",) if self.unmeasured else ()
 
     def simulated(self, network: Network, runs: Sequence[Run], *, bins: int) -> list[Result]:
         """The results of runs, which are simulated side by side."""
@@ -302,8 +307,8 @@ class Item:
                 found = deviation(row.get("measured"), row.get("predicted"))
                 row.setdefault("deviation", found)
         notes = self.notes(rows, options) if callable(self.notes) else self.notes
-        missing = [f"Not measured, as a process was ended: {each}" for each in options.unmeasured]
-        return PaperResult(columns, rows, partial(self.draw, rows), (*notes, *missing))
+        notes = (*notes, *options.missing())
+        return PaperResult(columns, rows, partial(self.draw, rows), notes)
 
     def to_json(self, result: PaperResult) -> dict[str, Any]:
         """A whole result, with its item."""

@@ -232,17 +232,17 @@ def _rows(options: Options) -> list[Row]:
         for alpha in _alphas(options)
         for key in [(alpha, network.cluster)]
     ]
+    got = {(row["network"], row["nodes"], row["size"]) for row in rows}
+    options.unmeasured.extend(
+        f"{network.name} of {network.nodes} nodes in clusters of {1 << network.cluster}"
+        for network in _networks(options)
+        if (network.name, network.nodes, 1 << network.cluster) not in got
+    )
     keys = ("nodes", "alpha", "switching", "cost", "network", "size")
     return sorted(rows, key=lambda row: [row[key] for key in keys])
 
 
 def _notes(rows: Sequence[Row], options: Options) -> tuple[str, ...]:
-    got = {(row["network"], row["nodes"], row["size"]) for row in rows}
-    missing = ", ".join(
-        f"{network.name} of {network.nodes} nodes in clusters of {1 << network.cluster}"
-        for network in _networks(options)
-        if (network.name, network.nodes, 1 << network.cluster) not in got
-    )
     return (
         f"Messages of {BITS} bits. The hypercube has flits of {WIDTH} bits; those of the other "
         "networks are so wide that links times bits (equal links), or the tables of all routers "
@@ -254,7 +254,6 @@ def _notes(rows: Sequence[Row], options: Options) -> tuple[str, ...]:
         "LR: the paper's ratio by its formulas, at this load; a dash if saturated. "
         "±: 99 % confidence. Sizes joined by `or` have overlapping intervals.",
         *best_notes(rows),
-        *((f"Not measured, as a process was ended: {missing}.",) if missing else ()),
     )
 
 

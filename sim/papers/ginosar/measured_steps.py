@@ -6,6 +6,7 @@ step. Its measures F and D predict the steps of broadcasts and of the worst perm
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from matplotlib.figure import Figure
 from tqdm import tqdm
@@ -82,10 +83,8 @@ class StepMeasurement:
         return next((row.value for row in found if row.measure == "D"), None)
 
 
-def measured_rows(
-    row: Callable[[int, int, Options], Row], options: Options
-) -> tuple[list[Row], tuple[str, ...]]:
-    """The rows of the paper's nine networks of all sizes, and what to say of missing ones.
+def measured_rows(row: Callable[[int, int, Options], Row], options: Options) -> list[Row]:
+    """The rows of the paper's nine networks of all sizes.
 
     Parameters
     ----------
@@ -116,16 +115,14 @@ def measured_rows(
         except KeyboardInterrupt:
             if len(found) < _LEAST:
                 raise
-    missing = ", ".join(
+    options.unmeasured.extend(
         f"{NINE[number]} of {4**dimensions}"
         for dimensions, number in sorted(wanted)
         if (dimensions, number) not in found
     )
-    note = f"Not measured, as the run or a process of it was ended: {missing}"
     if len(found) < _LEAST:
-        raise MulticubeError(note)
-    rows = [found[each] for each in sorted(found)]
-    return rows, (note,) if missing else ()
+        raise MulticubeError(*options.missing())
+    return [found[each] for each in sorted(found)]
 
 
 def measured_steps(dimensions: int, number: int, options: Options) -> StepMeasurement:
@@ -182,11 +179,6 @@ def _row(dimensions: int, number: int, options: Options) -> Row:
     }
 
 
-def _rows(options: Options) -> list[Row]:
-    rows, missing = measured_rows(_row, options)
-    return [row | {"missing": missing} for row in rows]
-
-
 def _draw(rows: Sequence[Row]) -> Figure:
     figure = Figure(figsize=(9, 4.5), layout="constrained")
     labels = [f"{row['network']}, {row['nodes']}" for row in rows]
@@ -232,9 +224,9 @@ STEPS = Item(
     " | published = D print : .4g | disconnectivity = D | capacity = N/c : .4g"
     " | diameter = d | random_bound = >= | random = rand. | hardest_bound = >="
     " | hardest = worst | rows | hardest_name = which",
-    rows=_rows,
+    rows=partial(measured_rows, _row),
     draw=_draw,
-    notes=lambda rows, options: (
+    notes=(
         "Steps on the RTL, one cycle each: a node sends one word and receives one, and a link "
         "passes words in one direction. All results are checked.",
         "F: steps of the best broadcast from the worst node; bcast, conc.: broadcast and "
@@ -245,7 +237,6 @@ STEPS = Item(
         "no schedule has fewer, by distances, cuts, and nodes that all must pass. Schedules "
         "are the shortest that a heuristic search found. Rows: messages on their way that a "
         "node must store.",
-        *rows[0]["missing"],
     ),
     parallel=True,
     ignores=("cycles",),

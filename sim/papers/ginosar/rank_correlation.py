@@ -168,8 +168,7 @@ def _pairs(rows: Sequence[Row], predictor: str, measured: str) -> tuple[list[flo
 
 
 def _rows(options: Options) -> list[Row]:
-    rows, missing = measured_rows(_row, options)
-    return [row | {"missing": missing, "seed": options.seed} for row in rows]
+    return [row | {"seed": options.seed} for row in measured_rows(_row, options)]
 
 
 def _notes(rows: Sequence[Row], options: Options) -> tuple[str, ...]:
@@ -190,7 +189,6 @@ def _notes(rows: Sequence[Row], options: Options) -> tuple[str, ...]:
         "Spearman's rank correlation over all networks and sizes, with its 95 % confidence "
         "interval (bootstrap):",
         *notes,
-        *rows[0]["missing"],
     )
 
 
