@@ -28,28 +28,28 @@ from ..engines.compiled.words import word_count
 
 __all__ = ["CLibrary", "write_c_library"]
 
-_HEADERS = {
-    *("assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits"),
-    *("locale", "math", "setjmp", "signal", "stdalign", "stdarg", "stdatomic", "stdbool"),
-    *("stddef", "stdint", "stdio", "stdlib", "stdnoreturn", "string", "tgmath", "threads"),
-    *("time", "uchar", "wchar", "wctype"),
+_TAKEN = {
+    "C's header {}.h": {
+        *("assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits"),
+        *("locale", "math", "setjmp", "signal", "stdalign", "stdarg", "stdatomic", "stdbool"),
+        *("stddef", "stdint", "stdio", "stdlib", "stdnoreturn", "string", "tgmath", "threads"),
+        *("time", "uchar", "wchar", "wctype"),
+    },
+    "CMake's target {}": {
+        *("all", "clean", "edit_cache", "help", "install", "package", "preinstall"),
+        *("rebuild_cache", "test"),
+    },
+    "the system's {}": {
+        *("atomic", "c", "crypt", "dl", "gcc", "l", "m", "rt", "util", "xnet", "y"),
+        *("cnd", "mtx", "sem", "thrd", "timer", "tss"),
+        *("aio", "dirent", "dlfcn", "fcntl", "fnmatch", "ftw", "glob", "grp", "iconv", "langinfo"),
+        *("libgen", "mqueue", "netdb", "poll", "pthread", "pwd", "regex", "sched", "search"),
+        *("semaphore", "spawn", "strings", "syslog", "termios", "unistd", "utime", "wordexp"),
+    },
 }
-"""The headers of C11: the library's own header would be taken for one of these."""
-
-_TARGETS = {
-    *("all", "clean", "edit_cache", "help", "install", "package", "preinstall", "rebuild_cache"),
-    "test",
-}
-"""Targets that CMake makes itself, or may."""
-
-_SYSTEM = {
-    *("atomic", "c", "crypt", "dl", "gcc", "l", "m", "rt", "util", "xnet", "y"),
-    *("cnd", "mtx", "sem", "thrd", "timer", "tss"),
-    *("aio", "dirent", "dlfcn", "fcntl", "fnmatch", "ftw", "glob", "grp", "iconv", "langinfo"),
-    *("libgen", "mqueue", "netdb", "poll", "pthread", "pwd", "regex", "sched", "search"),
-    *("semaphore", "spawn", "strings", "syslog", "termios", "unistd", "utime", "wordexp"),
-}
-"""Libraries that `-l` finds, prefixes of functions of C11 and POSIX, and headers of POSIX."""
+"""Names that a library can't have, by what has them: the headers of C11, for one of which its own
+would be taken; targets that CMake makes itself, or may; and of the system the libraries that `-l`
+finds, prefixes of functions of C11 and POSIX, and headers of POSIX."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
@@ -148,12 +148,9 @@ class CLibrary:
                 "Name of a C library must be 1 to 63 small letters, digits and underscores, "
                 f"the first a letter, not {shown(name)}"
             )
-        if name in _HEADERS:
-            raise InvalidValue(f"Name of a C library must not be that of C's header {name}.h")
-        if name in _TARGETS:
-            raise InvalidValue(f"Name of a C library must not be that of CMake's target {name}")
-        if name in _SYSTEM:
-            raise InvalidValue(f"Name of a C library must not be that of the system's {name}")
+        for owner, names in _TAKEN.items():
+            if name in names:
+                raise InvalidValue(f"Name of a C library must not be that of {owner.format(name)}")
         self.network = network
         self.name = name
         self.fabric = network.fabric

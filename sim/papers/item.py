@@ -79,7 +79,7 @@ class Options:
     engine: str = "auto"
     progress: bool = False
     scheduler: str | None = None
-    unmeasured: list[str] = field(default_factory=list, repr=False, compare=False)
+    unmeasured: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.cycles is not None:
@@ -100,7 +100,7 @@ class Options:
         """
         return self.cycles or max(least, (slots // quick if self.quick else slots) // ports)
 
-    def windows(self, usual: str) -> str:
+    def window_words(self, usual: str) -> str:
         """How long windows are, in words; `usual` are those of the item's own."""
         return f"windows of {self.cycles:,} cycles" if self.cycles else usual
 
@@ -298,7 +298,7 @@ class Item:
                     f"Option {name} can't be given: item {self.id} has no use for it"
                 )
         columns = columns_of(self.columns)
-        options = replace(options, unmeasured=[])
+        options = replace(options)  # With a list of its own of what is not measured.
         rows = list(self.rows(options))
         if not rows:
             raise MulticubeError(f"Nothing of {self.id} was measured: all its processes were ended")

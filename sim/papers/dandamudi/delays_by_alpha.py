@@ -142,7 +142,7 @@ def about_delays(rows: Sequence[Row], options: Options) -> tuple[str, ...]:
     )
     return (
         f"RTL: geometric lengths of {rows[0]['length']} flits on average, one seed; "
-        f"{options.windows(usual)}. With a clock: the formula with queues in discrete time.",
+        f"{options.window_words(usual)}. With a clock: the formula with queues in discrete time.",
     )
 
 

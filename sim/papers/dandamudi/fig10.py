@@ -176,7 +176,7 @@ FIG10 = Item(
         "has the same load for all links of cube-connected cycles; in the graph those of the "
         "cycles and those across the cube differ.",
         f"RTL: geometric lengths of {LENGTH} flits on average, "
-        f"{options.windows(f'windows of {TIME}')}, one seed. A link that is one of "
+        f"{options.window_words(f'windows of {TIME}')}, one seed. A link that is one of "
         "several parallel ones is as many times as fast.",
     ),
     parallel=True,

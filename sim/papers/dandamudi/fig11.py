@@ -84,7 +84,7 @@ def _notes(rows: Sequence[Row], options: Options) -> Iterator[str]:
         yield _best(name, nodes, own)
     yield (
         f"RTL: geometric lengths of {LENGTH} flits on average, "
-        f"{options.windows(f'windows of {TIME}')}, one seed; a link that stands for r "
+        f"{options.window_words(f'windows of {TIME}')}, one seed; a link that stands for r "
         "parallel ones is r times as fast, as in the formula. The reference of all is the "
         "formula for the hypercube."
     )
