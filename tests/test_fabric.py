@@ -201,18 +201,26 @@ test_cell_type_rejects = refusals(
 )
 
 
-class Counted(Pipe):
-    def __init__(self, meter: Any) -> None:
-        super().__init__()
-        self.meters = (meter,)
+class Counted(wiring.Component):
+    def __init__(self, meters: tuple[Any, ...]) -> None:
+        super().__init__({"i": In(1), "o": Out(1), "p": Out(1)})
+        self.meters = meters
+
+
+def counted(*meters: Any) -> None:
+    Fabric.alone(CellType(Counted, meters=meters)).metered()
 
 
 test_meter_rejects = refusals(
-    lambda meter: Fabric.alone(CellType(Counted, meter=meter)).metered(),
+    counted,
     ("passed", TypeError, "Meter of counted must be a Meter, not 'passed'"),
     (Meter("passed", "x", "pulses"), "Meter of counted must count an output, not 'x'"),
     (Meter("passed", "i", "number"), "Meter of counted must count an output, not 'i'"),
     (Meter("passed", "o", "events"), "Kind of a meter of counted must be one of pulses, ..."),
+    *[
+        (Meter("a", "o", "pulses"), Meter(*other, "pulses"), "Meters of counted must be of diff...")
+        for other in (("a", "p"), ("b", "o"))
+    ],
 )
 
 

@@ -295,6 +295,17 @@ def test_a_group_without_a_way_hides_no_cycle_of_another(tmp_path: Path) -> None
         CliRunner().invoke(command, words, catch_exceptions=False)
 
 
+def test_what_routers_do_not_merge_is_not_examined() -> None:
+    """An all-reduce beside a multicast can lock up, but there is none with reduction=none."""
+    words = ["mesh", "k=3", "n=1", "--group", "0:all"]
+    assert CliRunner().invoke(command, words).exit_code == 1
+    assert CliRunner().invoke(command, [*words, "reduction=none"]).exit_code == 0
+    refusal = r"^Reduction must not be none for packets that are to be merged$"
+    words += ["reduction=none", "--kind", "reduce"]
+    with pytest.raises(ValueError, match=refusal):
+        CliRunner().invoke(command, words, catch_exceptions=False)
+
+
 def test_missing_child_is_named_and_nothing_is_lost() -> None:
     network = square()
     groups = {1: (0, range(4))}

@@ -337,9 +337,11 @@ test_multistage_network_rejects = refusals(
 )
 
 
-def test_events_that_meters_count_are_statistics() -> None:
+def test_what_meters_count_is_statistics() -> None:
     """Of a network that says nothing else; the accounting has its own."""
     counts = {"one": {"measured": 2, "total": 9}, "two": {"measured": 1, "total": 9}}
     readings = {"passed": counts, "dropped": counts, "stored": {"one": {"sum": 5, "max": 3}}}
     for network in (build("cube", ports=2), build("torus", k=2, n=1)):
-        assert network.statistics(readings, Window(10, 3, None)) == {"passed": 3}
+        levels = {"mean": 0.5, "max": 3}
+        found = network.statistics(readings, Window(10, 3, None))
+        assert found == {"passed": 3, "stored": levels}

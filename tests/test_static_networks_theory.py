@@ -7,6 +7,7 @@ from multicube.sim.measure.graph_measures import communication_measures
 from multicube.sim.theory.static_comparison import compared
 from multicube.sim.theory.static_families import static_network
 from multicube.sim.theory.static_formulas import Size, looseness
+from multicube.sim.theory.static_networks import NETWORKS
 
 RIGHT = [
     *("complete nodes=16", "complete nodes=9", "ring k=8 n=1", "ring k=8 n=1 directions=2"),
@@ -37,6 +38,13 @@ def test_deviations() -> None:
     ranges = {"d": (4, 4), "F": (5, 8), "D": (1, 3), "C": (2, 2)}
     found = {row.measure: row.deviation for row in compared(network, size, ranges)}
     assert found == {"d": 0, "F": pytest.approx(-0.2), "D": None, "C": 1, "L": None, "LC": None}
+
+
+def test_disconnectivity_of_a_small_shuffle_is_that_of_the_text() -> None:
+    """Section 7: it is 2 for n = 3 and 4, and n/2 for n >= 4."""
+    value = NETWORKS["PSNN"].table_2["D"].value
+    assert value is not None
+    assert [value(Size(1 << n)) for n in (3, 4, 5, 6)] == [2, 2, 2.5, 3]
 
 
 def test_looseness() -> None:

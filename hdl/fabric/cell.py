@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
+from itertools import combinations, product
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -193,13 +193,20 @@ class CellType:
         return getattr(self._example, "meters", ())
 
     def check_meters(self) -> None:
-        """Raise TypeError or ValueError if a meter is none, or not of an output."""
+        """Raise TypeError or ValueError if a meter is none, not of an output, or a second one of
+        an output or of a statistic."""
         for meter in self.meters:
             check_kind(f"Meter of {self.name}", meter, Meter, "a Meter")
             check_word(f"Kind of a meter of {self.name}", meter.kind, get_args(MeterKind))
             leaf = self.leaves.get((meter.port,))
             if leaf is None or leaf.flow == In:
                 raise InvalidValue(f"Meter of {self.name} must count an output, not {meter.port!r}")
+        for one, other in combinations(self.meters, 2):
+            if one.statistic == other.statistic or one.port == other.port:
+                raise InvalidValue(
+                    f"Meters of {self.name} must be of different outputs and statistics, "
+                    f"not {tuple(one)} and {tuple(other)}"
+                )
 
     @property
     def leaves(self) -> dict[Path, Leaf]:

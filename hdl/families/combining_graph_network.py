@@ -329,12 +329,8 @@ class CombiningGraphNetwork(MemoryNetwork):
         """
         combined = sum(counts["measured"] for counts in readings.get("combined", {}).values())
         found: dict[str, Any] = {"combined": [combined / max(1, window.injected)]}
-        if levels := list(readings.get("waiting", {}).values()):
-            total = sum(counts["sum"] for counts in levels)
-            found["waiting"] = {
-                "mean": total / (len(levels) * max(1, window.cycles)),
-                "max": max(counts["max"] for counts in levels),
-            }
+        if levels := readings.get("waiting", {}).values():
+            found["waiting"] = window.levels(levels)
         return found
 
     @staticmethod

@@ -515,7 +515,8 @@ class Network(FabricComponent, ABC):
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """The statistics of a window other than packets and latencies.
 
-        By default the sum of the events in the window of each statistic that meters count.
+        By default, of each statistic that meters count, the sum of the events in the window, or
+        the `mean` and the `max` of the levels.
 
         Parameters
         ----------
@@ -530,9 +531,11 @@ class Network(FabricComponent, ABC):
             Numbers, lists and dictionaries, by the name of the statistic.
         """
         return {
-            name: sum(counts["measured"] for counts in cells.values())
-            for name, cells in readings.items()
-            if name not in _ACCOUNTED and all("measured" in counts for counts in cells.values())
+            name: window.levels(counts)
+            if "max" in next(iter(counts))
+            else sum(each["measured"] for each in counts)
+            for name, counts in ((name, cells.values()) for name, cells in readings.items())
+            if name not in _ACCOUNTED
         }
 
     @staticmethod

@@ -1,6 +1,6 @@
 """What a network says of itself and of its runs: records that generic code reads."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from amaranth.lib import wiring
@@ -87,6 +87,25 @@ class Window(NamedTuple):
     cycles: int
     injected: int
     packet: Packet | None
+
+    def levels(self, readings: Collection[Mapping[str, int]]) -> dict[str, float]:
+        """The mean and the maximum of some levels, by the readings of their meters.
+
+        Parameters
+        ----------
+        readings : Collection[Mapping[str, int]]
+            Of at least one meter.
+
+        Returns
+        -------
+        dict[str, float]
+            `mean` of all cycles and meters, and `max`.
+        """
+        total = sum(counts["sum"] for counts in readings)
+        return {
+            "mean": total / (len(readings) * max(1, self.cycles)),
+            "max": max(counts["max"] for counts in readings),
+        }
 
 
 class LinkCounts(NamedTuple):

@@ -563,9 +563,15 @@ class RoutedNetwork(PacketNetwork):
     ) -> list[str] | None:
         trees = {number: self._tree(*group) for number, group in groups.items()}
         passes = self.parameters.switch != "wormhole"
+        kinds = [kind for kind in kinds if not self._unmerged(kind)]
         return group_cycle(self.relation, trees, kinds, passes=passes, named=self.named)
 
+    def _unmerged(self, kind: Kind) -> bool:
+        return kind is not Kind.MULTICAST and self.parameters.reduction == "none"
+
     def group_refusal(self, kind: Kind, root: int, members: Iterable[int]) -> str | None:
+        if self._unmerged(kind):
+            return "Reduction must not be none for packets that are to be merged"
         if kind is not Kind.ALL_REDUCE:
             return None
         return self._tree(root, members).no_turn

@@ -172,16 +172,11 @@ class ConnectionMachine(PacketNetwork):
         # The stamps of the test bench lengthen messages, and so the steps of serial wires.
         cycles, step = window.cycles, self.step_of(window.packet or self.packet)
         crossed = sum(counts["measured"] for counts in readings["crossed"].values())
-        levels = readings["stored"].values()
-        stored = sum(counts["sum"] for counts in levels)
         return {
             "referred": sum(counts["total"] for counts in readings["referred"].values()),
             "router_steps": -(-cycles // step),
             "wire_use": crossed * step / (self.served * cycles),
-            "buffer_occupancy": {
-                "mean": stored / (self.plan.nodes * cycles),
-                "max": max(counts["max"] for counts in levels),
-            },
+            "buffer_occupancy": window.levels(readings["stored"].values()),
         }
 
     @staticmethod
