@@ -224,6 +224,14 @@ test_meter_rejects = refusals(
 )
 
 
+def test_a_statistic_is_of_levels_or_of_events() -> None:
+    fabric = Fabric({})
+    for number, kind in enumerate(("level", "number")):
+        fabric.place(Cell(f"cell_{number}", CellType(Counted, meters=(Meter("a", "o", kind),))))
+    with pytest.raises(ValueError, match=r"^Meters of a must be all of kind level, or none$"):
+        fabric.metered()
+
+
 def test_a_component_without_elaborate_is_named() -> None:
     class Abstract(wiring.Component):
         o: Out(1)

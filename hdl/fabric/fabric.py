@@ -305,7 +305,13 @@ class Fabric:
         return groupby(self.cells.values(), attrgetter("type"))
 
     def metered(self) -> dict[str, list[tuple[Pin, Meter]]]:
-        """The outputs of cells to be counted, by statistic."""
+        """The outputs of cells to be counted, by statistic.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a meter is wrong, or a statistic is of levels in some cells and of events in others.
+        """
         found: dict[str, list[tuple[Pin, Meter]]] = {}
         for type_, cells in self._runs():
             type_.check_meters()
@@ -313,6 +319,9 @@ class Fabric:
                 for meter in type_.meters:
                     pins = found.setdefault(meter.statistic, [])
                     pins.append((Pin(cell.name, (meter.port,)), meter))
+        for statistic, pins in found.items():
+            if len({meter.kind == "level" for _, meter in pins}) > 1:
+                raise InvalidValue(f"Meters of {statistic} must be all of kind level, or none")
         return found
 
     @property
