@@ -168,7 +168,7 @@ def _line(number: int, measure: str, name: str, ylabel: str) -> Item:
     def notes(rows: Sequence[Row], options: Options) -> Iterator[str]:
         yield (
             "Lines: Table II, with 2^n nodes. Points: computed from the graph; where two are "
-            "joined, they are a lower and an upper bound."
+            "joined, they are a lower and an upper bound, found within a limit of processor time."
         )
         for network in THREE:
             why = _table_2(network, measure).why

@@ -34,7 +34,8 @@ def _rows(options: Options) -> Iterator[Row]:
 def _notes(rows: Sequence[Row], options: Options) -> Iterator[str]:
     yield (
         "alpha = 1/2 is L C, 0 is D C, 1 is F C. Lines: Table II. Points: computed with the "
-        "mean degree as C; where two are joined, they are a lower and an upper bound."
+        "mean degree as C; where two are joined, they are a lower and an upper bound, found within "
+        "a limit of processor time."
     )
     for (alpha,), own in grouped(rows, "alpha").items():
         yield (

@@ -175,8 +175,8 @@ TABLE_COLUMNS = (
 
 BOUNDS = (
     "Computed: from the graph alone; where two numbers stand, they are a lower bound and an upper "
-    "bound, and methods says what proves each. Deviation: of the printed value; from the nearer "
-    "bound, and none if it lies between both."
+    "bound, found within a limit of processor time, and methods says what proves each. Deviation: "
+    "of the printed value; from the nearer bound, and none if it lies between both."
 )
 
 
