@@ -27,8 +27,8 @@ class WishboneBurstTarget(wiring.Component):
     A load with a `cti` of 1 or 2 starts a burst: the words that follow by `bte` are requested, as
     many as the link has identities, until a cycle ends whose `cti` is another, or with `err`, or
     `cyc` falls; what was read in vain is dropped. Between beats `stb` may pause. Each address must
-    be the one that `cti` and `bte` announced. Words were read at some time since the burst began.
-    Other cycles, stores in bursts too, are done one by one.
+    be the one that `cti` and `bte` announced, and `we` 0. Words were read at some time since the
+    burst began. Other cycles, bursts of stores too, are done one by one.
 
     If network and memory show a reply L cycles after the request, `ack` comes L + 2 cycles after
     `stb`, at the earliest, and then in every cycle of a burst. `ack` and `err` depend
