@@ -176,8 +176,8 @@ class BoardReader(Generic[Design]):
         self._bytes: dict[range, bytes] = {}
         if self._status()[:IDENTITY_BYTES] != board.identity:
             raise BoardError(
-                f"The board holds {other}, or one built with other parameters or by another "
-                "version of multicube"
+                f"The board holds {other}, or one built with other parameters or options, "
+                "or by another version of multicube"
             )
 
     def _status(self) -> bytes:

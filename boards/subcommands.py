@@ -2,7 +2,7 @@
 
 import json
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -249,8 +249,8 @@ def _measure(
 
     target = BoardBench(network, instruments, divisor=_SIMULATED_DIVISOR)
     bench = target.bench.with_sources(run.sources(network))
-    with BoardEngine(open_line(port, baud=baud), target, bench) as engine:
-        return run_bench(engine, network, bench, run)
+    with closing(open_line(port, baud=baud)) as line:
+        return run_bench(BoardEngine(line, target, bench), network, bench, run)
 
 
 @click.command()
@@ -285,8 +285,8 @@ def execute(
     loaded = computer_board(
         program, built, divisor=_SIMULATED_DIVISOR, stack=stack, defines=defines
     )
-    with shown_before_faults(as_json):
-        done = read_program(open_line(port, baud=baud), loaded, cycles=cycles)
+    with shown_before_faults(as_json), closing(open_line(port, baud=baud)) as line:
+        done = read_program(line, loaded, cycles=cycles)
     finish(done, as_json, print_cores)
 
 

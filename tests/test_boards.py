@@ -448,6 +448,12 @@ def test_run_notices_another_network(call: Call, lean_torus: Bench) -> None:
     )
 
 
+def test_run_notices_other_instruments(call: Call, lean_torus: Bench) -> None:
+    call("run", lean_torus.path, "torus", "k=2", "n=2", "length=1:3").refuses(
+        "The board holds ... built with other parameters or options, or by another version..."
+    )
+
+
 test_command_rejects = command_refusals(
     "",
     (("run", "/dev/nowhere", *CUBE), "Port /dev/nowhere can't be opened: "),

@@ -836,6 +836,7 @@ def test_tables_are_of_nodes_by_their_id_as_links_are(tmp_path: Path) -> None:
         ({"a": {"9": 1}}, "Route from node a to terminal 9 must lead to a terminal from 0 to 2"),
         ({"a": {"1": 5}}, "Route from node a to terminal 1 must take a port of the node (0, 1)"),
         ({"a": {"1": []}}, "Route from node a to terminal 1 must take a port"),
+        ({"a": {"0": 1}}, "Route from node a to terminal 0 must be left out"),
         ({"a": {"1": "x"}}, "Port from node a to terminal 1 must be an integer, not 'x'"),
         (3, "Entry routes must be an object with a table for each node"),
     ],

@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,6 +36,15 @@ def test_broadcast() -> None:
         .splitlines()[-1]
         .startswith("5 steps on the hardware (no schedule has fewer); 5 words")
     )
+
+
+def test_terminals_elsewhere_are_refused(tmp_path: Path) -> None:
+    """A permutation is of terminals, and steps are between nodes: these must be the same."""
+    nodes = [{"id": node, "terminals": [home]} for node, home in enumerate((1, 0, 2))]
+    path = tmp_path / "turned.json"
+    path.write_text(json.dumps({"nodes": nodes, "links": [[0, 1], [1, 2]]}), "utf-8")
+    with pytest.raises(InvalidValue, match="3 terminals and 3 nodes"):
+        call(f"graph file={path} 2,1,0")
 
 
 def test_permutation_as_json() -> None:

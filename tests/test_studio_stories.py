@@ -408,6 +408,28 @@ def test_a_network_has_a_curve_for_each_traffic(page: Any) -> None:
 
 
 @needs_chromium
+def test_numbers_say_what_is_undecided_and_what_is_predicted(page: Any) -> None:
+    page.evaluate(
+        """async () => {
+            const point = (saturated, throughput, latency) => ({
+                load: 0.5, throughput: 0.4, latency: 9, saturated,
+                predicted: { throughput, latency },
+            });
+            const points = [point(false, 0.3, null), point(null, null, 8), point(true, null, null)];
+            const record = { state: "done", points, files: [], seconds: 1 };
+            studio.work.run = async (kind, request, { seen }) => seen(record);
+            await studio.curves.sweep("ring", { options: {} });
+        }"""
+    )
+    rows = page.locator("#numbers tr").all()
+    assert [row.locator("td").all_text_contents()[2:] for row in rows] == [
+        ["0.4", "0.3", "9", "", ""],
+        ["0.4", "", "9", "8", "undecided"],
+        ["0.4", "", "9", "", "saturated"],
+    ]
+
+
+@needs_chromium
 @pytest.mark.long
 def test_ten_tabs_at_once(opened: Opened) -> None:
     """Each has its own network and its own sweep: nothing is lost, and nothing mixed."""

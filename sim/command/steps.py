@@ -55,10 +55,10 @@ def steps(
             f"Network must be one of nodes and links, for steps, not {built.family!r}"
         )
     graph = built.relation.graph
-    if len(graph.homes) != graph.nodes:
+    if [*graph.homes] != [*range(graph.nodes)]:
         raise InvalidValue(
-            f"Network must have one terminal at each node, for steps, not {len(graph.homes)} "
-            f"terminals at {graph.nodes} nodes"
+            "Network must have one terminal at each node, in the order of the nodes, for steps; it "
+            f"has {len(graph.homes)} terminals and {graph.nodes} nodes"
         )
     record: dict[str, Any] = {"network": built.family, "parameters": built.chosen, "task": task}
     if task != "concentration":

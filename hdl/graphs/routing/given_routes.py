@@ -24,7 +24,7 @@ class GivenRoutes(Relation):
     Raises
     ------
     ValueError
-        If a node has no such port, or there is no port for a terminal.
+        If a node has no such port, there is no port for a terminal, or the terminal is at the node.
     """
 
     looks_back = False
@@ -48,6 +48,8 @@ class GivenRoutes(Relation):
                         )
                 if not taken:
                     raise InvalidValue(f"{what} must take a port")
+                if node == graph.exit_homes[terminal]:
+                    raise InvalidValue(f"{what} must be left out: the terminal is at this node")
         self.ordered = all(
             len(taken) == 1 and graph.by_output[node, taken[0]].channels == 1
             for node, own in routes.items()

@@ -69,7 +69,7 @@ class Curves {
     byId("legend").replaceChildren(...this.curves.map((curve) => this.entry(curve)));
     byId("plots").replaceChildren(this.plot("latency", "mean latency, cycles"), this.plot("throughput", "packets delivered per terminal and cycle"));
     byId("numbers").replaceChildren(...this.curves.flatMap(({ name, points }) => points.map(({ load, throughput, latency, predicted, saturated }) =>
-      element("tr", { "data-network": name }, ...[name, load, throughput, latency, predicted.latency ?? predicted.throughput ?? "", saturated ? "saturated" : ""]
+      element("tr", { "data-network": name }, ...[name, load, throughput, predicted.throughput ?? "", latency, predicted.latency ?? "", { true: "saturated", false: "", null: "undecided" }[saturated]]
         .map((value) => element("td", {}, typeof value === "number" ? String(Number(value.toPrecision(5))) : value ?? "–"))))));
     const kept = this.curves.filter(({ state }) => state !== "failed");
     const names = kept.map(({ network }) => quoted(network)), options = new Set(kept.map(({ options }) => options));
