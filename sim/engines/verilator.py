@@ -169,7 +169,8 @@ class VerilatorEngine:
             unit.write_text("".join(f'#include "{source}"\n' for source in sources), "utf-8")
             target = folder / f"{sources[0].stem}.o"
             command = [compiler, *flags, "-I.", "-Iobj_dir", "-c", os.fspath(unit)]
-            command += ["-O0"] * _runs_once(sources[0])
+            if _runs_once(sources[0]):
+                command.append("-O0")
             _run([*command, "-o", os.fspath(target)], folder, deadline)
             return target
 

@@ -25,6 +25,7 @@ __all__ = [
     "FIG6",
     "FIG7",
     "FIG8",
+    "JOINED",
     "THREE",
     "Values",
     "break_even_words",
@@ -36,6 +37,11 @@ __all__ = [
 
 THREE = ("Hypercube", "PSNN", "Tree")
 """The networks of Table II."""
+JOINED = (
+    "where two are joined, they are a lower and an upper bound, found within a limit of processor "
+    "time."
+)
+"""Of points in figures."""
 _SEARCHED = 8
 """The largest n for which F and e are looked for."""
 _LARGEST = 11
@@ -166,10 +172,7 @@ def _line(number: int, measure: str, name: str, ylabel: str) -> Item:
         return rows_of(values, partial(table_value, measure))
 
     def notes(rows: Sequence[Row], options: Options) -> Iterator[str]:
-        yield (
-            "Lines: Table II, with 2^n nodes. Points: computed from the graph; where two are "
-            "joined, they are a lower and an upper bound, found within a limit of processor time."
-        )
+        yield "Lines: Table II, with 2^n nodes. Points: computed from the graph; " + JOINED
         for network in THREE:
             why = _table_2(network, measure).why
             if why:

@@ -6,7 +6,7 @@ from functools import partial
 from ...theory.static_formulas import looseness
 from ..item import Item, Options, Row, grouped
 from . import SOURCE
-from .fig5_8 import COLUMNS, break_even_words, panel, rows_of, searched, table_value
+from .fig5_8 import COLUMNS, JOINED, break_even_words, panel, rows_of, searched, table_value
 
 __all__ = ["FIG9"]
 
@@ -34,8 +34,7 @@ def _rows(options: Options) -> Iterator[Row]:
 def _notes(rows: Sequence[Row], options: Options) -> Iterator[str]:
     yield (
         "alpha = 1/2 is L C, 0 is D C, 1 is F C. Lines: Table II. Points: computed with the "
-        "mean degree as C; where two are joined, they are a lower and an upper bound, found within "
-        "a limit of processor time."
+        "mean degree as C; " + JOINED
     )
     for (alpha,), own in grouped(rows, "alpha").items():
         yield (
