@@ -12,7 +12,8 @@ from multicube.sim.theory.static_networks import NETWORKS
 RIGHT = [
     *("complete nodes=16", "complete nodes=9", "ring k=8 n=1", "ring k=8 n=1 directions=2"),
     *("ring k=7 n=1 directions=2", "torus k=4 n=2", "star nodes=9", "tree nodes=15"),
-    *("hypercube n=4", "chordal-ring nodes=16"),
+    *("hypercube n=4", "chordal-ring nodes=16", "chordal-ring nodes=18", "star nodes=2"),
+    *("chordal-ring nodes=16 chords=2", "chordal-ring nodes=25 chords=2"),
 ]
 
 
@@ -29,6 +30,14 @@ def test_corrected_formulas_are_right(words: str) -> None:
         formula = network.exact.get(measure)
         if formula is not None and (best := formula.best(size)) is not None:
             assert ranges[measure] == (pytest.approx(best), pytest.approx(best)), measure
+
+
+@pytest.mark.parametrize("bits", [2, 3, 4, 5])
+def test_corrected_distance_of_psnn(bits: int) -> None:
+    built = build(f"psnn n={bits}", allow_deadlock=1)
+    assert built.relation is not None
+    (found, _) = communication_measures(built.relation.graph).ranges()["d"]
+    assert NETWORKS["PSNN"].exact["d"].best(Size(1 << bits)) == found
 
 
 def test_deviations() -> None:
@@ -54,7 +63,8 @@ def test_looseness() -> None:
 
 
 def test_networks_that_are_not_the_papers() -> None:
-    for words in ("mesh k=4", "torus k=4x8", "kautz d=2 n=3", "chordal-ring nodes=16 chord=5"):
+    others = ("mesh k=4", "torus k=4x8", "kautz d=2 n=3", "chordal-ring nodes=16 chord=5")
+    for words in (*others, "chordal-ring nodes=18 chords=2"):
         built = build(words, allow_deadlock=1)
         assert static_network(built.family, built.parameters) is None, words
 

@@ -1,7 +1,6 @@
 """Which static network of Ginosar and Egozi a network of the catalogue is."""
 
 from collections.abc import Callable
-from math import sqrt
 from typing import Any
 
 from .static_formulas import Size, StaticNetwork, odd_root
@@ -28,8 +27,8 @@ def _bits(name: str) -> Callable[[Any], tuple[str, Size]]:
 def _chordal(parameters: Any) -> tuple[str, Size] | None:
     size = Size(parameters.nodes)
     if parameters.chords == 2 or parameters.chord % 2 == 0:
-        best = parameters.chord == round(sqrt(parameters.nodes))
-        return ("Chordal ring, two chords", size) if best else None
+        square = parameters.chord**2 == parameters.nodes
+        return ("Chordal ring, two chords", size) if square else None
     return ("Chordal ring", size) if parameters.chord == odd_root(parameters.nodes) else None
 
 

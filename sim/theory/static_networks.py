@@ -30,7 +30,7 @@ def _torus_disconnectivity(size: Size) -> float:
 
 
 _ODD = "for odd k the halves are not layers: e = 2 (N - 1) / (k - 1)"
-_ODD_FAN_OUT = "an upper bound: for odd k from 5 and n = 2 it is one too large (k = 5 and 7)"
+_ODD_FAN_OUT = "an upper bound: for odd k it is one too large (k = 5, n = 2 and k = 3, n = 3)"
 _ROUNDED = "N need not be a power of 2"
 _NODE_CUT = "the paper takes the node cut here, and says so (A.3.5); by 5.3 links are cut"
 _SHUFFLE_WIDTH = (
@@ -41,6 +41,10 @@ _SHUFFLE_WIDTH = (
 
 def _psnn_disconnectivity(size: Size) -> float:
     return size.nodes / (2 * size.nodes / size.bits - 1)
+
+
+def _psnn_distance(size: Size) -> float:
+    return max(2, size.bits + ceil(size.bits / 2) - 2)
 
 
 _PSNN_DISTANCE = "one too large for n = 3 to 11: the most distant node needs fewer ring steps"
@@ -143,7 +147,7 @@ NETWORKS: dict[str, StaticNetwork] = {
     "Star": StaticNetwork(
         "Star",
         {
-            "d": Formula("2", lambda s: 2),
+            "d": Formula("2", lambda s: 2, "Table A", lambda s: min(2, s.nodes - 1), "1 for N = 2"),
             "F": Formula("N - 1", lambda s: s.nodes - 1),
             "D": Formula(
                 "N", lambda s: s.nodes, "Table A", lambda s: s.nodes / (s.nodes // 2), _NODE_CUT
@@ -232,9 +236,9 @@ NETWORKS: dict[str, StaticNetwork] = {
                 "N / (sqrt N + 2)",
                 lambda s: s.nodes / (sqrt(s.nodes) + 2),
                 "Table A",
-                lambda s: s.nodes / (odd_root(s.nodes) + 1),
+                lambda s: s.nodes / (odd_root(s.nodes) + 1 + s.nodes // 2 % 2),
                 "an odd chord a near sqrt N has (a - 1)/2 + 1 links over each of two places: "
-                "e = a + 1",
+                "e = a + 1; one more if N/2 is odd",
             ),
             "L": Formula("sqrt N", lambda s: sqrt(s.nodes)),
             "C": Formula("3", lambda s: 3),
@@ -249,7 +253,7 @@ NETWORKS: dict[str, StaticNetwork] = {
                 "N / (2 sqrt N + 2)",
                 lambda s: s.nodes / (2 * sqrt(s.nodes) + 2),
                 "A.3.7",
-                lambda s: s.nodes / (2 * sqrt(s.nodes)),
+                lambda s: s.nodes / (2 * sqrt(s.nodes) + 2 * (s.nodes % 2)),
                 "with a = sqrt N even, a cut that is not two arcs has e = 2 sqrt N",
             ),
             "C": Formula("4", lambda s: 4, "4.1.7"),
@@ -283,7 +287,7 @@ NETWORKS: dict[str, StaticNetwork] = {
                 "log N + ceil(1/2 log N) - 1",
                 lambda s: s.bits + ceil(s.bits / 2) - 1,
                 "Table A",
-                lambda s: s.bits + ceil(s.bits / 2) - 2,
+                _psnn_distance,
                 _PSNN_DISTANCE,
             ),
             "F": Formula("2 log N - 1", lambda s: 2 * s.bits - 1, "Table A", None, _PSNN_FAN_OUT),
@@ -309,7 +313,7 @@ NETWORKS: dict[str, StaticNetwork] = {
                 "n + ceil(n/2) - 1",
                 lambda s: s.bits + ceil(s.bits / 2) - 1,
                 "Table II",
-                lambda s: s.bits + ceil(s.bits / 2) - 2,
+                _psnn_distance,
                 _PSNN_DISTANCE,
             ),
             "F": Formula("2n - 1", lambda s: 2 * s.bits - 1, "Table II", None, _PSNN_FAN_OUT),
