@@ -366,6 +366,14 @@ def test_main_may_print_any_text_and_return_nothing(tmp_path: Path) -> None:
     assert [line.text for line in done.console] == ["100 % grüßt\t≤ 3 µs \ufffd"] * 2
 
 
+def test_cores_that_send_nothing_use_no_link(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, "int main(void) {}\n")
+    assert exit_status("computer", "run", str(path), "combining", "ports=2") == 0
+    assert not re.search("busiest|module", capsys.readouterr().out)
+
+
 @pytest.mark.long
 def test_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, "volatile int x;\nint main(void) { return mc_fetch_add(&x, 1) > 2; }\n")

@@ -160,7 +160,7 @@ def print_cores(done: "CoresRun") -> None:
 
 def _print(done: "ComputerRun") -> None:
     print_cores(done)
-    if done.memory_requests:
+    if any(done.memory_requests):
         hottest = max(range(len(done.results)), key=lambda module: done.memory_requests[module])
         click.echo(
             f"{done.requests} requests, {done.combined} of them combined; "
@@ -168,7 +168,8 @@ def _print(done: "ComputerRun") -> None:
             f"these module {hottest}"
         )
     link = max(done.links, key=lambda name: done.links[name])
-    click.echo(f"busiest link: {link}, in {done.links[link] / done.cycles:.1%} of the cycles")
+    if done.links[link]:
+        click.echo(f"busiest link: {link}, in {done.links[link] / done.cycles:.1%} of the cycles")
 
 
 @computer.command("view")

@@ -99,7 +99,7 @@ def print_result(result: Result, unit: str = "packets") -> None:
         + f"least served: {terminal} {result.least_served['terminal']} with "
         f"{per * result.least_served['throughput']:.4f}"
     )
-    if busiest is not None:
+    if busiest is not None and result.links[busiest]:
         click.echo(f"busiest link: {busiest} with {result.links[busiest]:.4f} {units} per cycle")
     click.echo(
         f"{packet}s: {result.generated} generated, {result.rejected} rejected, {result.unsent} "
