@@ -1,6 +1,6 @@
 """Directed graphs that stay free of cycles while edges are added."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Sequence
 from typing import Generic, TypeVar
 
 __all__ = ["AcyclicGraph"]
@@ -23,9 +23,12 @@ class AcyclicGraph(Generic[Node]):
         self._place: dict[Node, int] = {}
         self._after: dict[Node, set[Node]] = {}
         self._before: dict[Node, set[Node]] = {}
+        self._refused: set[tuple[Node, Node]] = set()
 
-    def add(self, edges: Iterable[tuple[Node, Node]]) -> bool:
+    def add(self, edges: Sequence[tuple[Node, Node]]) -> bool:
         """Add all of these edges, or none if there would be a cycle; whether they were added."""
+        if not self._refused.isdisjoint(edges):
+            return False
         new: list[tuple[Node, Node]] = []
         for tail, head in edges:
             for node in (tail, head):
@@ -38,6 +41,9 @@ class AcyclicGraph(Generic[Node]):
                 for start, end in new:
                     self._after[start].discard(end)
                     self._before[end].discard(start)
+                # An edge that closes a cycle without the new ones is refused from now on.
+                if not new or not self._put_in_order(tail, head):
+                    self._refused.add((tail, head))
                 return False
             self._after[tail].add(head)
             self._before[head].add(tail)
