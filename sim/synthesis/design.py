@@ -183,10 +183,10 @@ def verilog_design(
                 "only slang reads others"
             )
     files: dict[str, str] = {}
-    folders: dict[Path, str] = {}
     for number, path in enumerate(map(Path, paths)):
-        folder = folders.setdefault(path.parent.resolve(), f"sources{len(folders)}")
-        files[f"{folder}/{number}.sv"] = _text(path)
+        folder = f"sources{number}"  # its headers beside it; messages of Yosys name the file
+        name = re.sub(r"[^\w.]", "_", path.name, flags=re.ASCII)
+        files[f"{folder}/{name}{'' if path.suffix in ('.v', '.sv') else '.sv'}"] = _text(path)
         for header in sorted([*path.parent.glob("*.vh"), *path.parent.glob("*.svh")]):
             files[f"{folder}/{header.name}"] = _text(header)
     for name, value in (parameters or {}).items():
