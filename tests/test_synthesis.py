@@ -490,7 +490,7 @@ test_command_rejects = command_refusals(
     (["ring", "--cell", "router_1", "--node"], "Give --node or --cell NAME, not both"),
     ([], "Give the name of a network, or --verilog FILE --top NAME"),
     (["--verilog", "a.v"], "--verilog FILE needs --top NAME, ..."),
-    (["--verilog", "a.v", "--top", "a"], "...No such file or directory: 'a.v'"),
+    (["--verilog", "a.v", "--top", "a"], "File a.v can't be read: No such file..."),
     (["--verilog", "a.v", "--top", "a", "--cell", "b"], "--verilog FILE needs ... or --cell"),
     (["--verilog", "a.v", "--top", "a b"], "Top must be a Verilog name ... not 'a b'"),
     (["--verilog", "a.v", "--top", "a", "W=1;"], "Parameter W must be ... not '1;'"),
