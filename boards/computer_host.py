@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..hdl.computer.address_map import CONSOLE_ROWS
+from ..hdl.fabric.checks import check_integer
 from ..hdl.fabric.errors import InvalidValue
 from ..hdl.networks.network import Network
 from ..sim.computer.compilation import compile_program
@@ -82,10 +83,11 @@ def read_program(line: Line, loaded: Loaded, *, cycles: int) -> CoresRun:
     Raises
     ------
     ValueError
-        If a core printed more words than a board keeps.
+        If a core printed more words than a board keeps, or `cycles` is not positive.
     ProgramFault
         If a core came to an exception, or the program has not ended after so many cycles.
     """
+    cycles = check_integer("Cycles", cycles, 1)
     board, image = loaded
     nodes, console = board.computer.nodes, Console(board.computer.nodes)
     with ComputerEngine(line, board) as engine:

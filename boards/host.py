@@ -136,7 +136,10 @@ def open_line(name: str, *, baud: int, timeout: float = 5) -> Line:
     ------
     BoardError
         If the port does not exist, or pyserial is missing.
+    ValueError
+        If the rate is not positive.
     """
+    baud = check_integer("Baud", baud, 1)  # 0 hangs up
     try:
         import serial
     except ImportError:

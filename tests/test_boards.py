@@ -457,6 +457,7 @@ def test_run_notices_other_instruments(call: Call, lean_torus: Bench) -> None:
 test_command_rejects = command_refusals(
     "",
     (("run", "/dev/nowhere", *CUBE), "Port /dev/nowhere can't be opened: "),
+    (("run", "/dev/nowhere", *CUBE, "--baud", "0"), "Baud must be at least 1, not 0"),
     (("run", "/dev/nowhere", *CUBE, "--load", "2"), "Load must be from 0 to 1"),
     (("run", "/dev/nowhere", *CUBE, "--board", "abacus"), "Board must be one of ulx3s-85f, "),
     (("build", "abacus", *CUBE, "-o", "x"), "Board must be one of ulx3s-85f, "),

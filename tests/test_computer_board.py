@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from command_line import Call, exit_status
@@ -80,6 +81,8 @@ def test_wrong_programs_on_a_board(code: str, message: str, tmp_path: Path) -> N
 def test_what_a_board_has_no_room_for(tmp_path: Path, call: Call) -> None:
     with pytest.raises(InvalidValue, match=r"^A board can read 16 cores, not 32$"):
         loaded(tmp_path, PROGRAM, "combining ports=32")
+    with pytest.raises(InvalidValue, match=r"^Cycles must be at least 1, not 0$"):
+        read_program(Mock(), loaded(tmp_path, PROGRAM), cycles=0)
     words = ("build", "ulx3s-85f", *NETWORK.split(), "-o", str(tmp_path / "bits"))
     program = ("--program", str(tmp_path / "program.c"), "--no-flows")
     call("board", *words, *program).refuses("A computer has no instruments: flows")

@@ -300,13 +300,21 @@ def test_waves_of_all_signals(switch: str, tmp_path: Path) -> None:
     compared = {
         name
         for name in found[1].keys() & expected[1].keys() - shared
-        if "$" not in name and not name.endswith((".clk", ".rst"))
+        if "$" not in name and not name.endswith(".rst")
     }
     for cycle in range(1, 25):
         for name in compared:
             assert found[cycle][name] == expected[cycle][name], (name, cycle)
     assert {name.split(".")[0] for name in compared} == set(cells)
     assert len(compared) > 100
+
+
+def test_no_clock_that_stands_still_is_among_the_waves(tmp_path: Path) -> None:
+    with CompiledEngine(bench()) as engine, engine.vcd(tmp_path / "a.vcd", ["timer"]) as recorder:
+        recorder.step(3)
+    named = re.findall(r"\$var wire \d+ \S+ (\S+)", (tmp_path / "a.vcd").read_text())
+    assert "rst" in named
+    assert "clk" not in named
 
 
 def test_too_little_memory(

@@ -253,6 +253,21 @@ endmodule
     assert read_design(verilog_design([path], "held"), work, 60)[1] == (7 + 5, 4 * 7)
 
 
+def test_files_and_headers_of_equal_names(yosys: None, tmp_path: Path) -> None:
+    """Each file includes the header beside it."""
+    paths = [tmp_path / folder / "same.v" for folder in ("top", "sub")]
+    rest = ["input clk, output [`W:0] o); sub s (clk, o); endmodule"]
+    rest += ["input clk, output reg [`W:0] o); always @(posedge clk) o <= o + 1; endmodule"]
+    for number, (path, text) in enumerate(zip(paths, rest, strict=True)):
+        path.parent.mkdir()
+        (path.parent / "width.vh").write_text(f"`define W {number + 3}")
+        path.write_text(f'`include "width.vh"\nmodule {path.parent.name} ({text}\n')
+    work = tmp_path / "work"
+    work.mkdir()
+    roles, storage = read_design(verilog_design(paths, "top"), work, 60)
+    assert (roles.outputs[0].width, storage) == (4, (5, 0))
+
+
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("text", "message"),
@@ -263,7 +278,7 @@ endmodule
             r"No clock found among the inputs \(ck2, d\): name it with --clock",
         ),
         ("input d, output o); nothing n (d, o);", "Yosys failed: Module .*nothing.* is not part.*"),
-        ("input d, output o) assign o = d;", "Yosys failed: syntax error.*"),
+        ("input d, output o) assign o = d;", r"Yosys failed: foreign\.v:1: syntax error.*"),
     ],
     ids=["inout", "clock", "missing module", "syntax"],
 )
@@ -475,7 +490,7 @@ test_command_rejects = command_refusals(
     (["ring", "--cell", "router_1", "--node"], "Give --node or --cell NAME, not both"),
     ([], "Give the name of a network, or --verilog FILE --top NAME"),
     (["--verilog", "a.v"], "--verilog FILE needs --top NAME, ..."),
-    (["--verilog", "a.v", "--top", "a"], "...No such file or directory: 'a.v'"),
+    (["--verilog", "a.v", "--top", "a"], "File a.v can't be read: No such file..."),
     (["--verilog", "a.v", "--top", "a", "--cell", "b"], "--verilog FILE needs ... or --cell"),
     (["--verilog", "a.v", "--top", "a b"], "Top must be a Verilog name ... not 'a b'"),
     (["--verilog", "a.v", "--top", "a", "W=1;"], "Parameter W must be ... not '1;'"),

@@ -129,6 +129,7 @@ def compile_program(
         )
         (work / "memory.ld").write_text(script, "utf-8")
         _call(work, *_OPTIONS, "-g0", "-c", str(_HERE / "runtime.c"), "-o", "runtime.o")
+        options.append(f"-DMC_WORK={work.name}")  # new each time: ziglang's cache has no warnings
         flags = ("-g", "-gdwarf-4", *options, "-c", "-x", "c", str(source), "-o", "program.o")
         done = _call(work, *_OPTIONS, *flags)
         said = done.stderr

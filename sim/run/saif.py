@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import NamedTuple
 
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.support.input_file import read_input
+from ...hdl.support.input_file import read_content
 from ...hdl.support.output_file import whole_file
 from ..engines.compiled.activity_meter import Bits
 
@@ -129,10 +129,10 @@ def read_saif(path: str | os.PathLike[str]) -> Recorded:
 
     Raises
     ------
-    OSError, ValueError
+    ValueError
         If the file can't be read, or has a line of another form or with other times.
     """
-    text = read_input(path).decode(errors="replace")
+    text = read_content("File", path).decode(errors="replace")
     head = _HEAD.match(text)
     cycles = 0 if head is None else int(head[1]) // CYCLE
     wrong = f"{os.fspath(path)} is no SAIF file that multicube has written"

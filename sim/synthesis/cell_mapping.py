@@ -13,7 +13,7 @@ from ...hdl.fabric.checks import check_path
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.numerals import number_of
 from ...hdl.support.children import scratch_folder
-from ...hdl.support.input_file import read_input
+from ...hdl.support.input_file import read_content
 from .cell_power import CycleEnergy, Switching, cycle_energy
 from .cell_timing import CellTiming, has_timer, time_cells
 from .design import Design
@@ -173,7 +173,7 @@ def measure_cells(
     """
     versions = need_tools()
     begin = time.monotonic()
-    library = read_input(Path(setup.liberty))
+    library = read_content("Library", setup.liberty)
     with scratch_folder() as folder:
         progress("reading")
         (folder / LIBRARY).write_bytes(library)

@@ -10,7 +10,7 @@ from ...hdl.export.style import Style
 from ...hdl.export.verilog import verilog_text
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Fabric
-from ...hdl.support.input_file import read_input
+from ...hdl.support.input_file import read_content
 
 __all__ = ["Design", "network_design", "verilog_design"]
 
@@ -160,9 +160,7 @@ def verilog_design(
     Raises
     ------
     ValueError
-        If a name or a value is not valid Verilog.
-    OSError
-        If a file can't be read.
+        If a name or a value is not valid Verilog, or a file can't be read.
 
     Examples
     --------
@@ -183,10 +181,10 @@ def verilog_design(
                 "only slang reads others"
             )
     files: dict[str, str] = {}
-    folders: dict[Path, str] = {}
     for number, path in enumerate(map(Path, paths)):
-        folder = folders.setdefault(path.parent.resolve(), f"sources{len(folders)}")
-        files[f"{folder}/{number}.sv"] = _text(path)
+        folder = f"sources{number}"  # its headers beside it; messages of Yosys name the file
+        name = re.sub(r"[^\w.]", "_", path.name, flags=re.ASCII)
+        files[f"{folder}/{name}{'' if path.suffix in ('.v', '.sv') else '.sv'}"] = _text(path)
         for header in sorted([*path.parent.glob("*.vh"), *path.parent.glob("*.svh")]):
             files[f"{folder}/{header.name}"] = _text(header)
     for name, value in (parameters or {}).items():
@@ -226,4 +224,4 @@ def _check(what: str, text: str, pattern: str) -> None:
 
 
 def _text(path: Path) -> str:
-    return read_input(path).decode(errors="replace")
+    return read_content("File", path).decode(errors="replace")

@@ -113,7 +113,8 @@ def _run(tool: str, words: list[str], folder: Path, limit: float) -> CompletedPr
 
 
 def _error(done: CompletedProcess[str]) -> str:
-    """The error message of a tool, or the end of its output."""
+    """The error message of a tool, with its place in a file if it has one, or the end of its
+    output."""
     said = (done.stderr + done.stdout).strip()
-    found = re.search(r"ERROR:\s*(.*)", said)
-    return found[1] if found else said[-300:] or f"status {done.returncode}"
+    found = re.search(r"([^\s/]+:\d+: )?ERROR:\s*(.*)", said)
+    return (found[1] or "") + found[2] if found else said[-300:] or f"status {done.returncode}"

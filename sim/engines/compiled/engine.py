@@ -313,7 +313,8 @@ def _same_structure(a: Fabric, b: Fabric) -> bool:
 
 
 class VcdRecorder:
-    """Steps an engine and writes the signals that change; a cycle is shown as a microsecond."""
+    """Steps an engine and writes the signals that change; a cycle is shown as a microsecond, and
+    the clock, which would look still, is not."""
 
     def __init__(
         self, engine: CompiledEngine, writer: VCDWriter, cells: Sequence[str], run: int
@@ -326,7 +327,7 @@ class VcdRecorder:
             (cell, name, self._variable(cell, name, width))
             for cell in cells
             for name, width in machine.signal_names(cell).items()
-            if width
+            if width and name.rpartition(".")[2] != "clk"
         ]
         self._record()
 
