@@ -21,6 +21,10 @@ class Shelf(enum.IntEnum, shape=signed(2)):
     MIDDLE = 0
 
 
+class Draught(enum.Enum, shape=signed(2)):
+    SHUT = 0
+
+
 @dataclass(frozen=True, eq=False)
 class Oven(Parameters):
     """An oven's."""
@@ -95,6 +99,12 @@ def test_fields_say_what_they_are() -> None:
             {"tray": data.ArrayLayout(Shelf, 2)},
             InvalidValue,
             "Payload must be a shape that Amaranth converts to hardware: -1 does not fit in 2 bits",
+        ),
+        (
+            {"tray": Draught},
+            InvalidValue,
+            "Payload must be a shape that Amaranth converts to hardware: "
+            "EnumView target must have the same shape as the enum",
         ),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amaranth.hdl import signed
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.export.parametric import with_parameter
@@ -165,11 +166,12 @@ def test_what_a_payload_does_else_is_refused(call: Callable, tmp_path: Path) -> 
         "registers and memories"
     )
     network = build("cube ports=2 depth=1")
-    with refused("Only the payload of a network can be a parameter, not of <Fabric of ..."):
+    only = "Only a network's payload that is a number of bits can be a parameter, not that of "
+    with refused(f"{only}<Fabric of ..."):
         verilog_text(network.fabric, parameter=True)
-    memory = build("combining ports=4")
-    with refused("Only the payload of a network can be a parameter, not of <combining ..."):
-        write_verilog(memory, tmp_path / "net.v", parameter=True)
+    for other in build("combining ports=4"), build("cube", ports=2, payload=signed(9)):
+        with refused(f"{only}<{other.family} ..."):
+            write_verilog(other, tmp_path / "net.v", parameter=True)
     output = tmp_path / "net.v"
     # Payloads of 10 to 16 bits have as many bits of parity.
     words = ("cube", "ports=2", "depth=1", "parity=byte", "payload=10")

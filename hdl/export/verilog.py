@@ -164,10 +164,11 @@ class _Payload(NamedTuple):
 
 def _payload(network: Fabric | FabricComponent) -> _Payload:
     """The payloads of a network whose width can be a parameter."""
-    own: int | None = getattr(network, "parameters", {}).get("payload")
-    if not isinstance(network, FabricComponent) or own is None:
+    own = getattr(network, "parameters", {}).get("payload")
+    if not isinstance(network, FabricComponent) or not isinstance(own, int):
         raise InvalidValue(
-            f"Only the payload of a network can be a parameter, not of {shown(network)}"
+            "Only a network's payload that is a number of bits can be a parameter, "
+            f"not that of {shown(network)}"
         )
 
     @cache

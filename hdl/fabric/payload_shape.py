@@ -30,16 +30,16 @@ def check_shape(payload: ShapeLike) -> ShapeLike:
 
 def check_payload(payload: ShapeLike) -> ShapeLike:
     """As `check_shape`, and that Amaranth can write ports of this shape: it can't if there is an
-    enumeration with negative members."""
+    enumeration of a signed shape."""
     check_shape(payload)
     if isinstance(payload, int):
         return payload
     from amaranth.back import rtlil
 
-    port = Signal(data.StructLayout({"payload": payload}))
     try:
+        port = Signal(data.StructLayout({"payload": payload}))
         rtlil.convert(Module(), ports=[port.as_value()])
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise InvalidValue(
             f"Payload must be a shape that Amaranth converts to hardware: {error}"
         ) from None
