@@ -20,7 +20,7 @@ from ..run.probe import crossings
 from .compilation import compile_program
 from .console import Console, ConsoleLine, NodeReader
 from .defaults import LIMIT, STACK_BYTES
-from .program_faults import fault_of, not_ended
+from .program_faults import ProgramFault, fault_of, not_ended
 from .program_image import ProgramImage
 
 __all__ = ["ComputerRun", "CoresRun", "computer_of", "cores_run", "run_computer"]
@@ -199,7 +199,11 @@ def run_computer(
             assert isinstance(running, CompiledEngine)
             cells = [computer.nodes[core] for core in watched]
             step = opened.enter_context(running.vcd(vcd, cells)).step
-        console = _run(running, step, computer, image, cycles)
+        try:
+            console = _run(running, step, computer, image, cycles)
+        except ProgramFault:
+            opened.close()  # The waveforms, which show how it came to the fault, are kept.
+            raise
         return _result(running, computer, image, console, warnings)
 
 
