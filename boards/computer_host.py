@@ -36,7 +36,7 @@ def computer_board(
     defines: Sequence[str] = (),
 ) -> Loaded:
     """The board whose cores run a program in C. Parameters as of `run_computer`."""
-    image, _ = compile_program(program, defines=defines, stack=stack)
+    image = compile_program(program, defines=defines, stack=stack)
     computer = computer_of(network, image, stack, readable=True)
     return Loaded(ComputerBoard(computer, divisor=divisor), image)
 

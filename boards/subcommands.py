@@ -12,7 +12,13 @@ import click
 from ..hdl.fabric.errors import InvalidValue
 from ..hdl.support.output_file import check_output_folder, whole_file
 from ..hdl.support.pseudo_terminals import check_pseudo_terminals
-from ..sim.command.computer_command import finish, print_cores, program_options, shown_before_faults
+from ..sim.command.computer_command import (
+    finish,
+    print_cores,
+    print_warnings,
+    program_options,
+    shown_before_faults,
+)
 from ..sim.command.shared_arguments import (
     INTERRUPTED,
     engine_option,
@@ -94,7 +100,9 @@ def _design(
         return BoardBench(network, _instruments(name, given), divisor=divisor)
     if asked := [key for key, value in given.items() if value is not None]:
         raise InvalidValue(f"A computer has no instruments: {asked[0].replace('_', ' ')}")
-    return computer_board(program, network, divisor=divisor, stack=stack, defines=defines).board
+    loaded = computer_board(program, network, divisor=divisor, stack=stack, defines=defines)
+    print_warnings(loaded.image.warnings)
+    return loaded.board
 
 
 def _instruments(name: str, given: dict[str, Any]) -> "Instruments":
@@ -287,6 +295,7 @@ def execute(
     )
     with shown_before_faults(as_json), closing(open_line(port, baud=baud)) as line:
         done = read_program(line, loaded, cycles=cycles)
+    print_warnings(loaded.image.warnings)
     finish(done, as_json, print_cores)
 
 

@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="of the compiled engine (1)")
     parser.add_argument("--engine", nargs="+", default=["compiled", "verilator"])
     asked = parser.parse_args()
-    image, _ = compile_program(PROGRAM, defines=["EACH=1000000"])
+    image = compile_program(PROGRAM, defines=["EACH=1000000"])
     computer = Computer(
         build("combining", ports=asked.cores),
         program=image.program,

@@ -87,15 +87,20 @@ def test_updates_of_shared_words(network: str, tmp_path: Path) -> None:
     assert (done.combined > 0) == (network.startswith("combining") and "none" not in network)
 
 
-def test_a_program_is_warned_of_each_time(tmp_path: Path) -> None:
-    path = write(tmp_path, "int main(void) { int x; if (x = 0) return 1; return 0; }")
+def test_a_program_is_warned_of_each_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also if it goes wrong."""
+    path = write(tmp_path, "int main(void) { int x; if (x = 0) return 1; for (;;); }")
     for _ in range(2):
-        assert "[-Wparentheses]" in compile_program(path)[1]
+        assert "[-Wparentheses]" in compile_program(path).warnings
+        assert exit_status("computer", "run", str(path), "combining", "ports=2", "--cycles=9") == 2
+        assert re.search(r"\[-Wparentheses](?s:.*)\nmulticube: Core 0, ", capsys.readouterr().err)
 
 
 def test_every_cycle_of_a_core_is_counted_once(tmp_path: Path) -> None:
     """In each, an instruction ends or the core waits for one thing at most, until it has ended."""
-    image, _ = compile_program(write(tmp_path, UPDATES))
+    image = compile_program(write(tmp_path, UPDATES))
     computer = Computer(
         build("combining ports=4"),
         program=image.program,

@@ -111,7 +111,7 @@ def test_a_program_ends_as_on_the_engine(
     assert sorted(shown["texts"]) == sorted(lines)
     assert len(lines) == 4
     assert all(text == "sum -10" for _, _, text in lines)
-    image, _ = compile_program(program)
+    image = compile_program(program)
     computer = computer_of(build(network), image, 4096)
     for name, variable in image.variables.items():
         places = [computer.memory.stored(variable.first + at) for at in range(variable.words)]
@@ -126,7 +126,7 @@ def test_a_program_ends_as_on_the_engine(
 def test_lines_are_those_of_the_core(chromium: Any, tmp_path: Path) -> None:
     """A step goes on to the next line, in the cycle in which the engine comes to it."""
     tab, program = opened(chromium, tmp_path, PROGRAM, "combining ports=4")
-    image, _ = compile_program(program)
+    image = compile_program(program)
     computer = computer_of(build("combining ports=4"), image, 4096)
     tab.page.select_option("#core", "1")
     with CompiledEngine(computer) as engine:

@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from ..computer.computer_run import ComputerRun, CoresRun
     from ..computer.console import ConsoleLine
 
-__all__ = ["computer", "finish", "print_cores", "program_options", "shown_before_faults"]
+__all__ = [
+    "computer",
+    "finish",
+    "print_cores",
+    "print_warnings",
+    "program_options",
+    "shown_before_faults",
+]
 
 Run = TypeVar("Run", bound="CoresRun")
 
@@ -107,14 +114,14 @@ def run(
             vcd=vcd,
             vcd_cores=vcd_cores,
         )
-    if done.warnings:
-        click.echo(done.warnings.rstrip(), err=True)
+    print_warnings(done.warnings)
     finish(done, as_json, _print)
 
 
 @contextmanager
 def shown_before_faults(as_json: bool) -> Iterator[None]:
-    """If a program goes wrong, print what it had printed before, but not among JSON."""
+    """If a program goes wrong, print what it had printed before, but not among JSON, and what the
+    compiler had warned of."""
     from ..computer.program_faults import ProgramFault
 
     try:
@@ -122,7 +129,14 @@ def shown_before_faults(as_json: bool) -> Iterator[None]:
     except ProgramFault as fault:
         if not as_json:
             _print_console(fault.console)
+        print_warnings(fault.warnings)
         raise
+
+
+def print_warnings(said: str) -> None:
+    """Print what the compiler of a program warned of, if it did."""
+    if said:
+        click.echo(said.rstrip(), err=True)
 
 
 def _print_console(lines: "Sequence[ConsoleLine]") -> None:
@@ -207,6 +221,7 @@ def view(
         page = ComputerPage(
             program, network_from(network, parameters), stack=stack, defines=defines
         )
+        print_warnings(page.program.warnings)
     with phase("compiling the computer to WebAssembly"):
         page.save(output)
     with messages((output,)):

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -89,7 +90,7 @@ def _macro(define: object) -> str:
 
 def compile_program(
     program: str | os.PathLike[str], *, defines: Sequence[str] = (), stack: int = STACK_BYTES
-) -> tuple[ProgramImage, str]:
+) -> ProgramImage:
     """Compile a program, and link it with its runtime.
 
     Parameters
@@ -103,8 +104,6 @@ def compile_program(
     Returns
     -------
     ProgramImage
-    str
-        What the compiler warned of.
 
     Raises
     ------
@@ -137,7 +136,7 @@ def compile_program(
             done = _link(work)
         if done.returncode:
             raise InvalidValue(_first_error(done.stderr, source))
-        return read_image((work / "program.elf").read_bytes()), said
+        return replace(read_image((work / "program.elf").read_bytes()), warnings=said)
 
 
 def _call(work: Path, *words: str) -> CompletedProcess[str]:

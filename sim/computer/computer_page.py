@@ -76,7 +76,7 @@ class ComputerPage(DesignPage):
     ) -> None:
         check_kind("Network", network, Network, "a network")
         self.lesson: str | None = None
-        self.program, _ = compile_program(program, defines=defines, stack=stack)
+        self.program = compile_program(program, defines=defines, stack=stack)
         self.path = Path(program)
         self.computer = computer_of(network, self.program, stack)
         super().__init__(Design(self.computer, self.path.name, picture(self.computer), wires=False))

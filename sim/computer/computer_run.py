@@ -184,7 +184,7 @@ def run_computer(
         if engine not in ("auto", CompiledEngine.name):
             raise InvalidValue(f"Engine must be compiled to write waveforms, not {engine}")
         engine = CompiledEngine.name
-    image, warnings = compile_program(program, defines=defines, stack=stack)
+    image = compile_program(program, defines=defines, stack=stack)
     computer = computer_of(network, image, stack)
     most = len(computer.nodes) - 1
     watched = [check_integer("Core for waveforms", core, 0, most) for core in watched]
@@ -204,7 +204,7 @@ def run_computer(
         except ProgramFault:
             opened.close()  # The waveforms, which show how it came to the fault, are kept.
             raise
-        return _result(running, computer, image, console, warnings)
+        return _result(running, computer, image, console)
 
 
 def computer_of(
@@ -257,7 +257,7 @@ def cores_run(engine: NodeReader, computer: Computer, console: Console) -> Cores
 
 
 def _result(
-    engine: Engine, computer: Computer, image: ProgramImage, console: Console, warnings: str
+    engine: Engine, computer: Computer, image: ProgramImage, console: Console
 ) -> ComputerRun:
     meters = computer.meters.get("combined", {}).values()
     crossed = crossings(engine, computer)
@@ -279,7 +279,7 @@ def _result(
             name: values[at.first : at.first + at.words]
             for name, at in sorted(image.variables.items())
         },
-        warnings=warnings,
+        warnings=image.warnings,
     )
 
 

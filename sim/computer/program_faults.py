@@ -39,6 +39,8 @@ class ProgramFault(MulticubeError):
     ----------
     console : list[ConsoleLine]
         What the cores had printed before.
+    warnings : str
+        What the compiler had warned of.
 
     Examples
     --------
@@ -52,12 +54,13 @@ class ProgramFault(MulticubeError):
     multicube.sim.computer.program_faults.ProgramFault: Core 0, cycle 1000, wait.c:1: ...
     """
 
-    def __init__(self, message: str, console: list[ConsoleLine]) -> None:
+    def __init__(self, message: str, console: list[ConsoleLine], warnings: str) -> None:
         super().__init__(message)
         self.console = console
+        self.warnings = warnings
 
     def __reduce__(self) -> tuple:
-        return type(self), (str(self), self.console)
+        return type(self), (str(self), self.console, self.warnings)
 
 
 def fault_of(engine: NodeReader, console: Console, image: ProgramImage) -> ProgramFault | None:
@@ -76,7 +79,8 @@ def fault_of(engine: NodeReader, console: Console, image: ProgramImage) -> Progr
     meant = (text for own, first, end, text in CAUSES if own == cause and first <= value < end)
     what = next(meant, f"exception {cause}").format(value=f"{value:#010x}")
     console.read(engine)
-    return ProgramFault(f"Core {core}, cycle {ended[core]}, {place}: {what}", console.lines())
+    words = f"Core {core}, cycle {ended[core]}, {place}: {what}"
+    return ProgramFault(words, console.lines(), image.warnings)
 
 
 def not_ended(engine: NodeReader, console: Console, image: ProgramImage) -> ProgramFault:
@@ -91,4 +95,5 @@ def not_ended(engine: NodeReader, console: Console, image: ProgramImage) -> Prog
         f"Core {left[0]}, cycle {engine.cycle}, {image.place(pc)}: the program has not ended in "
         f"{engine.cycle} cycles{more}",
         console.lines(),
+        image.warnings,
     )

@@ -51,6 +51,8 @@ class ProgramImage:
         Whether cores send words to each other.
     lines : list[tuple[int, str, int]]
         The address from which on code comes from a line of a file, in order.
+    warnings : str
+        What the compiler warned of.
     """
 
     program: list[int]
@@ -61,6 +63,7 @@ class ProgramImage:
     functions: list[tuple[int, str]]
     messages: bool
     lines: list[tuple[int, str, int]]
+    warnings: str = ""
 
     def has(self, address: int) -> bool:
         """Whether there is a word of the program."""
