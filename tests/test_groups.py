@@ -299,6 +299,10 @@ def test_what_routers_do_not_merge_is_not_examined() -> None:
     """An all-reduce beside a multicast can lock up, but there is none with reduction=none."""
     words = ["mesh", "k=3", "n=1", "--group", "0:all"]
     assert CliRunner().invoke(command, words).exit_code == 1
+    said = CliRunner().invoke(command, [*words, "reduction=none", "--json", "--kind", "multicast"])
+    record = json.loads(said.output)
+    assert (record["groups"], record["kinds"]) == ([[0, [0, 1, 2]]], ["multicast"])
+    assert record["free"]
     assert CliRunner().invoke(command, [*words, "reduction=none"]).exit_code == 0
     refusal = r"^Reduction must not be none for packets that are to be merged$"
     words += ["reduction=none", "--kind", "reduce"]

@@ -97,6 +97,8 @@ def deadlock(
             "network": built.family,
             "parameters": built.chosen,
             "replies": chains,
+            "groups": list(found.values()),
+            "kinds": kinds,
             "run": None if shown is None else shown.to_json(),
             "channels": len(waits),
             "dependencies": pairs,
