@@ -181,12 +181,13 @@ def verilog_design(
                 "only slang reads others"
             )
     files: dict[str, str] = {}
-    for number, path in enumerate(map(Path, paths)):
+    sources = [*map(Path, paths)]
+    beside = {folder: _headers(folder) for folder in dict.fromkeys(path.parent for path in sources)}
+    for number, path in enumerate(sources):
         folder = f"sources{number}"  # its headers beside it; messages of Yosys name the file
         name = re.sub(r"[^\w.]", "_", path.name, flags=re.ASCII)
         files[f"{folder}/{name}{'' if path.suffix in ('.v', '.sv') else '.sv'}"] = _text(path)
-        for header in sorted([*path.parent.glob("*.vh"), *path.parent.glob("*.svh")]):
-            files[f"{folder}/{header.name}"] = _text(header)
+        files |= {f"{folder}/{header}": text for header, text in beside[path.parent].items()}
     for name, value in (parameters or {}).items():
         if not slang and not _NUMBER.fullmatch(value) and _has_number(name, files.values()):
             raise InvalidValue(
@@ -221,6 +222,12 @@ def _has_number(name: str, texts: Iterable[str]) -> bool:
 def _check(what: str, text: str, pattern: str) -> None:
     if not re.fullmatch(pattern, text, re.ASCII):
         raise InvalidValue(f"{what} must be a Verilog name or value, not {text!r}")
+
+
+def _headers(folder: Path) -> dict[str, str]:
+    """The headers in a folder, by their names."""
+    found = sorted([*folder.glob("*.vh"), *folder.glob("*.svh")])
+    return {header.name: _text(header) for header in found}
 
 
 def _text(path: Path) -> str:
